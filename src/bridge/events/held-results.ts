@@ -1,5 +1,6 @@
 import type { Clock } from '../../lib/clock.ts';
 import type { ToldLeg } from './told-leg.ts';
+import { Questions } from './questions.ts';
 import { Speaker, type AddOn, type Final, type Redactor } from './redactor.ts';
 import type { Result, WaitingResults } from '../records/timeline.ts';
 
@@ -33,6 +34,7 @@ export class HeldResults {
   readonly #options: HeldResultsOptions;
   readonly #line: Entry[] = [];
   readonly #speakers = new Map<string, { speaker: Speaker; stopWaiting: () => void }>();
+  readonly #questions = new Questions();
   /** Identities of results that came from the journal: the service may send them once more, and they are ignored then. */
   readonly #restored = new Set<string>();
   #turn: Promise<unknown> = Promise.resolve();
@@ -58,6 +60,7 @@ export class HeldResults {
     const entries: Entry[] = [];
     for (const { leg, waiting } of legs) {
       this.#options.redactor.restoreUsed(waiting.used);
+      for (const turn of waiting.asked ?? []) this.#questions.add(turn);
       for (const [channel, tail] of Object.entries(waiting.tails))
         this.#speakers.set(speakerKey(leg.record.id, Number(channel)), newSpeaker(tail));
       for (const { order, result } of waiting.results) entries.push({ leg, result, order });
@@ -93,9 +96,11 @@ export class HeldResults {
       if (tail !== undefined && tail !== '') tails[channel] = tail;
     }
     const { used } = this.#options.redactor;
-    return results.length + Object.keys(used).length + Object.keys(tails).length === 0
+    const asked = this.#questions.of(legId);
+    return results.length + Object.keys(used).length + Object.keys(tails).length + asked.length ===
+      0
       ? undefined
-      : { results, tails, used };
+      : { results, tails, used, ...(asked.length === 0 ? {} : { asked }) };
   }
 
   /** Nothing is handed on any more: the call is erased, or the journal keeps the held results for the next process. */
@@ -137,7 +142,15 @@ export class HeldResults {
       return;
     }
     const wasWaiting = one.speaker.held.length > 0;
-    const { released, holdMs } = await this.#options.redactor.final(one.speaker, result);
+    const { start, end, text } = result;
+    const asked = this.#questions.before({
+      speaker: key,
+      role: leg.roleOf(result.channel),
+      start,
+      end,
+    });
+    this.#questions.add({ speaker: key, text, start, end });
+    const { released, holdMs } = await this.#options.redactor.final(one.speaker, result, asked);
     await this.#released(leg, released);
     if (holdMs === 0) one.stopWaiting();
     // The deadline is that of the first held final: however many more follow, none makes it wait longer.

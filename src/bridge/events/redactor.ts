@@ -24,7 +24,9 @@ export class Speaker {
   readonly recent = new Map<string, { raw: string; redacted: Redacted }>();
   readonly tails: { end: number; text: string }[] = [];
   held: Final[] = [];
-  state: Pick<RedactionState, 'tail' | 'held'> = {};
+  /** What the other party said before the finals that are looked at: their question. */
+  asked: readonly string[] = [];
+  state: Omit<RedactionState, 'numbers'> = {};
   /** Call time up to which finals have come. */
   end = 0;
 
@@ -89,10 +91,11 @@ export class Redactor {
   }
 
   /** Takes a final in; answers the finals that may leave now, in order. The others stay in the speaker's `held`. */
-  async final(speaker: Speaker, final: Final): Promise<Step> {
+  async final(speaker: Speaker, final: Final, asked: readonly string[] = []): Promise<Step> {
     // A final that a lost socket swallowed comes late. It continues the final before it in time, not the newest one.
     const isLate = final.end < speaker.end;
     const before = isLate ? await this.flush(speaker) : [];
+    if (speaker.held.length === 0 || asked.length > 0) speaker.asked = asked;
     const newest = speaker.state.tail;
     if (isLate) speaker.state = tailState(speaker.tails.findLast(({ end }) => end <= final.end));
     const { text, words } = final.data;
@@ -144,6 +147,7 @@ export class Redactor {
   ): Promise<Step> {
     const results = await this.#run({
       ...input,
+      asked: speaker.asked,
       state: { ...speaker.state, numbers: this.#numbers },
     });
     if (results === null) {
@@ -152,11 +156,9 @@ export class Redactor {
       speaker.state = {};
       return { released, holdMs: 0 };
     }
-    const { tail, held } = results.state;
-    speaker.state = {
-      ...(tail === undefined ? {} : { tail }),
-      ...(held === undefined ? {} : { held }),
-    };
+    const { numbers: _numbers, ...state } = results.state;
+    speaker.state = state;
+    const { tail } = state;
     const finals = speaker.held.splice(0, results.released.length);
     const end = finals.at(-1)?.end;
     if (tail !== undefined && tail !== '' && end !== undefined) {
@@ -207,7 +209,7 @@ export class Redactor {
     return results?.released[0] ?? nothingSeen;
   }
 
-  async #run(input: Pick<RedactInput, 'text' | 'words' | 'mayHold' | 'flush' | 'state'>) {
+  async #run(input: Pick<RedactInput, 'text' | 'words' | 'mayHold' | 'flush' | 'asked' | 'state'>) {
     const { results } = await this.#language.run(
       'redact',
       { ...input, entityTypes: this.#types, form: this.#form },

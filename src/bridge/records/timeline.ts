@@ -41,6 +41,8 @@ export type WaitingResults = {
   results: { order: number; result: Result }[];
   /** Of each channel: the end of what was said last, where a number that goes on may have begun. */
   tails: Record<string, string>;
+  /** What the leg's parties said last, without its numbers: it may be the question of an answer to come. */
+  asked?: { speaker: string; text: string; start: number; end: number }[];
   /** Entities that have a number, by label. */
   used: Record<string, number>;
 };

@@ -1,24 +1,5 @@
+import type { CueKind } from './cue-kinds.ts';
 import type { Doc } from './doc.ts';
-
-/** What a word near a code says about it. */
-type CueKind =
-  | 'card'
-  | 'cvv'
-  | 'expiry'
-  | 'ssn'
-  | 'routing'
-  | 'bank'
-  | 'account'
-  | 'health'
-  | 'id'
-  | 'vehicle'
-  | 'passport'
-  | 'license'
-  | 'zip'
-  | 'phone'
-  | 'birth'
-  | 'none'
-  | 'number';
 
 const byWord = new Map<string, CueKind>();
 function cue(kind: CueKind, words: string): void {
@@ -70,13 +51,33 @@ const connectors = new Set(
 /** How far a cue reaches, in tokens: past a longer pause it speaks of something else. */
 const reach = 14;
 
-/** The nearest cue before the token, or right behind the code ("... is my order number"). */
-export function cueOf(doc: Doc, from: number, to: number): Cue | undefined {
+/**
+ * The nearest cue before the token, or right behind the code ("... is my order number"), or what was asked for. With
+ * `digits` the question counts whose number has that many.
+ */
+export function cueOf(doc: Doc, from: number, to: number, digits?: number): Cue | undefined {
   const before = cueBefore(doc, from);
-  if (before && (before.adjacent || before.kind !== 'number') && before.kind !== 'number')
-    return before;
-  return cueBehind(doc, to) ?? before;
+  if (before && before.kind !== 'number') return before;
+  const behind = cueBehind(doc, to);
+  if (behind || doc.asked.length === 0) return behind ?? before;
+  const kind =
+    doc.asked.find((one) => digits !== undefined && lengths[one]?.test(String(digits))) ??
+    doc.asked.find((one) => lengths[one] === undefined) ??
+    doc.asked[0];
+  return kind === undefined ? before : { kind, adjacent: true, at: -1 };
 }
+
+/** How many digits a number of the kind has, where that is known. */
+const lengths: Partial<Record<CueKind, RegExp>> = {
+  card: /^1[2-9]$/,
+  cvv: /^[34]$/,
+  expiry: /^[346]$/,
+  ssn: /^[49]$/,
+  routing: /^[69]$/,
+  phone: /^(?:[7-9]|1[0-5])$/,
+  zip: /^[4-69]$/,
+  birth: /^[4-8]$/,
+};
 
 function cueBefore(doc: Doc, from: number): Cue | undefined {
   let adjacent = true;

@@ -3,7 +3,8 @@ import type { Doc } from './doc.ts';
 
 /**
  * Runs of digits and letters as one code, however they are written or spoken:
- * "ZX-448201", "double four, oh one", "k for kilo, three, nine, b as in bravo", "plus four four seven seven".
+ * "ZX-448201", "double four, oh one", "k for kilo, three, nine, b as in bravo", "plus four four seven seven". A spoken
+ * correction replaces: "four seven two, no wait, four seven three" is 473.
  */
 type RunPiece = { chars: string; from: number; to: number; isDigits: boolean };
 
@@ -34,8 +35,22 @@ const softMarks = new Set([',', '-', '–', '/', '#', '(', ')', '+', '.', '…',
 const softWords = new Set('dash hyphen slash then space stroke underscore'.split(' '));
 
 const longestRun = 48;
+const mostCorrections = 4;
 
 export function runAt(doc: Doc, start: number, withLetters: boolean): Run | undefined {
+  let pieces = piecesAt(doc, start, withLetters);
+  for (let corrections = 0; corrections < mostCorrections; corrections++) {
+    const last = pieces.at(-1);
+    if (!last || pieces.length >= longestRun) break;
+    const at = correctionEnd(doc, last.to);
+    const again = at === 0 ? [] : piecesAt(doc, at, withLetters);
+    if (again.length === 0) break;
+    pieces = corrected(pieces, again);
+  }
+  return runOf(pieces);
+}
+
+function piecesAt(doc: Doc, start: number, withLetters: boolean): RunPiece[] {
   const pieces: RunPiece[] = [];
   let at = start;
   while (pieces.length < longestRun) {
@@ -44,14 +59,14 @@ export function runAt(doc: Doc, start: number, withLetters: boolean): Run | unde
     pieces.push(piece);
     at = afterSoft(doc, piece, withLetters);
   }
-  return runOf(pieces);
+  return pieces;
 }
 
 export function runOf(pieces: RunPiece[]): Run | undefined {
   const first = pieces[0];
   const last = pieces.at(-1);
   if (!first || !last) return undefined;
-  const chars = pieces.map((piece) => piece.chars).join('');
+  const chars = charsOf(pieces);
   const digits = chars.replace(/\D/g, '').length;
   return { from: first.from, to: last.to, chars, digits, letters: chars.length - digits, pieces };
 }
@@ -73,6 +88,73 @@ function afterSoft(doc: Doc, piece: RunPiece, withLetters: boolean): number {
     at += 1;
   }
   return at;
+}
+
+/** A correction is a few words long: "no, sorry, it's". */
+const longestCorrection = 8;
+
+/** Where a spoken correction that begins at the token ends ("no wait", "sorry, I mean"), or 0. */
+function correctionEnd(doc: Doc, start: number): number {
+  let isCorrection = false;
+  let at = start;
+  while (at < start + longestCorrection) {
+    const token = doc.tokens[at];
+    if (!token || doc.isTaken(at)) return 0;
+    const next = doc.word(at + 1);
+    if (/^(?:no|nope|wait|sorry|actually|correction|oops|pardon|rather)$/.test(token.lower)) {
+      isCorrection = true;
+      at += 1;
+    } else if (
+      (token.lower === 'i' && next === 'mean') ||
+      (token.lower === 'scratch' && next === 'that') ||
+      (token.lower === 'make' && next === 'that') ||
+      (token.lower === 'excuse' && next === 'me') ||
+      (token.lower === 'my' && /^(?:bad|mistake)$/.test(next))
+    ) {
+      isCorrection = true;
+      at += 2;
+    } else if (
+      isFiller(token) ||
+      /^(?:[,.…–-]|it's|that's|it|that|is|a|i|was|not)$/.test(token.lower)
+    )
+      at += 1;
+    else break;
+  }
+  return isCorrection ? at : 0;
+}
+
+/** Lengths at which a number is whole: of bank codes, phones and cards. */
+const wholeLengths = new Set([9, 10, 11, 15, 16]);
+
+/** What was said again takes the place of as much of the end as it most likely means. */
+function corrected(pieces: readonly RunPiece[], again: readonly RunPiece[]): RunPiece[] {
+  const [first, ...others] = again;
+  if (!first) return [...pieces];
+  const kept: RunPiece[] = [];
+  let left = keptBefore(charsOf(pieces), charsOf(again));
+  let from = first.from;
+  for (const piece of pieces) {
+    const chars = piece.chars.slice(0, left);
+    left -= chars.length;
+    if (chars !== '') kept.push({ ...piece, chars });
+    if (chars.length < piece.chars.length)
+      from = Math.min(from, chars === '' ? piece.from : piece.to);
+  }
+  return [...kept, { ...first, from }, ...others];
+}
+
+/** How many characters of the number stay before its correction. */
+function keptBefore(said: string, again: string): number {
+  const end = said.length - again.length;
+  if (end <= 0) return 0;
+  if (again.length === 1 || wholeLengths.has(said.length)) return end;
+  const same = Array.from(again).filter((char, i) => said[end + i] === char).length;
+  const goesOn = wholeLengths.has(said.length - 1 + again.length);
+  return same * 2 < again.length && goesOn ? said.length - 1 : end;
+}
+
+function charsOf(pieces: readonly RunPiece[]): string {
+  return pieces.map(({ chars }) => chars).join('');
 }
 
 function pieceAt(
@@ -203,5 +285,29 @@ function spelledEnd(doc: Doc, i: number): number {
   const at = doc.word(i + 1) === 'as' ? (doc.word(i + 2) === 'in' ? i + 3 : 0) : i + 2;
   const word = doc.tokens[at];
   if (at === 0 || word?.kind !== 'word') return 0;
-  return word.lower.startsWith(doc.word(i)) ? at + 1 : 0;
+  if (!word.lower.startsWith(doc.word(i))) return 0;
+  // "x as in x-ray"
+  const isCompound = doc.tokens[at + 1]?.text === '-' && doc.tokens[at + 2]?.kind === 'word';
+  return isCompound && word.lower.length === 1 ? at + 3 : at + 1;
+}
+
+/** Words beside a number that say what it counts: no secret is told so. */
+const counted =
+  /^(?:minutes?|hours?|days?|weeks?|months?|years?|times|percent|people|persons?|dollars?|pounds?|euros?|cents?|pence|bucks|quid|miles?|units?|pages?|items?|boxes|points?|degrees?|kilometers?|feet|calls?|users?|customers|employees|o'clock|am|pm|of|seconds?|kids?|children|cards?|others?|more|numbers?|digits?|letters|tickets|seats|nights|rooms|meters|metres|kilos?|thousand|million)$/;
+
+/** The run has its meaning beside it: an amount, a count, a time, the number of a room. */
+export function isExplained(doc: Doc, run: Run): boolean {
+  if (run.pieces.length > 2) return false;
+  const before = doc.word(run.from - 1);
+  if (
+    /^[$£€¥]$/.test(before) ||
+    /^(?:room|floor|page|chapter|version|option|step|channel|gate|apartment|suite|unit|extension|line)$/.test(
+      before,
+    )
+  )
+    return true;
+  const next = doc.word(run.to);
+  if (next === '%' || counted.test(next)) return true;
+  // "nine a.m.", "ten p m"
+  return /^[ap]$/.test(next) && /^(?:\.?|m)$/.test(doc.word(run.to + 1));
 }

@@ -21,7 +21,7 @@ export function findCodes(doc: Doc): void {
 /** Claims what the run is and answers where to go on. */
 function classify(doc: Doc, run: Run): number {
   if (run.chars.length < 3) return run.to;
-  const cue = cueOf(doc, run.from, run.to);
+  const cue = cueOf(doc, run.from, run.to, run.digits);
   const special = cardOrBank(doc, run, cue);
   if (special > 0) return special;
   if (cue?.kind === 'none' && cue.adjacent) return run.to;

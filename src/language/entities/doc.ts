@@ -1,5 +1,6 @@
 import { tokenize, type TextToken } from '../text/tokens.ts';
 import type { EntitySpan } from '../types.ts';
+import type { CueKind } from './cue-kinds.ts';
 
 /**
  * One text on its way through the finders. What a finder has claimed is closed to the later ones, so nothing is
@@ -10,14 +11,17 @@ export class Doc {
   readonly tokens: TextToken[];
   /** The text begins sentences with capitals and has small letters: a capital inside a sentence means a name. */
   readonly hasCase: boolean;
+  /** The kinds of number that the other party has asked for; the text may be the bare answer. */
+  readonly asked: readonly CueKind[];
   readonly #taken: Uint8Array;
   readonly #starts: Uint8Array;
   readonly #spans: EntitySpan[] = [];
   /** By where they end: texts are long, and a search from every token would be as long again each time. */
   readonly #byEnd = new Map<number, EntitySpan>();
 
-  constructor(text: string) {
+  constructor(text: string, asked: readonly CueKind[] = []) {
     this.text = text;
+    this.asked = asked;
     this.tokens = tokenize(text);
     this.#taken = new Uint8Array(this.tokens.length);
     this.#starts = new Uint8Array(this.tokens.length);

@@ -3,6 +3,7 @@ import { findAddresses } from './addresses.ts';
 import { findRequested } from './by-request.ts';
 import { findCodes } from './codes.ts';
 import { findDates, findNumericDates } from './dates.ts';
+import type { CueKind } from './cue-kinds.ts';
 import { Doc } from './doc.ts';
 import { findFirms } from './firms.ts';
 import { findMoney, findPrices } from './money.ts';
@@ -17,15 +18,16 @@ import { findWeb } from './web.ts';
  * of trust: structured items first, so that their pieces are not taken for names, then names from the surest on.
  * `types` narrows the answer, and adds the kinds that are found only where they are asked for by name. In other
  * languages than English only what its own form shows is found: addresses of mail and web, money, figures.
- * `around` claims what the finders are not to judge, before and after them.
+ * `around` claims what the finders are not to judge, before and after them. `asked` is what the other party wanted to know.
  */
 export function findEntities(
   text: string,
   types?: readonly string[],
   language = 'en',
   around?: { first(doc: Doc): void; last(doc: Doc): void },
+  asked: readonly CueKind[] = [],
 ): EntitySpan[] {
-  const doc = new Doc(text);
+  const doc = new Doc(text, asked);
   around?.first(doc);
   findWeb(doc);
   findMoney(doc);

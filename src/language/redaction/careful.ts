@@ -136,7 +136,7 @@ function isOtherExpiry(doc: Doc, i: number): boolean {
 }
 
 /** Where a month and a year that begin at the token end, however they are said; or 0. */
-function cardDateEnd(doc: Doc, i: number): number {
+export function cardDateEnd(doc: Doc, i: number): number {
   if (doc.isTaken(i)) return 0;
   if (isMonthName(doc.word(i))) return shortYearEnd(doc, i + 1);
   const run = runAt(doc, i, false);
@@ -169,7 +169,7 @@ function shortYearEnd(doc: Doc, i: number): number {
   return small && small.value >= 20 && small.value <= 45 ? small.next : 0;
 }
 
-function isMonthAndYear(chars: string): boolean {
+export function isMonthAndYear(chars: string): boolean {
   // With a day before or behind the month: few cards have one, many callers say one.
   if (chars.length === 8)
     return isMonthAndYear(chars.slice(2)) || isMonthAndYear(chars.slice(0, 2) + chars.slice(4));

@@ -15,7 +15,7 @@ export type TranscriptPiece = { voice: string; index: number; text: string; word
 /** What the steps over one transcript remember: the numbers of all voices together, the open end of each. */
 export type TranscriptRedactionState = {
   numbers: RedactionState['numbers'];
-  voices: Record<string, Pick<RedactionState, 'tail' | 'held'>>;
+  voices: Record<string, Omit<RedactionState, 'numbers'>>;
 };
 
 export type RedactAllInput = {

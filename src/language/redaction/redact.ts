@@ -1,11 +1,17 @@
-import { runAt } from '../entities/code-runs.ts';
+import { askedFor } from '../entities/asked.ts';
+import { isExplained, runAt } from '../entities/code-runs.ts';
+import type { CueKind } from '../entities/cue-kinds.ts';
 import { Doc } from '../entities/doc.ts';
 import { findEntities } from '../entities/find.ts';
 import { foundTypes } from '../entities/types.ts';
 import { alignWords } from '../rewrite/words.ts';
+import type { TextToken } from '../text/tokens.ts';
 import type { EntitySpan } from '../types.ts';
 import { markerLabel } from '../../protocol/entity-types.ts';
+import { joinFinals } from '../text/seams.ts';
+import { claimAsked, wantedKinds } from './asked.ts';
 import { claimCarefully, claimNamesCarefully } from './careful.ts';
+import { echoesIn } from './echoes.ts';
 import { wantedTypes } from './names.ts';
 import type { Word } from '../../protocol/addons.ts';
 
@@ -25,6 +31,8 @@ export type RedactionState = {
   tail?: string;
   /** A number may come in more than two pieces: all that wait, in order. */
   held?: Held[];
+  /** What the other party had asked when the tail, or what is held, was said. */
+  asked?: readonly string[];
 };
 
 export type RedactInput = {
@@ -35,6 +43,8 @@ export type RedactInput = {
   entityTypes: string[];
   form: RedactionForm;
   state?: RedactionState;
+  /** The last turns of the other party, in order: a question tells what a bare number is. */
+  asked?: readonly string[];
   /** True: a final may be kept back while its tail could be the head of a card number. */
   mayHold?: boolean;
   /** True: what is held is let go; `text` is not looked at. For the hold's end and the call's. */
@@ -74,21 +84,25 @@ const tailCharacters = 160;
 /** One step of one speaker's redaction: an utterance in, what may leave out, what to remember for the next. */
 export function redactStep(input: RedactInput): RedactOutput {
   const state: RedactionState = structuredClone(input.state ?? { numbers: {} });
-  const wanted = wantedTypes(input.entityTypes);
+  const look = lookFor(input);
   const cover = new Cover(state, input.form);
   if (input.partial)
     return {
-      released: [coverPartial(input, wanted, cover)],
+      released: [coverPartial(input, look, cover)],
       held: state.held !== undefined,
       holdMs: 0,
       state: input.state ?? { numbers: {} },
     };
+  if (isOtherQuestion(state.asked, look) && !input.flush) return afterQuestion(input, state);
+  state.asked = input.asked ?? [];
   const held = state.held ?? [];
   delete state.held;
-  const heldText = held.map(({ text }) => text).join(' ');
+  const heldTexts = held.map(({ text }) => text);
   if (input.flush) {
-    if (held.length > 0) state.tail = tailOf(heldText);
-    const released = held.map((piece) => cover.all(piece, find(piece.text, wanted)));
+    const joined = joinFinals(heldTexts);
+    const spans = pieceSpans(held, crossingOf(joined, heldTexts, look), look);
+    if (held.length > 0) state.tail = tailOf(joined);
+    const released = held.map((piece, i) => cover.all(piece, spans[i] ?? []));
     return { released, held: false, holdMs: 0, state };
   }
   const next: Held = {
@@ -96,44 +110,102 @@ export function redactStep(input: RedactInput): RedactOutput {
     text: input.text,
     words: input.words ?? [],
   };
-  const before = held.length > 0 ? heldText : (state.tail ?? '');
-  const seam = before === '' ? 0 : before.length + 1;
-  const joined = before === '' ? next.text : `${before} ${next.text}`;
-  // Each utterance is looked at by itself; together they are looked at only for what lies across the seam.
-  const crossing =
-    before === ''
-      ? []
-      : find(joined, wanted).filter((span) => span.start < seam - 1 && span.end > seam);
-  const spans = pieceSpans(held, crossing, wanted);
+  const before = held.length > 0 ? heldTexts : state.tail ? [state.tail] : [];
+  const joined = joinFinals([...before, next.text]);
+  const seam = joined.length - next.text.length;
+  // Each utterance is looked at by itself; together they are looked at only for what lies across the seams.
+  const crossing = before.length === 0 ? [] : crossingOf(joined, [...before, next.text], look);
+  const spans = pieceSpans(held, crossing, look);
+  const run = openRun(joined);
   // A number that ends here and has its head before is whole: it must not be looked at again without its head.
-  const run = crossing.length === 0 ? openRun(joined) : undefined;
   const goesOn = run !== undefined && run.start < seam;
-  // What waits has begun like a card already: however its groups are cut, it goes on while digits are missing.
-  const waits = goesOn && held.length > 0 ? run.digits < 16 : mayContinue(next.text, wanted);
+  const isWhole =
+    crossing.some((span) => span.end > seam) && (run === undefined || isFull(run, look));
+  // What waits has begun like a number already: however its groups are cut, it goes on while digits are missing.
+  const waits =
+    !isWhole &&
+    run !== undefined &&
+    (goesOn && held.length > 0 ? run.digits < longestNumber : mayContinue(next.text, look));
   if (input.mayHold && run && waits && held.length < maxUtterancesHeld) {
     // What lies wholly before the number's head has nothing to wait for.
     const free = goesOn ? held.filter((_, i) => endOf(held, i) <= run.start).length : held.length;
     const released = held.slice(0, free).map((piece, i) => cover.all(piece, spans[i] ?? []));
-    if (free > 0 && free === held.length) state.tail = tailOf(heldText);
+    if (free > 0 && free === held.length) state.tail = tailOf(joinFinals(heldTexts));
     state.held = [...held.slice(free), next];
     return { released, held: true, holdMs: holdMsMax, state };
   }
   const released = held.map((piece, i) => cover.all(piece, spans[i] ?? []));
-  const own = merged(within(crossing, seam, seam + next.text.length), find(next.text, wanted));
+  const own = merged(within(crossing, seam, seam + next.text.length), look.find(next.text));
   released.push(cover.all(next, own, cover.known(next.text)));
-  state.tail = tailOf(goesOn ? joined : next.text);
+  state.tail = tailOf(goesOn || crossing.length > 0 ? joined : next.text);
   return { released, held: false, holdMs: 0, state };
+}
+
+/** Something else is asked for by now: no number goes on over that question. */
+function isOtherQuestion(before: readonly string[] | undefined, { asked }: Look): boolean {
+  return before !== undefined && askedFor(before).join() !== asked.join();
+}
+
+function afterQuestion(input: RedactInput, { asked = [], ...state }: RedactionState): RedactOutput {
+  const before = redactStep({ ...input, asked, state, flush: true });
+  const after = redactStep({ ...input, state: { numbers: before.state.numbers } });
+  return { ...after, released: [...before.released, ...after.released] };
+}
+
+/** What one step looks for, by the types to take out and by what was asked. */
+type Look = {
+  wanted: ReadonlySet<string> | undefined;
+  /** Kinds of number that were asked for, and those of them that are to be taken out. */
+  asked: readonly CueKind[];
+  kinds: readonly CueKind[];
+  find(text: string): EntitySpan[];
+};
+
+function lookFor({ entityTypes, asked = [] }: RedactInput): Look {
+  const wanted = wantedTypes(entityTypes);
+  const wants = (type: string): boolean => !wanted || wanted.has(type);
+  const askedKinds = askedFor(asked);
+  return {
+    wanted,
+    asked: askedKinds,
+    kinds: wantedKinds(askedKinds, wants),
+    // Without a list everything that can be found is asked for, the kinds found only by request too.
+    find: (text) =>
+      findEntities(
+        text,
+        wanted ? [...wanted] : foundTypes,
+        'en',
+        {
+          first: (doc) => {
+            claimCarefully(doc, wanted);
+            claimAsked(doc, wants);
+          },
+          last: (doc) => claimNamesCarefully(doc, wanted),
+        },
+        askedKinds,
+      ),
+  };
+}
+
+/** What lies across the seams of the texts, by the characters of all of them joined. */
+function crossingOf(joined: string, texts: readonly string[], look: Look): EntitySpan[] {
+  if (texts.length < 2) return [];
+  let at = -1;
+  const seams = texts.slice(0, -1).map((text) => (at += text.length + 1));
+  return look
+    .find(joined)
+    .filter((span) => seams.some((seam) => span.start < seam && span.end > seam + 1));
 }
 
 /** Of each piece that waits: its part of what crosses the seam after the last of them, and what it shows by itself. */
 function pieceSpans(
   held: readonly Held[],
   crossing: readonly EntitySpan[],
-  wanted: ReadonlySet<string> | undefined,
+  look: Look,
 ): EntitySpan[][] {
   return held.map((piece, i) => {
     const end = endOf(held, i);
-    return merged(within(crossing, end - piece.text.length, end), find(piece.text, wanted));
+    return merged(within(crossing, end - piece.text.length, end), look.find(piece.text));
   });
 }
 
@@ -150,14 +222,6 @@ function merged(first: readonly EntitySpan[], more: readonly EntitySpan[]): Enti
   return [...first, ...free];
 }
 
-function find(text: string, wanted: ReadonlySet<string> | undefined): EntitySpan[] {
-  // Without a list everything that can be found is asked for, the kinds found only by request too.
-  return findEntities(text, wanted ? [...wanted] : foundTypes, 'en', {
-    first: (doc) => claimCarefully(doc, wanted),
-    last: (doc) => claimNamesCarefully(doc, wanted),
-  });
-}
-
 /** The parts of the spans that lie in a piece of the text, by the piece's own characters. */
 function within(spans: readonly EntitySpan[], from: number, to: number): EntitySpan[] {
   return spans
@@ -171,7 +235,9 @@ function within(spans: readonly EntitySpan[], from: number, to: number): EntityS
 
 /** Only an end with digits can be the head of anything. */
 function tailOf(text: string): string {
-  const tail = text.slice(-tailCharacters).replace(/^\S*\s/, '');
+  // The first word of what was cut may be half a word.
+  const tail =
+    text.length > tailCharacters ? text.slice(-tailCharacters).replace(/^\S*\s/, '') : text;
   return /\d|\b(?:zero|oh|one|two|three|four|five|six|seven|eight|nine|double|ten|\w+teen|\w+ty)\b[^\p{L}\d]*(?:\b(?:um|uh|er)\b[^\p{L}\d]*)?$/iu.test(
     tail,
   )
@@ -179,50 +245,87 @@ function tailOf(text: string): string {
     : '';
 }
 
-/** The run of digits that ends the text, by its first character, when it could go on to be a card number. */
-function openRun(text: string): { start: number; digits: number; chars: string } | undefined {
+type OpenRun = { start: number; digits: number; chars: string; explained: boolean; bare: boolean };
+
+/** The run of digits that ends the text, by its first character: it could go on in the next one. */
+function openRun(text: string): OpenRun | undefined {
   const tail = text.slice(-tailCharacters);
   const doc = new Doc(tail);
   for (let i = 0; i < doc.tokens.length; i++) {
     const run = runAt(doc, i, false);
     if (!run) continue;
-    const rest = doc.tokens.slice(run.to);
-    const isLast = rest.every(
-      (token) => token.kind === 'mark' || /^(?:um|uh|er|erm|and|then)$/.test(token.lower),
-    );
+    const isLast = doc.tokens.slice(run.to).every(isNothing);
     if (isLast)
       return {
         start: text.length - tail.length + (doc.tokens[run.from]?.start ?? 0),
         digits: run.digits,
         chars: run.chars,
+        explained: isExplained(doc, run),
+        bare: doc.tokens.slice(0, run.from).every(isNothing),
       };
     i = run.to - 1;
   }
   return undefined;
 }
 
-function mayContinue(text: string, wanted: ReadonlySet<string> | undefined): boolean {
-  if (wanted && !wanted.has('CREDIT_CARD')) return false;
-  const run = openRun(text);
-  if (!run || run.digits < 2 || run.digits > 15) return false;
-  const isCard = /\b(?:card|visa|mastercard|amex|debit|credit)\b/i.test(text);
-  // A price or a day at the end is no head: a card begins with 3 to 6 and comes in groups of digits.
-  return isCard || (/^[3-6]/.test(run.chars) && run.digits >= 4 && run.digits % 4 === 0);
+/** A mark or a word that a speaker fills a pause with. */
+function isNothing({ kind, lower }: TextToken): boolean {
+  return (
+    kind === 'mark' ||
+    /^(?:um|uh|er|erm|uhm|ah|and|then|okay|ok|yes|yeah|sure|no|wait|sorry|so|it's|it|is|that's)$/.test(
+      lower,
+    )
+  );
 }
 
-function coverPartial(
-  input: RedactInput,
-  wanted: ReadonlySet<string> | undefined,
-  cover: Cover,
-): Redacted {
-  const spans = find(input.text, wanted);
-  const run = wanted && !wanted.has('CREDIT_CARD') ? undefined : openRun(input.text);
+/** Longer than every number that people say: a card. */
+const longestNumber = 16;
+const fullLengths: Partial<Record<CueKind, number>> = {
+  card: 16,
+  ssn: 9,
+  cvv: 3,
+  routing: 9,
+  expiry: 4,
+};
+
+/** All digits of what was asked for are there. */
+function isFull({ digits }: OpenRun, { kinds }: Look): boolean {
+  const lengths = kinds.map((kind) => fullLengths[kind] ?? longestNumber);
+  return digits >= Math.max(...lengths, kinds.length === 0 ? longestNumber : 0);
+}
+
+const numberTypes =
+  /^(?:CREDIT_CARD|SSN|BANK_ACCOUNT|ROUTING_NUMBER|PHONE_NUMBER|ACCOUNT_NUMBER|NUMERICAL_PII|HEALTHCARE_NUMBER|PASSPORT_NUMBER|DRIVER_LICENSE)$/;
+/** A number that nothing was said about is held from so many digits on: fewer are a price, a time, a count. */
+const shortestHead = 3;
+
+function mayContinue(text: string, look: Look): boolean {
+  const run = openRun(text);
+  if (!run || run.explained || run.digits > 15) return false;
+  // The answer to a question for the number: whatever it begins with goes on.
+  if (look.kinds.length > 0) return !isFull(run, look);
+  const { wanted } = look;
+  if (wanted && ![...wanted].some((type) => numberTypes.test(type))) return false;
+  const isCard = /\b(?:card|visa|mastercard|amex|debit|credit)\b/i.test(text);
+  // Somebody asked for a number that stays: only what begins like a card may be something else.
+  if (look.asked.length > 0 && !isCard)
+    return /^[3-6]/.test(run.chars) && run.digits >= 4 && run.digits % 4 === 0;
+  return run.digits >= (isCard || run.bare ? 2 : shortestHead);
+}
+
+function coverPartial(input: RedactInput, look: Look, cover: Cover): Redacted {
+  const spans = look.find(input.text);
+  const isCard = !look.wanted || look.wanted.has('CREDIT_CARD');
+  const run = isCard || look.kinds.length > 0 ? openRun(input.text) : undefined;
   const piece: Held = {
     ...(input.id === undefined ? {} : { id: input.id }),
     text: input.text,
     words: input.words ?? [],
   };
-  const isOpen = run && run.digits >= 4 && !spans.some((span) => span.end > run.start);
+  const isOpen =
+    run &&
+    run.digits >= (look.kinds.length > 0 ? 1 : 4) &&
+    !spans.some((span) => span.end > run.start);
   const open = isOpen
     ? [{ type: 'CREDIT_CARD', text: '', start: run.start, end: input.text.trimEnd().length }]
     : [];
@@ -252,7 +355,8 @@ class Cover {
   }
 
   all(piece: Held, spans: readonly EntitySpan[], known: readonly EntitySpan[] = []): Redacted {
-    const chosen = spans.length > 0 ? spans : known;
+    const found = merged(spans, echoesIn(piece.text, this.#numbers));
+    const chosen = found.length > 0 ? found : known;
     const covered: Covered[] = [];
     let text = '';
     let at = 0;

@@ -1,0 +1,87 @@
+import { secretKinds } from '../entities/asked.ts';
+import { isExplained, runAt, type Run } from '../entities/code-runs.ts';
+import type { CueKind } from '../entities/cue-kinds.ts';
+import type { Doc } from '../entities/doc.ts';
+import { cardDateEnd, isMonthAndYear } from './careful.ts';
+
+const typeOf: Partial<Record<CueKind, string>> = {
+  card: 'CREDIT_CARD',
+  cvv: 'CVV',
+  expiry: 'CREDIT_CARD_EXPIRATION',
+  ssn: 'SSN',
+  routing: 'ROUTING_NUMBER',
+  bank: 'BANK_ACCOUNT',
+  account: 'ACCOUNT_NUMBER',
+  id: 'NUMERICAL_PII',
+  phone: 'PHONE_NUMBER',
+  birth: 'DOB',
+  zip: 'LOCATION_ZIP',
+  passport: 'PASSPORT_NUMBER',
+  license: 'DRIVER_LICENSE',
+  vehicle: 'VEHICLE_ID',
+  health: 'HEALTHCARE_NUMBER',
+};
+
+/** What was asked for and is to be taken out, in the order of the question. */
+export function wantedKinds(
+  asked: readonly CueKind[],
+  wants: (type: string) => boolean,
+): CueKind[] {
+  return asked.filter((kind) => wants(typeOf[kind] ?? ''));
+}
+
+/**
+ * Digits behind a question for a secret are that secret unless the words around them tell otherwise: a recogniser
+ * may have lost a group, and the check digit is wrong then.
+ */
+export function claimAsked(doc: Doc, wants: (type: string) => boolean): void {
+  const kinds = wantedKinds(doc.asked, wants);
+  if (kinds.length === 0) return;
+  if (kinds.includes('expiry'))
+    for (let i = 0; i < doc.tokens.length; i++) {
+      const end = cardDateEnd(doc, i);
+      if (end === 0) continue;
+      const run = runAt(doc, i, false);
+      // The head of a longer number is no date.
+      if (run?.from === i && run.to > end && kinds.length > 1) i = run.to - 1;
+      else if (doc.claim('CREDIT_CARD_EXPIRATION', i, end)) i = end - 1;
+    }
+  for (let i = 0; i < doc.tokens.length; i++) {
+    const run = runAt(doc, i, false);
+    if (!run) continue;
+    const type = typeFor(kinds, run);
+    if (type !== undefined && !isExplained(doc, run)) doc.claim(type, run.from, run.to);
+    i = Math.max(i, run.to - 1);
+  }
+}
+
+function typeFor(kinds: readonly CueKind[], { digits, chars }: Run): string | undefined {
+  const fits = (kind: CueKind): boolean => {
+    switch (kind) {
+      case 'cvv':
+        return digits === 3 || digits === 4;
+      case 'expiry':
+        return digits >= 3 && digits <= 8 && isMonthAndYear(chars);
+      case 'ssn':
+        return digits === 9 || digits === 4;
+      case 'routing':
+        return digits >= 6 && digits <= 10;
+      case 'bank':
+        return digits >= 6;
+      case 'card':
+        return digits >= 12;
+      case 'phone':
+        return digits >= 7;
+      default:
+        return digits >= 4;
+    }
+  };
+  const ordered = kinds.toSorted((a, b) => Number(b === 'expiry') - Number(a === 'expiry'));
+  const kind = ordered.find(fits);
+  if (kind !== undefined) return typeOf[kind];
+  // A piece of the number: the rest was said before, comes later, or was not heard.
+  const secret = kinds.find((one) => secretKinds.has(one));
+  return secret !== undefined && digits >= shortestPiece ? typeOf[secret] : undefined;
+}
+
+const shortestPiece = 2;

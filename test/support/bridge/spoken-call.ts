@@ -1,0 +1,87 @@
+import { performTask } from '../../../src/language/perform.ts';
+import { EventStreamReader } from '../browser/event-stream.ts';
+import { FakeSpeech } from '../speech/fake-speech.ts';
+import { temporaryStore } from '../store/store.ts';
+import { until } from '../process/until.ts';
+import { speak, testBridge, type AnyJson } from './test-bridge.ts';
+
+type Side = 'customer' | 'agent';
+const trackOf = { customer: 'inbound', agent: 'outbound' } as const;
+/** Times of words are bounded by the audio that was sent: half a minute of it. */
+const audioBytes = 240_000;
+const roleOf = { inbound: 'customer', outbound: 'agent' } as const;
+
+export type SpokenCall = AsyncDisposable & {
+  /** A final with its entities, as a speech service gives them. An agent speaks when all before was told. */
+  say(who: Side, text: string, at: number): Promise<void>;
+  end(): Promise<void>;
+  events(): Promise<AnyJson[]>;
+  json(): Promise<AnyJson>;
+  /** What the live feed gave out. */
+  feed(): unknown;
+  /** What the speaker said, as the events tell it. */
+  said(who: Side): string[];
+  speech: FakeSpeech;
+};
+
+/** A call of two legs over the real bridge, whose words the test says. */
+export async function startCall(config: Record<string, unknown>): Promise<SpokenCall> {
+  const stack = new AsyncDisposableStack();
+  const speech = stack.use(await FakeSpeech.start());
+  speech.script.silenceHasNoWords = true;
+  const store = stack.use(await temporaryStore());
+  const app = stack.use(await testBridge({ store, speechUrl: speech.url, config }));
+  const reader = stack.use(await EventStreamReader.open(`${app.url}/api/live`));
+  const tracks = Object.values(trackOf).map((name) => ({ name, channels: 1 as const }));
+  const { stream } = await app.open({ tracks });
+  for (const { name } of tracks) await speak(stream, name, Buffer.alloc(audioBytes, 0xff));
+  await until(() => speech.open.filter(({ bytes }) => bytes.length === audioBytes).length === 2);
+  const told = (): AnyJson[] => reader.of('call.transcript').map(({ data }) => data);
+  let finals = 0;
+  const allTold = async (): Promise<void> => {
+    await until(() => told().length === finals);
+  };
+  const send = (who: Side, message: object): void => {
+    speech.sendToAll((session) => {
+      const { track } = session.request['custom_metadata'] as { track: 'inbound' | 'outbound' };
+      if (roleOf[track] !== who) return { type: 'nothing of yours' };
+      return { session_id: session.id, created_at: new Date().toISOString(), ...message };
+    });
+  };
+  return {
+    speech,
+    async say(who, text, at) {
+      if (who === 'agent') await allTold();
+      const utterance = utteranceOf(text, at);
+      const id = `00_${at}`;
+      send(who, { type: 'transcript', data: { id, is_final: true, utterance } });
+      const { results } = performTask('entities', { utterance });
+      const data = { utterance_id: id, utterance, results: results ?? [] };
+      send(who, { type: 'named_entity_recognition', error: null, data });
+      finals += 1;
+      if (who === 'agent') await allTold();
+    },
+    async end() {
+      await allTold();
+      stream.end('stop');
+      await app.ended(stream.callId);
+      await reader.waitFor('call.completed');
+    },
+    events: () => app.events(stream.callId),
+    json: () => app.callOf(),
+    feed: () => reader.messages,
+    said: (who) => told().flatMap(({ leg, data }) => (leg.role === who ? [data.text] : [])),
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  };
+}
+
+function utteranceOf(text: string, at: number) {
+  const words = text.split(' ').map((word, place) => ({
+    word: ` ${word}`,
+    start: at + place / 10,
+    end: at + place / 10 + 0.1,
+    confidence: 1,
+  }));
+  const end = at + words.length / 10;
+  return { start: at, end, confidence: 1, channel: 0, language: 'en', text: ` ${text}`, words };
+}

@@ -1,0 +1,104 @@
+import { redactStep, type RedactInput } from '../../../src/language/redaction/redact.ts';
+import { lines, type Split } from './language-scores.ts';
+
+/**
+ * A question of the agent and the caller's answer in the finals that a recogniser gives. What stands in braces is
+ * secret. `value` is what the answer means.
+ */
+export type NumberLine = {
+  id: string;
+  agent: string;
+  finals: string[];
+  type?: string;
+  value?: string | null;
+  name?: boolean;
+  currency?: string | null;
+  valid?: boolean;
+  secret?: boolean;
+  neutral?: boolean;
+};
+
+export function numberLines(split: Split): NumberLine[] {
+  return lines<NumberLine>(`numbers-${split}`);
+}
+
+/** The finals without their braces, and where the secrets stand in each. */
+export function secretsIn(line: NumberLine): { text: string; secrets: [number, number][] }[] {
+  return line.finals.map((marked) => {
+    const secrets: [number, number][] = [];
+    let text = '';
+    let from = 0;
+    for (const char of marked)
+      if (char === '{') from = text.length;
+      else if (char === '}') secrets.push([from, text.length]);
+      else text += char;
+    return { text, secrets };
+  });
+}
+
+export type SecretScore = {
+  secrets: number;
+  /** No word of the secret was covered. */
+  whole: string[];
+  /** A word of the secret stayed, others were covered. */
+  part: string[];
+  neutral: number;
+  /** Something was covered in a sentence without a secret. */
+  alarms: string[];
+};
+
+/** What a redacted call shows of the secrets, each line a call of its own. */
+export function scoreSecrets(set: readonly NumberLine[], entityTypes: string[]): SecretScore {
+  const score: SecretScore = { secrets: 0, whole: [], part: [], neutral: 0, alarms: [] };
+  for (const line of set) {
+    const { shown, coveredAny, open, hidden } = redactedLine(line, entityTypes);
+    const told = `${line.id} ${line.agent} ${shown.join(' | ')}`;
+    if (line.neutral) {
+      score.neutral += 1;
+      if (coveredAny) score.alarms.push(told);
+    }
+    if (!line.secret) continue;
+    score.secrets += 1;
+    if (open > 0) score[hidden === 0 ? 'whole' : 'part'].push(told);
+  }
+  return score;
+}
+
+function redactedLine(line: NumberLine, entityTypes: string[]) {
+  const pieces = secretsIn(line);
+  const form = 'MARKER' as const;
+  const covered = pieces.map((): [number, number][] => []);
+  const shown: string[] = [];
+  const take = (input: Partial<RedactInput>, state?: RedactInput['state']) => {
+    const output = redactStep({
+      text: '',
+      entityTypes,
+      form,
+      asked: [line.agent],
+      ...input,
+      ...(state ? { state } : {}),
+    });
+    for (const released of output.released) {
+      shown.push(released.text);
+      for (const { start, end } of released.covered)
+        covered[Number(released.id)]?.push([start, end]);
+    }
+    return output.state;
+  };
+  let state: RedactInput['state'];
+  for (const [i, { text }] of pieces.entries())
+    state = take({ id: String(i), text, mayHold: true }, state);
+  take({ flush: true }, state);
+  let open = 0;
+  let hidden = 0;
+  for (const [i, { text, secrets }] of pieces.entries())
+    for (const [from, to] of secrets)
+      for (const word of text.slice(from, to).matchAll(/[\p{L}\p{N}]+/gu)) {
+        if (/^(?:um|uh|er|no|sorry|wait)$/.test(word[0])) continue;
+        const at = from + word.index;
+        const isHidden = covered[i]?.some(([start, end]) => start <= at && at < end);
+        if (isHidden) hidden += 1;
+        else open += 1;
+      }
+  return { shown, open, hidden, coveredAny: covered.some((spans) => spans.length > 0) };
+}

@@ -4,6 +4,7 @@ import { giveWay } from '../../lib/give-way.ts';
 import { MediaError } from './media-error.ts';
 import type { MediaAnswer, MediaOrder } from './messages.ts';
 import { decodeFile, probeFile } from './read-file.ts';
+import { FfmpegKilled } from './ffmpeg.ts';
 
 /*
  * The process of one file: it takes one order, answers and is ended. It leads a process group, in which ffmpeg runs as
@@ -23,6 +24,7 @@ async function carryOut(order: MediaOrder): Promise<MediaAnswer> {
       ? { outcome: 'facts', facts: await probeFile(order) }
       : { outcome: 'decoded', decoded: await decodeFile(order) };
   } catch (error) {
+    if (error instanceof FfmpegKilled) endGroup(); // without an answer: the order begins anew
     if (error instanceof MediaError)
       return { outcome: 'failed', status: error.status, message: error.message };
     return {

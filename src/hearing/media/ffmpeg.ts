@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { accessSync, constants } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { env } from 'node:process';
 import type { Readable } from 'node:stream';
@@ -53,7 +54,10 @@ export function isFfmpegInstalled(): boolean {
   });
 }
 
-type End = { code: number | null; signal: NodeJS.Signals | null; said: string };
+type End = { code: number | null; signal: NodeJS.Signals | null; said: string; tookMs: number };
+
+/** Something else on this machine killed ffmpeg: the kernel does so when memory is short. */
+export class FfmpegKilled extends Error {}
 
 type Program = {
   output: Readable;
@@ -78,6 +82,8 @@ function start(args: readonly string[], cpuSeconds: number): Program {
       }),
     },
   );
+  const startedMs = performance.now();
+  const tookMs = () => performance.now() - startedMs;
   let said = '';
   child.stderr?.on('data', (bytes: Buffer) => {
     if (said.length < maxSaidBytes) said += bytes.toString('latin1', 0, maxSaidBytes);
@@ -86,8 +92,10 @@ function start(args: readonly string[], cpuSeconds: number): Program {
     output: child.stdio[1] as Readable,
     aside: child.stdio[3] as Readable,
     ended: new Promise((resolve) => {
-      child.on('error', ({ message }) => resolve({ code: null, signal: null, said: message }));
-      child.on('close', (code, signal) => resolve({ code, signal, said }));
+      child.on('error', ({ message: said }) =>
+        resolve({ code: null, signal: null, said, tookMs: tookMs() }),
+      );
+      child.on('close', (code, signal) => resolve({ code, signal, said, tookMs: tookMs() }));
     }),
     kill: () => child.kill('SIGKILL'),
   };
@@ -95,15 +103,18 @@ function start(args: readonly string[], cpuSeconds: number): Program {
 
 /** Why ffmpeg made nothing of a file; `format` is what its first bytes look like. */
 export function failureOf(
-  { code, signal, said }: End,
+  { code, signal, said, tookMs }: End,
   format: string | undefined,
   cpuSeconds: number,
-): MediaError {
+): MediaError | FfmpegKilled {
   if (code === shellMissing || code === shellRefused)
     return new MediaError(
       503,
       `reading ${format ?? 'a file of this kind'} needs ffmpeg, which is not installed on this machine; WAV and FLAC are read without it`,
     );
+  // The limit of CPU time also ends ffmpeg with SIGKILL, but not before all cores together could have spent the time.
+  if (signal === 'SIGKILL' && (tookMs / 1_000) * availableParallelism() < cpuSeconds)
+    return new FfmpegKilled('ffmpeg was killed from outside');
   if (signal === 'SIGXCPU' || signal === 'SIGKILL')
     return new MediaError(504, `reading the file took more than ${cpuSeconds} s of CPU time`);
   if (said.includes('matches no streams')) return new MediaError(422, 'the file has no audio');

@@ -1,4 +1,5 @@
 import type { ChildProcess } from 'node:child_process';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { forkBare } from './bare-process.ts';
 
 type FileOrder = {
@@ -10,15 +11,43 @@ type FileOrder = {
   signal?: AbortSignal | undefined;
   /** The error of an order that took longer than its limit. */
   late: () => Error;
-  /** That of a process that ended by itself, or never began: `how` is the predicate of a sentence about it. */
-  lost: (how: string, cause: unknown) => Error;
+  /**
+   * The error of a process that ended by itself or never began: `how` is the predicate of a sentence about the process.
+   * `isKilled`: something else on the machine killed the process, again and again.
+   */
+  lost: (how: string, cause: unknown, isKilled?: boolean) => Error;
 };
 
+/** Something else on this machine killed the process: the kernel does so when memory is short. */
+class KilledFromOutside extends Error {}
+
+/** An order is given up when its process was killed from outside this often. */
+const mostKills = 3;
+/** Another process may have the memory for a while. */
+const pauseMs = (kills: number): number => 250 * 4 ** kills;
+
 /**
- * Carries out one order in a process of its own, which answers with one message and is then ended. Resolves or rejects
- * only when the process has ended: its files are deleted next.
+ * Carries out one order in a process of its own, which answers with one message and is then ended. An order whose process
+ * was killed from outside begins anew. Resolves or rejects only when the process has ended: its files are deleted next.
  */
-export function askFileProcess<Answer>(options: FileOrder): Promise<Answer> {
+export async function askFileProcess<Answer>(options: FileOrder): Promise<Answer> {
+  for (let kills = 1; ; kills++) {
+    try {
+      return await askOnce(options);
+    } catch (error) {
+      if (!(error instanceof KilledFromOutside)) throw error;
+      if (kills >= mostKills)
+        throw options.lost(
+          `was killed ${mostKills} times by something else, as the system does when memory is short`,
+          error.cause,
+          true,
+        );
+      await sleep(pauseMs(kills), undefined, { signal: options.signal });
+    }
+  }
+}
+
+function askOnce<Answer>(options: FileOrder): Promise<Answer> {
   const { program, order, maxHeapMiB, limitMs, signal, late, lost } = options;
   const { child, said } = forkBare({
     program,
@@ -56,7 +85,10 @@ export function askFileProcess<Answer>(options: FileOrder): Promise<Answer> {
         // A process that ended by itself may have left its own behind.
         killGroup(child);
         const cause = said() === '' ? undefined : new Error(said().trim());
-        failure ??= lost(`ended with ${by ?? `code ${String(code)}`}`, cause);
+        failure ??=
+          by === 'SIGKILL'
+            ? new KilledFromOutside('killed from outside', { cause })
+            : lost(`ended with ${by ?? `code ${String(code)}`}`, cause);
       }
       settle();
     });

@@ -111,6 +111,7 @@ function runChild(
         504,
         `reading the file took longer than ${Math.round(limitMs / 1_000)} s, the limit for its ${(fileBytes / 1e6).toFixed(1)} MB`,
       ),
-    lost: (how, cause) => new MediaError(500, `the process that reads files ${how}`, { cause }),
+    lost: (how, cause, isKilled) =>
+      new MediaError(isKilled ? 503 : 500, `the process that reads files ${how}`, { cause }),
   });
 }

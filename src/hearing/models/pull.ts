@@ -4,6 +4,7 @@ import {
   open,
   readdir,
   readFile,
+  realpath,
   rename,
   rm,
   stat,
@@ -302,9 +303,12 @@ async function unpack(
     ];
     const tar = ['tar', '-xjf', packed, '-C', staging, ...wanted];
     await run('/bin/sh', [...limited, ...tar], options.signal);
-    for (const file of await readdir(join(staging, source.folder), { withFileTypes: true }))
-      if (file.isFile())
-        await rename(join(staging, source.folder, file.name), join(folder, file.name));
+    const unpacked = join(await realpath(staging), source.folder);
+    // An archive can hold a link in place of its folder. The files behind the link are not the archive's.
+    if ((await realpath(unpacked)) !== unpacked)
+      throw new Error(`${source.folder} in the archive is a link and not a folder`);
+    for (const file of await readdir(unpacked, { withFileTypes: true }))
+      if (file.isFile()) await rename(join(unpacked, file.name), join(folder, file.name));
   } finally {
     await rm(staging, { recursive: true, force: true });
   }

@@ -46,7 +46,7 @@ async function pipDownload(
   let missing: unknown;
   for (const python of pythons) {
     try {
-      await run(python, args, signal);
+      await run(python, args, signal, true);
       return;
     } catch (error) {
       if (!isMissing(error)) throw error;
@@ -56,15 +56,37 @@ async function pipDownload(
   throw new Error('there is no python3 with pip', { cause: missing });
 }
 
-/** Runs a program to its end. The last line it printed is the reason of a failure. */
+/** A program needs these to find other programs, its files and its language. */
+const commonVariables = ['PATH', 'HOME', 'LANG', 'LC_ALL', 'TMPDIR'];
+/** pip needs these to reach a package index: proxies, certificates, caches, a virtual environment. */
+const networkVariables = [
+  'HTTP_PROXY', 'HTTPS_PROXY', 'ALL_PROXY', 'NO_PROXY', 'http_proxy', 'https_proxy', 'all_proxy', 'no_proxy',
+  'SSL_CERT_FILE', 'SSL_CERT_DIR', 'REQUESTS_CA_BUNDLE', 'CURL_CA_BUNDLE',
+  'XDG_CACHE_HOME', 'XDG_CONFIG_HOME', 'VIRTUAL_ENV',
+]; // prettier-ignore
+
+/**
+ * The environment of a program that we did not write: the named variables of this process and nothing else. Our secrets
+ * stay here, and so does everything that a polluted prototype would add.
+ */
+function variablesFor(isPip: boolean): NodeJS.ProcessEnv {
+  const given: NodeJS.ProcessEnv = Object.create(null) as NodeJS.ProcessEnv;
+  for (const [name, value] of Object.entries(env)) {
+    const isForPip = name.startsWith('PIP_') || networkVariables.includes(name);
+    if (commonVariables.includes(name) || (isPip && isForPip)) given[name] = value;
+  }
+  return given;
+}
+
+/** Runs a program to its end. The last line that the program printed is the reason of a failure. */
 export async function run(
   command: string,
   args: readonly string[],
   signal: AbortSignal,
+  isPip = false,
 ): Promise<void> {
   const child = spawn(command, args, {
-    // The variables of this process, and none that a polluted prototype would add.
-    env: Object.assign(Object.create(null) as NodeJS.ProcessEnv, env),
+    env: variablesFor(isPip),
     stdio: ['ignore', 'ignore', 'pipe'],
     signal: AbortSignal.any([signal, AbortSignal.timeout(deadlineMs)]),
   });

@@ -25,6 +25,8 @@ export type ModelSupply = AsyncDisposable & {
   current(): SupplyState;
   /** The listener is called when the model is there. */
   onChange(listener: () => void): void;
+  /** Checks the files of the model once more. A model that was damaged meanwhile is fetched anew. */
+  checkAgain(): Promise<void>;
 };
 
 const lookEveryMs = 2_000;
@@ -88,6 +90,7 @@ class Supply implements ModelSupply {
   #timer: NodeJS.Timeout | undefined;
   #pulling: Promise<void> | undefined;
   #failures = 0;
+  #isChecking = false;
   /** By the time of the machine, which no clock that is set moves: a download is not put off by an hour. */
   #pullAfterMs = 0;
 
@@ -113,6 +116,24 @@ class Supply implements ModelSupply {
     } catch (error) {
       if (!this.#pulling) this.#state = { state: 'missing', detail: this.#missing(error) };
     }
+  }
+
+  async checkAgain(): Promise<void> {
+    if (this.#state.state !== 'there' || this.#isChecking) return;
+    this.#isChecking = true;
+    try {
+      await this.look();
+    } finally {
+      this.#isChecking = false;
+    }
+    const state = this.current();
+    if (state.state === 'there' || this.#stop.signal.aborted) return;
+    this.#log.error(
+      { detail: state.detail },
+      'the recognition model was damaged while it was in use',
+    );
+    this.#pullAfterMs = 0;
+    this.#tick();
   }
 
   #missing(error: unknown): string {

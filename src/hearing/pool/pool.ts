@@ -1,4 +1,5 @@
 import { availableParallelism } from 'node:os';
+import { reasonOf } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/log.ts';
 import { estimatesTimes } from '../models/model-folder.ts';
 import { modelsFor } from '../models/catalogue.ts';
@@ -86,7 +87,7 @@ class Pool implements RecogniserPool {
     this.mostProcesses = config.processes ?? Math.min(4, availableParallelism());
     this.#name = inBackground ? 'jobs' : 'live';
     this.#hide = showPool(this.#name, () => this.#load());
-    supply.onChange(() => this.#grow());
+    supply.onChange(() => this.#modelCame());
     this.#grow();
   }
 
@@ -231,6 +232,14 @@ class Pool implements RecogniserPool {
     return [...this.#processes].flatMap(({ legCost }) => legCost ?? []);
   }
 
+  /** A model that came anew begins without the failures of the one before. */
+  #modelCame(): void {
+    this.#failures = 0;
+    clearTimeout(this.#retry);
+    this.#retry = undefined;
+    this.#grow();
+  }
+
   /** Keeps one process running, and starts another when the running ones fill up, or have a stream each. */
   #grow(): void {
     const supply = this.#supply.current();
@@ -284,6 +293,10 @@ class Pool implements RecogniserPool {
       this.#grow(); // a single crash is replaced without a pause
       return;
     }
+    // A single crash may be the audio's. At the second one the files of the model are suspected.
+    this.#supply.checkAgain().catch((error: unknown) => {
+      this.#log.error({ reason: reasonOf(error) }, 'the recognition model could not be checked');
+    });
     // The machine's timer and not the clock: it spaces out starts of processes, which no clock of ours moves.
     this.#retry ??= setTimeout(() => {
       this.#retry = undefined;

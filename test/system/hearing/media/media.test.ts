@@ -291,4 +291,60 @@ describe.skipIf(ffmpegMissing !== undefined)('files that ffmpeg reads', () => {
     await until(() => readers().length === 0);
     expect(await readdir(into)).toEqual([]);
   });
+
+  describe('a reader that something else kills', () => {
+    const patient = openMedia({ maxSeconds: 10_000 });
+    let path: string;
+
+    beforeAll(() => {
+      path = join(folder, 'quarter-hour.mp3');
+      const source = ['-f', 'lavfi', '-i', 'sine=frequency=440:sample_rate=8000:duration=900'];
+      execFileSync('ffmpeg', ['-v', 'error', '-y', ...source, path]);
+    });
+
+    /** The reader's own process, or ffmpeg in its group. */
+    const running = (isFfmpeg: boolean): number | undefined =>
+      processesWith('cmdline', path).find(
+        (pid) => processesWith('cmdline', 'ffmpeg\0').includes(pid) === isFfmpeg,
+      );
+
+    function killIfThere(pid: number): void {
+      try {
+        process.kill(pid, 'SIGKILL');
+      } catch {
+        // The process has ended since it was found.
+      }
+    }
+
+    test.each([
+      { what: 'its own process', isFfmpeg: false },
+      { what: 'ffmpeg', isFfmpeg: true },
+    ])('once, $what: the file is read again, and whole', async ({ isFfmpeg }) => {
+      const decoding = patient.decode(path, out);
+      const pid = await until(() => running(isFfmpeg));
+      process.kill(pid, 'SIGKILL');
+      const { durationS, distinct } = await decoding;
+      expect(Math.abs(durationS - 900)).toBeLessThan(1);
+      expect((await readFile(distinct[0]!.path)).length).toBe(distinct[0]!.samples * 2);
+    });
+
+    test('each time: the sender is told to try again, and nothing stays', async () => {
+      const decoding = patient.decode(path, out).then(
+        () => 'decoded',
+        (error: unknown) => error,
+      );
+      let failure: unknown;
+      void decoding.then((outcome) => (failure = outcome));
+      await until(() => {
+        const pid = running(false);
+        if (pid !== undefined) killIfThere(pid);
+        return failure !== undefined;
+      });
+      expect(failure).toMatchObject({
+        status: 503,
+        message: expect.stringContaining('was killed 3 times by something else'),
+      });
+      expect(await readdir(out)).toEqual([]);
+    });
+  });
 });

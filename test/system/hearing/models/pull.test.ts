@@ -3,10 +3,12 @@ import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import {
+  cp,
   mkdir,
   mkdtemp,
   readFile,
   readdir,
+  rename,
   rm,
   symlink,
   utimes,
@@ -180,6 +182,28 @@ describe('pulling a model', () => {
     await expect(pulled()).rejects.toThrow('is not what was pulled first');
   });
 
+  test('takes nothing through a link that an archive holds in place of its folder', async () => {
+    const victim = await temporary();
+    await writeFile(join(victim, 'private.txt'), 'not of the archive');
+    const packing = await temporary();
+    await symlink(victim, join(packing, 'packed'));
+    await promisify(execFile)('tar', ['-cjf', 'packed.tar.bz2', 'packed'], { cwd: packing });
+    const archive = await readFile(join(packing, 'packed.tar.bz2'));
+    const publisher = await serve((_request, response) => response.end(archive));
+    const { model: _model, ...entry } = entryFrom(nowhere);
+    const pulled = pullModel(
+      {
+        ...entry,
+        verified: false,
+        files: [],
+        sources: [{ type: 'archive', url: `${publisher}/packed.tar.bz2`, folder: 'packed' }],
+      },
+      options(await temporary()),
+    );
+    await expect(pulled).rejects.toThrow('packed in the archive is a link and not a folder');
+    expect(await readdir(victim)).toEqual(['private.txt']);
+  });
+
   test('asks the mirror first, a folder or an address, and the publisher when the mirror lies', async () => {
     const models = await temporary();
     const asked: string[] = [];
@@ -347,13 +371,68 @@ describe('the supply of a starting process', () => {
 describe('a damaged default model', async () => {
   const real = await realModel();
 
+  const good = join(real?.models ?? '', 'moonshine-tiny-en');
+  const patience = { timeout: 60_000, interval: 20 };
+
+  async function copied(): Promise<{ models: string; encoder: string }> {
+    const models = await temporary();
+    await cp(good, join(models, 'moonshine-tiny-en'), { recursive: true });
+    return { models, encoder: join(models, 'moonshine-tiny-en/encoder_model.ort') };
+  }
+
+  /** Gives the file another content. A process that has the old file open keeps reading the old one. */
+  async function replace(path: string, content: Buffer): Promise<void> {
+    await writeFile(`${path}.new`, content);
+    await rename(`${path}.new`, path);
+  }
+
+  test.skipIf(!real)(
+    'that is damaged under a running process is named at the second failure, and no session is let in before it is mended',
+    async () => {
+      const { models, encoder } = await copied();
+      const settings = { models, pullModels: false };
+      await using recogniser = await recogniserOf('moonshine-tiny-en', settings);
+      const state = () => recogniser.status().state;
+      await vi.waitFor(() => expect(state()).toBe('ready'), patience);
+      const whole = await readFile(encoder);
+      await replace(encoder, whole.subarray(0, 1_000_000));
+      process.kill(recogniser.processes()[0]!.pid!, 'SIGKILL');
+      await vi.waitFor(() => expect(state()).toBe('no-model'), patience);
+      expect(recogniser.admits({ languages: ['en'] }, 1)).toMatchObject({
+        outcome: 'no-model',
+        detail: expect.stringContaining('encoder_model.ort has 1000000 bytes instead of'),
+      });
+      await replace(encoder, whole);
+      await vi.waitFor(() => expect(state()).toBe('ready'), patience);
+    },
+    120_000,
+  );
+
+  test.skipIf(!real)(
+    'that is damaged under a running process is fetched anew',
+    async () => {
+      const { models, encoder } = await copied();
+      const settings = { models, modelsMirror: real!.models };
+      await using recogniser = await recogniserOf('moonshine-tiny-en', settings);
+      const state = () => recogniser.status().state;
+      await vi.waitFor(() => expect(state()).toBe('ready'), patience);
+      const whole = await readFile(encoder);
+      await replace(encoder, whole.subarray(0, 1_000_000));
+      const { pid } = recogniser.processes()[0]!;
+      process.kill(pid!, 'SIGKILL');
+      await vi.waitFor(() => expect(recogniser.processes()[0]?.pid).not.toBe(pid), patience);
+      await vi.waitFor(() => expect(state()).toBe('ready'), patience);
+      expect(sha256(await readFile(encoder))).toBe(sha256(whole));
+    },
+    120_000,
+  );
+
   test.skipIf(!real)(
     'is named and refused before the engine sees it, and mended from the mirror',
     async () => {
       const models = await temporary();
       const folder = join(models, 'moonshine-tiny-en');
       await mkdir(folder);
-      const good = join(real!.models, 'moonshine-tiny-en');
       for (const name of await readdir(good))
         await writeFile(join(folder, name), await readFile(join(good, name)));
       const encoder = await readFile(join(good, 'encoder_model.ort'));

@@ -1,8 +1,10 @@
-import { stat, writeFile } from 'node:fs/promises';
+import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { deflateRawSync } from 'node:zlib';
-import { expect, test } from 'vitest';
+import { env } from 'node:process';
+import { expect, test, vi } from 'vitest';
 import { extractEntry } from '../../../../src/hearing/making/zip.ts';
+import { run } from '../../../../src/hearing/models/python-wheel.ts';
 import { temporaryFolder } from '../../../support/store/store.ts';
 
 /** A zip file with one deflated entry, which says any length of itself. */
@@ -59,4 +61,28 @@ test('a file of the right length comes out as it went in', async () => {
   let received = 0;
   await extractEntry(zip, 'weights', to, { mostBytes: 5, onBytes: (bytes) => (received += bytes) });
   expect([received, (await stat(to)).size]).toEqual([5, 5]);
+});
+
+test.each([
+  { program: 'pip', isPip: true, given: ['PATH', 'HTTPS_PROXY', 'PIP_INDEX_URL'] },
+  { program: 'tar', isPip: false, given: ['PATH'] },
+])('$program gets a short list of variables and no secret', async ({ isPip, given }) => {
+  await using folder = await temporaryFolder();
+  const seen = join(folder.path, 'seen');
+  for (const [name, value] of [
+    ['TRUNKLINE_SERVICE_KEY', 'the key of the service'],
+    ['DATABASE_URL', 'postgres://user:password@host/database'],
+    ['HTTPS_PROXY', 'http://127.0.0.1:1'],
+    ['PIP_INDEX_URL', 'http://127.0.0.1:1/simple'],
+  ] as const)
+    vi.stubEnv(name, value);
+  try {
+    await run('/bin/sh', ['-c', 'env > "$0"', seen], AbortSignal.timeout(10_000), isPip);
+  } finally {
+    vi.unstubAllEnvs();
+  }
+  const names = (await readFile(seen, 'utf8')).split('\n').map((line) => line.split('=')[0] ?? '');
+  const ours = ['TRUNKLINE_SERVICE_KEY', 'DATABASE_URL', 'HTTPS_PROXY', 'PIP_INDEX_URL', 'PATH'];
+  expect(ours.filter((name) => names.includes(name)).toSorted()).toEqual(given.toSorted());
+  expect(env['DATABASE_URL']).not.toBe('postgres://user:password@host/database');
 });

@@ -22,7 +22,7 @@ type SpeechClientOptions = {
 
 type CreateRequest = {
   body: StreamingRequest;
-  region?: string;
+  region?: string | undefined;
   /** When the leg began: the oldest leg goes first where there is a queue. */
   sinceMs: number;
   signal: AbortSignal;

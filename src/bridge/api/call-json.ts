@@ -15,7 +15,7 @@ import {
   type LegRow,
 } from '../events/call-rows.ts';
 import type { Call } from '../call/call.ts';
-import type { LegState } from '../leg/sessions.ts';
+import type { LegState } from '../leg/session-state.ts';
 
 /** A call as /api/calls shows it, and what operators ask of it beside that. */
 type CallJson = Omit<CallItem, 'last_turn'> & Pick<ApiCall, 'transcript' | 'judged_turns'>;

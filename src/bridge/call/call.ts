@@ -33,7 +33,7 @@ import type {
 import type { RecoveredLeg } from '../journal/recovery.ts';
 import type { LegGap } from '../records/ledger.ts';
 import { Leg } from '../leg/leg-audio.ts';
-import type { LegState } from '../leg/sessions.ts';
+import type { LegState } from '../leg/session-state.ts';
 import { bridgeMetrics } from '../metrics.ts';
 import { OpenStream } from './open-stream.ts';
 import { Pauses, type Pauser } from './pauses.ts';

@@ -11,7 +11,8 @@ import { LegLedger, type LegGapCause, type LedgerCounts, type LegGap } from '../
 import { legClosed, legOpened, legTotals } from './metrics.ts';
 import type { LegSession } from '../records/leg-record.ts';
 import { silenceCode, type LegRequest } from '../session/leg-request.ts';
-import { LegSessions, type LegState } from './sessions.ts';
+import { LegSessions } from './sessions.ts';
+import type { LegState } from './session-state.ts';
 import type { SharedLegState } from './after-loss.ts';
 import type { LegSnapshot } from '../records/leg-snapshot.ts';
 
@@ -20,7 +21,7 @@ export type LegOptions = {
   callId: string;
   /** The whole body of POST /v2/live, `custom_metadata` included. Acknowledgements are always asked for. */
   request: LegRequest;
-  region?: 'us-west' | 'eu-west';
+  region?: 'us-west' | 'eu-west' | undefined;
   journal: Journal;
   speech: SpeechClient;
   /** Keep the audio after it is acknowledged: `journal.recordingOf(legId)` reads it. */
@@ -267,8 +268,7 @@ export class Leg {
     const { journal } = this.#options;
     this.#deadlines = deadlines;
     journal.flush(); // the last frames go first, one for one
-    const id = this.#sessions.currentId;
-    this.#setState({ at: 'finishing', ...(id === undefined ? {} : { sessionId: id }) });
+    this.#setState({ at: 'finishing', sessionId: this.#sessions.currentId });
     this.#entry.changedNow();
     this.#sessions.finish(deadlines);
     this.#checkFinished();
@@ -382,7 +382,7 @@ export class Leg {
       spilled: this.#store.spilled,
       ledger: this.#ledger.snapshot(),
       ...this.#sessions.snapshot(),
-      ...(waiting === undefined ? {} : { waiting }),
+      waiting,
     };
   }
 }

@@ -6,11 +6,11 @@ import type { SpeechClient } from '../../speech-client/client.ts';
 import { missingOf, SeenMessages } from '../../speech-client/messages.ts';
 import type { SpeechSession } from '../../speech-client/session.ts';
 import { spokenBy } from './session-span.ts';
-import type { SessionSnapshot } from '../records/leg-snapshot.ts';
+import type { KnownSession } from './session-records.ts';
 
 /** A session that takes no more audio, and everything that is needed to read its record. */
 type PastSession = {
-  entry: SessionSnapshot;
+  entry: KnownSession;
   seen: SeenMessages;
   /** How much audio it was sent, seconds. */
   sentS: number;
@@ -28,13 +28,13 @@ type PastSessionsOptions = {
   /** How long a service that answers may take until it has finished a session. */
   patienceMs(): number;
   /** Another session of the leg came after this one. */
-  replaced(entry: SessionSnapshot): boolean;
+  replaced(entry: KnownSession): boolean;
   onMessage(message: ServerMessage, sessionId: string, offsetS: number): void;
-  onHeard(entry: SessionSnapshot, position: number): void;
+  onHeard(entry: KnownSession, position: number): void;
   /** The last words of a session cannot be had. */
   onLate: () => void;
   /** Of a session that was lost: what it heard after its last final will never be said. */
-  onUnsaid(entry: SessionSnapshot): void;
+  onUnsaid(entry: KnownSession): void;
   onChange(): void;
 };
 
@@ -104,7 +104,7 @@ export class PastSessions {
       const delayMs = result.outcome === 'found' ? 250 : Math.min(10_000, 250 * 2 ** attempt);
       await wait(clock, delayMs, signal);
     }
-    entry.unread = false;
+    entry.isUnfetched = false;
   }
 
   #take(session: PastSession, record: SessionRecord): void {
@@ -142,7 +142,7 @@ function isEmpty({ status, result }: SessionRecord): boolean {
   return status === 'error' && (result?.messages ?? []).length === 0;
 }
 
-export function pastOf(session: SpeechSession, entry: SessionSnapshot): PastSession {
+export function pastOf(session: SpeechSession, entry: KnownSession): PastSession {
   return {
     entry,
     seen: session.seen,
@@ -153,7 +153,7 @@ export function pastOf(session: SpeechSession, entry: SessionSnapshot): PastSess
 }
 
 /** A session of a process that was killed: its messages come again; the last acks that it read are in the ledger. */
-export function unknownPast(entry: SessionSnapshot, sentS: number): PastSession {
+export function unknownPast(entry: KnownSession, sentS: number): PastSession {
   const seen = new SeenMessages();
   return { entry, seen, sentS, originOf: () => entry.base, heardUpTo: () => 0 };
 }

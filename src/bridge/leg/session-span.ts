@@ -10,7 +10,7 @@ export type SpokenSpan = { fromS(channel: number): number; toS(channel: number):
  * heard the one speaks that spoke first. Pure.
  */
 export function spokenBy(
-  { from, end, said }: SessionSnapshot,
+  { from, end, said }: Pick<SessionSnapshot, 'from' | 'end' | 'said'>,
   message: ServerMessage,
   {
     origin,

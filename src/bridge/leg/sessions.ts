@@ -1,7 +1,6 @@
 import { wait, type Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { ServerMessage } from '../../protocol/live-messages.ts';
-import { backOffMs } from '../../speech-client/back-off.ts';
 import type { SpeechClient } from '../../speech-client/client.ts';
 import type { InFlightState } from '../../speech-client/in-flight.ts';
 import type { SessionOver, SpeechSession } from '../../speech-client/session.ts';
@@ -12,42 +11,35 @@ import type { LegRequest } from '../session/leg-request.ts';
 import { legTotals } from './metrics.ts';
 import { pastOf, PastSessions, unknownPast } from './past-sessions.ts';
 import { spokenBy } from './session-span.ts';
-import type { LegSnapshot, SessionSnapshot } from '../records/leg-snapshot.ts';
+import { knownOf, saidBefore, snapshotOf, unsaidOf, type KnownSession } from './session-records.ts';
+import {
+  heedsAck,
+  isAsking,
+  isFinishing,
+  mayAsk,
+  nextOf,
+  noSession,
+  step,
+  type SessionAnswer,
+  type LegState,
+  type MadeSession,
+  type SessionsEffect,
+  type SessionsInput,
+  type SessionsState,
+} from './session-state.ts';
+import type { LegSnapshot } from '../records/leg-snapshot.ts';
 
-/** The interface ends a live session after 3 h: we change over before, in a pause of the speech if one comes. */
+/** The interface ends a live session after 3 h. The leg changes over before, in a pause of the speech if one comes. */
 const changeAfterS = 10_200;
 const changeAtLatestS = 10_500;
-/** While the service says how much a lost session had heard, so that nothing is heard twice. */
-const doubtMs = 1_500;
-/** A session that another one replaced has this long to be finished at the service. */
+/** The service has this long to finish a session that another one replaced. */
 const replacedMs = 180_000;
-/** Less than this after a final is the breath after a sentence. */
-const leastUnsaidS = 0.3;
-/** A request that the service refuses is asked again rarely: only the service itself can change its mind. */
-const refusedRetryMs = 60_000;
-/** Sessions that end at once are replaced at once so many times: one node of the service may be the reason. */
-const barrenAtOnce = 3;
-/** The pauses after them. With those the sessions of a leg last for minutes; an ended call waits shorter. */
-const barrenMs = { first: 250, max: 10_000, finishing: 1_000 };
-
-export type LegState =
-  /** A session is being asked for; audio waits in the journal. */
-  | { at: 'opening' }
-  | { at: 'live'; sessionId: string }
-  /** Socket lost; the same session is being resumed. */
-  | { at: 'resuming'; sessionId: string }
-  /** No session can be had for now; asked again by itself. */
-  | { at: 'waiting'; cause: 'unreachable' | 'busy' | 'unauthorized' | 'refused' }
-  /** The bound of sessions is passed: audio is kept, nothing more is sent. */
-  | { at: 'journal-only' }
-  | { at: 'finishing'; sessionId?: string }
-  | { at: 'ended' };
 
 type LegSessionsOptions = {
   legId: string;
   callId: string;
   request: LegRequest;
-  region?: 'us-west' | 'eu-west';
+  region?: 'us-west' | 'eu-west' | undefined;
   speech: SpeechClient;
   clock: Clock;
   log: Logger;
@@ -77,16 +69,7 @@ type LegSessionsOptions = {
   onHopeless: (cause: LegGapCause) => void;
 };
 
-/** `service`: the speech node that made it; undefined where an earlier version wrote it down. */
-type MadeSession = { id: string; url: string; service?: string | undefined };
-
-/**
- * The live sessions of one leg, one after the other: which one hears the audio, when the next takes over, and
- * what the ones before it still have to say.
- *
- *   ask ─▶ current ─┬─ lost ─▶ the unacknowledged audio goes to the next
- *                   └─ too old, or outdated ─▶ next is asked for ─▶ cut: the rest goes to it
- */
+/** The live sessions of one leg, one after the other: carries out what `step` of session-state.ts decides. */
 export class LegSessions {
   /** `late`: a deadline passed before the service had said its last word. */
   finals: 'complete' | 'late' = 'complete';
@@ -95,40 +78,23 @@ export class LegSessions {
   readonly #bytesPerSecond: number;
   readonly #ledger: LegSessionsOptions['ledger'];
   readonly #store: LegStore;
-  readonly #history: SessionSnapshot[];
+  readonly #known: KnownSession[];
   readonly #past: PastSessions;
   readonly #abort = new AbortController();
-  #current: SpeechSession | undefined;
-
-  // --- asking for a session: one request at a time
-  #request: LegRequest;
   /** When the leg began: the oldest leg goes first where there is a queue. */
   readonly #sinceMs: number;
-  #isCreating = false;
-  /** Set while a refused request waits until it is asked again. */
-  #stopRetry: (() => void) | undefined;
-  /** Sessions in a row that ended before anything of their audio was acknowledged. */
-  #barren = 0;
-  #stopPause: (() => void) | undefined;
-  /** The request has changed since the current session was asked for. */
-  #isOutdated = false;
-
-  // --- changing over to the next session
-  /** The current session takes nothing from this leg position on: the next one does. */
-  #cut: number | undefined;
-  #cutSession: (position: number) => void = () => undefined;
-  #next: MadeSession | undefined;
+  #state: SessionsState = noSession;
+  #request: LegRequest;
+  /** The session that the state names, and what ends its audio at a leg position. */
+  #current: SpeechSession | undefined;
+  #cutCurrent: (position: number) => void = () => undefined;
   /** Leg positions, by channel, up to which finals of the current session have spoken. */
   #said: number[] = [];
-  /** A session ended with bytes in doubt: the next one waits a moment for its record. */
-  #isInDoubt = false;
-
-  // --- the end
-  /** Set when no more audio comes. */
-  #finalsMs: number | undefined;
-  #stopWithin: (() => void) | undefined;
+  /** Sessions that are not over, also those that are only read on. */
+  readonly #open = new Map<string, SpeechSession>();
+  #stopRetry: (() => void) | undefined;
+  #stopDeadline: (() => void) | undefined;
   #stopFinals: (() => void) | undefined;
-  #isOver = false;
 
   constructor(options: LegSessionsOptions) {
     const { left, clock } = options;
@@ -138,7 +104,7 @@ export class LegSessions {
     this.#store = options.store;
     this.#request = options.request;
     this.#sinceMs = clock.monotonicMs();
-    this.#history = (left?.sessions ?? []).map((session) => ({ ...session }));
+    this.#known = (left?.sessions ?? []).map(knownOf);
     this.#past = new PastSessions({
       speech: options.speech,
       clock,
@@ -146,13 +112,13 @@ export class LegSessions {
       signal: this.#abort.signal,
       bytesPerSecond: options.bytesPerSecond,
       patienceMs: () => this.#finalsMs ?? replacedMs,
-      replaced: (session) => this.#current !== undefined || session !== this.#history.at(-1),
+      replaced: (session) => this.#current !== undefined || session !== this.#known.at(-1),
       onMessage: (message, id, offsetS) => options.onMessage(message, id, offsetS),
       onHeard: (session, position) => {
         this.#acknowledged(position);
         session.end = this.#ledger.settled;
       },
-      onLate: () => this.#finalsAreLate(),
+      onLate: () => this.#take({ type: 'words-missing' }),
       onUnsaid: (session) => this.#unsaid(session),
       onChange: () => {
         options.onChanged();
@@ -168,224 +134,233 @@ export class LegSessions {
   }
 
   get lastId(): string | undefined {
-    return this.#current?.id ?? this.#history.at(-1)?.id;
+    return this.#current?.id ?? this.#known.at(-1)?.id;
   }
 
   /** Messages may still come, of the current session or of one that is over. */
   get isBusy(): boolean {
-    return this.#current !== undefined || this.#past.isBusy || this.#isInDoubt;
+    return this.#current !== undefined || this.#past.isBusy || this.#state.at === 'in-doubt';
   }
 
   /** A session is being created and is still wanted. */
   get isCreating(): boolean {
-    return this.#isCreating && !this.#abort.signal.aborted;
+    return isAsking(this.#state);
   }
 
   all(): LegSession[] {
-    return this.#history.map(({ id, base }) => ({ id, offsetS: this.#secondsAt(base) }));
+    return this.#known.map(({ id, base }) => ({ id, offsetS: this.#secondsAt(base) }));
   }
 
   /** Goes on with the session that an earlier process left, or asks for the first. */
   begin(): void {
     const left = this.#options.left?.current;
-    for (const session of this.#history)
-      if (session.unread && session.id !== left?.id) {
+    for (const session of this.#known)
+      if (session.isUnfetched && session.id !== left?.id) {
         const sentS = this.#secondsAt(this.#ledger.end - session.base);
         void this.#past.read(unknownPast(session, sentS));
       }
-    if (left) this.#start(left, left.flight, left.said);
-    else this.ensure();
+    this.#take({ type: 'begun', left });
   }
 
   /** A frame that is journalled just now. The usual way: straight on to the socket. */
   frame(position: number, bytes: Buffer): void {
     const session = this.#current;
-    if (!session || this.#cut !== undefined) return;
+    if (!session || this.#state.at === 'handing-over') return;
     session.frame(position, bytes);
-    if (this.#secondsAt(position - session.inFlight.base) > changeAtLatestS) this.#changeOver();
+    if (this.#secondsAt(position - session.inFlight.base) > changeAtLatestS)
+      this.#take({ type: 'grown-old' });
   }
 
-  /** Asks for a session where one is needed and can be had. */
+  /** Asks for a session where one is needed and can be had. Called for every frame. */
   ensure(): void {
-    if (this.#current || this.#isCreating || this.#isOver || this.#isInDoubt) return;
-    if (this.#stopRetry || this.#stopPause) return;
-    if (this.#ledger.isSettled && (this.#isFinishing || this.#history.length > 0)) return;
-    if (this.#history.length >= this.#options.speech.config.maxSessionsPerLeg) {
-      this.#options.onState({ at: 'journal-only' });
-      if (this.#isFinishing) this.#options.onHopeless('sessions');
-      return;
-    }
-    this.#guard(this.#open());
+    if (mayAsk(this.#state)) this.#take({ type: 'needed' });
   }
 
   /** Another request from here on: the current session is replaced by one of the new request. */
   changeRequest(request: LegRequest): void {
     this.#request = request;
-    if (this.#isOver || this.#isFinishing) return;
-    // One session is left for trouble: a carrier that changes its mind all the time must not use them up.
-    if (this.#history.length + 2 > this.#options.speech.config.maxSessionsPerLeg) return;
-    this.#isOutdated = true;
-    if (this.#current) this.#changeOver();
+    this.#take({ type: 'request-changed' });
   }
 
   snapshot(): Pick<LegSnapshot, 'current' | 'sessions' | 'asking'> {
     const session = this.#current;
-    const service = session && this.#recordOf(session)?.service;
-    return {
-      ...(session
-        ? {
-            current: {
-              id: session.id,
-              url: session.url,
-              ...(service === undefined ? {} : { service }),
-              flight: session.inFlight.state(),
-              ...(this.#said.length === 0 ? {} : { said: [...this.#said] }),
-            },
-          }
-        : {}),
-      // Read or not, their messages may not be durable yet when this process is killed: the next one asks again.
-      sessions: this.#history.map((one) => ({ ...one, unread: true })),
-      // A session that waits to take over is known to nobody else.
-      ...(this.#isCreating || this.#next ? { asking: true } : {}),
+    const current = session && {
+      id: session.id,
+      url: session.url,
+      service: this.#knownBy(session.id)?.service,
+      flight: session.inFlight.state(),
+      said: this.#said.length === 0 ? undefined : [...this.#said],
     };
+    // A session that waits to take over is known to nobody else.
+    const asking = this.isCreating || nextOf(this.#state) !== undefined || undefined;
+    return { current, sessions: this.#known.map(snapshotOf), asking };
   }
-
-  // --- the end -----------------------------------------------------------------------------------
 
   /** No more audio comes: the session is told, and one is asked for while audio waits. */
   finish({ finalsMs, withinMs }: { finalsMs: number; withinMs: number }): void {
-    const { clock, onHopeless } = this.#options;
-    this.#finalsMs = finalsMs;
-    this.#stopWithin = clock.after(withinMs, () => onHopeless('deadline'));
-    // Nothing was said and no session can be had: none is needed.
-    if (this.#ledger.isSettled && this.#isCreating && !this.#current && this.#history.length === 0)
-      this.#abort.abort();
-    if (this.#stopRetry && this.#options.recording) {
-      onHopeless('refused');
-      return;
-    }
-    this.#stopPause?.();
-    this.#stopPause = undefined;
-    this.#current?.stop();
-    this.ensure();
-    this.#armFinals();
+    this.#take({ type: 'finish', finalsMs, withinMs });
   }
 
   /** No time is left: the session ends at the service, too. */
   giveUp(): void {
-    this.finals = 'late';
-    this.close();
+    this.#take({ type: 'given-up' });
   }
 
   /** Ended for good at the service, too. */
   close(): void {
-    this.#current?.close();
-    this.#current = undefined;
+    this.#take({ type: 'closed' });
   }
 
   /** Nothing happens here any more; the service keeps the session for its grace time. */
   release(): void {
-    this.#isOver = true;
-    this.#stopRetry?.();
-    this.#stopRetry = undefined;
-    this.#stopPause?.();
-    this.#stopPause = undefined;
-    this.#stopWithin?.();
-    this.#disarmFinals();
-    this.#abort.abort();
-    this.#current?.drop();
-    this.#current = undefined;
+    this.#take({ type: 'released' });
   }
 
-  get #isFinishing(): boolean {
-    return this.#finalsMs !== undefined;
+  get #finalsMs(): number | undefined {
+    const state = this.#state;
+    return state.at === 'over' || state.end.at === 'open' ? undefined : state.end.finalsMs;
   }
 
-  /** The last finals have their time from when the service has every byte and answers. */
-  #armFinals(): void {
-    if (this.#finalsMs === undefined || !this.#current?.open || !this.#ledger.isSettled) return;
-    this.#stopFinals ??= this.#options.clock.after(this.#finalsMs, () => {
-      this.#stopFinals = undefined;
-      this.#finalsDidNotCome();
+  // --- carrying out what `step` decides ------------------------------------------------------------
+
+  #take(input: SessionsInput): void {
+    const [state, effects] = step(this.#state, input, {
+      settled: this.#ledger.settled,
+      writtenTo: this.#store.writtenTo,
+      isSettled: this.#ledger.isSettled,
+      sessions: this.#known.length,
+      maxSessions: this.#options.speech.config.maxSessionsPerLeg,
+      recording: this.#options.recording,
     });
+    this.#state = state;
+    for (const effect of effects) this.#carryOut(effect);
   }
 
-  #disarmFinals(): void {
+  #carryOut(effect: SessionsEffect): void {
+    switch (effect.do) {
+      case 'tell':
+        return this.#options.onState(effect.state);
+      case 'ask':
+        return void this.#ask();
+      case 'withdraw-request':
+        return this.#abort.abort();
+      case 'retry-after':
+        this.#stopRetry = this.#after(effect.ms, { type: 'retry-due' });
+        return;
+      case 'stop-retry':
+        return this.#stopRetry?.();
+      case 'start':
+        return this.#startNew(effect.made);
+      case 'resume':
+        return this.#resume(effect.left);
+      case 'cut':
+        this.#cutCurrent(effect.position);
+        return this.#current?.more();
+      case 'stop-session':
+        return this.#current?.stop();
+      case 'retire-session':
+        return this.#leaveCurrent((session) => session.stop());
+      case 'close-session':
+        return this.#leaveCurrent((session) => session.close());
+      case 'close-and-read':
+        return this.#closeAndRead();
+      case 'read-record':
+        return this.#readRecord(effect.sessionId, effect.doubtMs);
+      case 'await-deadline':
+        this.#stopDeadline = this.#options.clock.after(effect.ms, () =>
+          this.#options.onHopeless('deadline'),
+        );
+        return;
+      case 'await-finals':
+        this.#stopFinals = this.#after(effect.ms, { type: 'finals-due' });
+        return;
+      case 'stop-finals':
+        return this.#stopFinals?.();
+      case 'say-late':
+        this.finals = 'late';
+        return;
+      case 'cancel-orphans':
+        return this.#cancelOrphans();
+      case 'changed':
+        return this.#options.onChanged();
+      case 'idle':
+        return this.#options.onIdle();
+      case 'hopeless':
+        return this.#options.onHopeless(effect.cause);
+      case 'release':
+        return this.#release();
+    }
+  }
+
+  #after(ms: number, input: SessionsInput): () => void {
+    return this.#options.clock.after(ms, () => this.#take(input));
+  }
+
+  #release(): void {
+    this.#stopRetry?.();
+    this.#stopDeadline?.();
     this.#stopFinals?.();
-    this.#stopFinals = undefined;
+    this.#abort.abort();
+    this.#leaveCurrent((session) => session.drop());
   }
 
-  /** The service has every byte and answered, and its last words did not come on the socket: perhaps its record has them. */
-  #finalsDidNotCome(): void {
-    const session = this.#current;
-    if (!session?.open || !this.#isFinishing) return;
-    this.finals = 'late';
-    session.hasSwallowed = true;
-    session.close();
+  #leaveCurrent(leave: (session: SpeechSession) => void): void {
+    if (this.#current) leave(this.#current);
     this.#current = undefined;
-    const record = this.#recordOf(session);
-    if (record) void this.#past.read(pastOf(session, record));
-    this.#options.onIdle();
   }
 
-  #finalsAreLate(): void {
-    if (this.#isFinishing) this.finals = 'late';
+  #closeAndRead(): void {
+    const session = this.#current;
+    if (session === undefined) return;
+    session.hasSwallowed = true;
+    this.#leaveCurrent(() => session.close());
+    const known = this.#knownBy(session.id);
+    if (known) void this.#past.read(pastOf(session, known));
+  }
+
+  /** Acks may have been lost with the socket: the record says how much of its audio the session did hear. */
+  #readRecord(sessionId: string, doubtMs?: number): void {
+    const session = this.#open.get(sessionId);
+    const known = this.#knownBy(sessionId);
+    const reading = session && known ? this.#past.read(pastOf(session, known)) : Promise.resolve();
+    if (doubtMs === undefined) return;
+    void Promise.race([reading, wait(this.#options.clock, doubtMs)]).then(() =>
+      this.#guarded(() => this.#take({ type: 'doubt-over', sessionId })),
+    );
   }
 
   // --- asking for a session ----------------------------------------------------------------------
 
-  async #open(): Promise<void> {
-    this.#options.onState({ at: 'opening' });
-    this.#options.onChanged();
-    this.#isOutdated = false;
-    const made = await this.#ask();
-    if (made && !this.#isOver) this.#startNew(made);
-    else if (made) this.#cancelOrphans();
-    this.#options.onIdle();
-    if (this.#isOutdated && this.#current) this.#changeOver();
-  }
-
-  async #ask(): Promise<MadeSession | undefined> {
-    const { speech, region, onState } = this.#options;
-    this.#isCreating = true;
-    const created = await speech
-      .create({
+  async #ask(): Promise<void> {
+    const { speech, region, log } = this.#options;
+    try {
+      const created = await speech.create({
         body: this.#request,
-        ...(region === undefined ? {} : { region }),
+        region,
         sinceMs: this.#sinceMs,
         signal: this.#abort.signal,
-        onWaiting: (cause) => {
-          if (!this.#current) onState({ at: 'waiting', cause });
-        },
-      })
-      .finally(() => {
-        this.#isCreating = false;
+        onWaiting: (cause) => this.#take({ type: 'waiting', cause }),
       });
-    if (created.orphans > 0) this.#cancelOrphans();
-    if (created.outcome === 'created') {
-      const { id, url, service } = created;
-      return { id, url, service };
+      if (created.outcome === 'refused')
+        log.error({ reason: created.reason }, 'the speech service refuses the session request');
+      this.#take({ type: 'answered', answer: answerOf(created), orphans: created.orphans });
+    } catch (error) {
+      this.#notBegun(error);
     }
-    if (created.outcome === 'refused' && !this.#abort.signal.aborted) this.#refused(created.reason);
-    return undefined;
   }
 
-  /**
-   * The service does not take the request. Where the audio is recorded the call may end without words, and be read again
-   * later. Elsewhere the journal has the only copy: it is kept as long as for a service that is away.
-   */
-  #refused(reason: string): void {
-    const { log, clock, onState, onHopeless } = this.#options;
-    log.error({ reason }, 'the speech service refuses the session request');
-    if (!this.#current) onState({ at: 'waiting', cause: 'refused' });
-    if (this.#isFinishing && this.#options.recording) {
-      onHopeless('refused');
-      return;
+  /** An error of ours must not end the process: it counts as a refusal, and the leg asks for a session again. */
+  #notBegun(error: unknown): void {
+    this.#options.log.error({ err: error }, 'a live session could not be begun');
+    this.#take({ type: 'answered', answer: { outcome: 'refused' }, orphans: 0 });
+  }
+
+  #guarded(work: () => void): void {
+    try {
+      work();
+    } catch (error) {
+      this.#notBegun(error);
     }
-    this.#stopRetry = clock.after(refusedRetryMs, () => {
-      this.#stopRetry = undefined;
-      this.ensure();
-    });
   }
 
   /** An answer was lost, perhaps with an earlier process: the session that it made is not to stay at the service. */
@@ -393,73 +368,70 @@ export class LegSessions {
     const { speech, callId, legId } = this.#options;
     speech.cancelOrphans({
       metadata: { call_id: callId, leg_id: legId },
-      isKnown: (id) => this.#next?.id === id || this.#history.some((session) => session.id === id),
+      isKnown: (id) =>
+        nextOf(this.#state)?.id === id || this.#known.some((session) => session.id === id),
     });
   }
 
   // --- the current session -----------------------------------------------------------------------
 
   /** A session that was made for the audio that nobody has acknowledged. */
-  #startNew({ id, url, service }: MadeSession): void {
+  #startNew(made: MadeSession): void {
+    const { id, service } = made;
     const base = this.#ledger.settled;
-    const said = this.#saidBefore(base);
-    this.#history.push({
-      id,
-      ...(service === undefined ? {} : { service }),
-      base,
-      unread: true,
-      ...(said ? { from: said } : {}),
-    });
+    const from = saidBefore(this.#known, base);
+    this.#known.push({ id, service, base, isUnfetched: true, from });
     legTotals.sessions++;
-    this.#start({ id, url, service }, base);
+    this.#start(made, base, []);
     this.#options.onSession?.({ id, offsetS: this.#secondsAt(base) });
+  }
+
+  #resume(session: MadeSession): void {
+    const left = this.#options.left?.current;
+    if (left) this.#start(session, left.flight, left.said ?? []);
   }
 
   /** `from`: the leg position of its first byte, or the state in which an earlier process left it. */
   #start(
     { id, url, service }: MadeSession,
     from: InFlightState | number,
-    said: readonly number[] = [],
+    said: readonly number[],
   ): void {
     const { speech, log, onTakenBack } = this.#options;
-    const source = {
-      cut: undefined as number | undefined,
-      end: () => source.cut ?? this.#store.writtenTo,
-      ended: () => source.cut !== undefined || this.#isFinishing,
-      read: (position: number, maxBytes: number) => this.#store.read(position, maxBytes),
-    };
+    let cut: number | undefined;
     const session: SpeechSession = speech.session({
       id,
       url,
       service,
       from,
       takenOver: typeof from !== 'number',
-      source,
+      source: {
+        end: () => cut ?? this.#store.writtenTo,
+        ended: () => cut !== undefined || isFinishing(this.#state),
+        read: (position, maxBytes) => this.#store.read(position, maxBytes),
+      },
       bytesPerSecond: this.#bytesPerSecond,
       log,
       onMessage: (message) => this.#message(session, message),
       onAcknowledged: (position) => this.#acknowledged(position),
       onTakenBack,
-      onLink: (link) => this.#linkChanged(session, link),
+      onLink: (link) => this.#take({ type: 'link', sessionId: id, link }),
       onOver: (reason) => this.#sessionOver(session, reason),
     });
+    this.#open.set(id, session);
     this.#current = session;
     this.#said = [...said];
-    this.#cutSession = (position) => (source.cut = position);
+    this.#cutCurrent = (position) => (cut = position);
     this.#options.onStarted();
-    if (this.#isFinishing) session.stop();
   }
 
   #message(session: SpeechSession, message: ServerMessage): void {
-    if (this.#isOver) return;
+    if (this.#state.at === 'over') return;
     const origin = session.originOf(message);
-    const record = this.#recordOf(session);
-    const spoken = record
-      ? spokenBy(record, message, {
-          origin,
-          bytesPerSecond: this.#bytesPerSecond,
-          isReplaced: false,
-        })
+    const known = this.#knownBy(session.id);
+    const bytesPerSecond = this.#bytesPerSecond;
+    const spoken = known
+      ? spokenBy(known, message, { origin, bytesPerSecond, isReplaced: false })
       : message;
     if (spoken) this.#options.onMessage(spoken, session.id, this.#secondsAt(origin));
     if (session !== this.#current) return;
@@ -467,151 +439,61 @@ export class LegSessions {
       const { channel, end } = message.data.utterance;
       // A number that the service makes up must not become the length of a list.
       if (channel < this.#options.request.channels)
-        this.#said[channel] = origin + Math.round(end * this.#bytesPerSecond);
+        this.#said[channel] = origin + Math.round(end * bytesPerSecond);
     }
     const sentS = this.#secondsAt(this.#ledger.end - session.inFlight.base);
-    if (message.type === 'speech_end' && sentS > changeAfterS) this.#changeOver();
-  }
-
-  /** Finals can overtake acks: words of audio that a new session hears again are not said twice. */
-  #saidBefore(base: number): number[] | undefined {
-    const from: number[] = [];
-    for (const { said } of this.#history)
-      for (const [channel, position] of (said ?? []).entries())
-        from[channel] = Math.max(from[channel] ?? 0, position ?? 0);
-    return from.some((position) => position > base) ? from : undefined;
-  }
-
-  /** What a lost session had acknowledged and never said: the next one does not hear it, and nobody else says so. */
-  #unsaid(session: SessionSnapshot): void {
-    const { base, end, said, isUnsaid } = session;
-    // Only of one that was seen to be lost: what another process heard of a session is in that process's own rows.
-    if (said === undefined || end === undefined || isUnsaid === true) return;
-    session.isUnsaid = true;
-    const { channels } = this.#options.request;
-    const spoken = Array.from({ length: channels }, (_, channel) => said[channel] ?? base);
-    const start = Math.max(base, Math.min(...spoken));
-    if (this.#secondsAt(end - start) >= leastUnsaidS) this.#options.onUnsaid(start, end);
+    if (message.type === 'speech_end' && sentS > changeAfterS) this.#take({ type: 'grown-old' });
   }
 
   #acknowledged(position: number): void {
     this.#options.onAcknowledged(position);
-    if (this.#cut !== undefined && this.#ledger.settled >= this.#cut) this.#change();
-    else if (this.#isFinishing) this.#armFinals();
-  }
-
-  #linkChanged(session: SpeechSession, link: 'open' | 'lost'): void {
-    if (session !== this.#current) return;
-    if (!this.#isFinishing) {
-      const at = link === 'open' ? 'live' : 'resuming';
-      this.#options.onState({ at, sessionId: session.id });
-    } else if (link === 'open') {
-      this.#armFinals();
-    } else {
-      this.#disarmFinals();
-    }
+    if (heedsAck(this.#state, this.#ledger.settled)) this.#take({ type: 'acknowledged' });
   }
 
   #sessionOver(session: SpeechSession, reason: SessionOver): void {
-    const record = this.#recordOf(session);
+    const { id, hasSwallowed } = session;
+    const known = this.#knownBy(id);
     const isCurrent = session === this.#current;
     if (isCurrent) this.#current = undefined;
-    if (record) {
-      record.end ??= this.#ledger.settled;
-      if (isCurrent) this.#barren = record.end > record.base ? 0 : this.#barren + 1;
-      record.unread = session.hasSwallowed;
-      if (isCurrent && reason !== 'finished') record.said = this.#said;
+    if (known) {
+      known.end ??= this.#ledger.settled;
+      known.isUnfetched = hasSwallowed;
+      if (isCurrent && reason !== 'finished') known.said = this.#said;
     }
-    if (this.#isOver || reason === 'dropped') return;
-    const { log, onChanged, onIdle } = this.#options;
-    if (reason !== 'finished')
-      log.warn({ sessionId: session.id, reason }, 'live session ended before its leg');
-    const reading = record?.unread ? this.#past.read(pastOf(session, record)) : undefined;
-    onChanged();
-    if (isCurrent && reading && session.inFlight.doubtful > 0)
-      this.#guard(this.#awaitDoubt(reading));
-    else if (isCurrent) this.#afterSession();
-    onIdle();
-  }
-
-  /** Acks may have been lost with the socket. Audio that the session did hear must not be heard twice. */
-  async #awaitDoubt(reading: Promise<void>): Promise<void> {
-    this.#isInDoubt = true;
-    await Promise.race([reading, wait(this.#options.clock, this.#finalsMs ?? doubtMs)]);
-    this.#isInDoubt = false;
-    if (this.#isOver) return;
-    this.#afterSession();
-    this.#options.onIdle();
-  }
-
-  #afterSession(): void {
-    const next = this.#next;
-    this.#cut = undefined;
-    this.#next = undefined;
-    if (next) this.#startNew(next);
-    else if (this.#barren > barrenAtOnce) this.#ensureLater();
-    else this.ensure();
-    if (this.#isOutdated) this.#changeOver();
-  }
-
-  /** A service whose sessions are all good for nothing is given time: a leg has so many of them, and no more. */
-  #ensureLater(): void {
-    const { clock } = this.#options;
-    const maxMs = this.#isFinishing ? barrenMs.finishing : barrenMs.max;
-    const delayMs = backOffMs(this.#barren - barrenAtOnce - 1, { firstMs: barrenMs.first, maxMs });
-    this.#stopPause ??= clock.after(delayMs, () => {
-      this.#stopPause = undefined;
-      this.ensure();
+    if (this.#state.at !== 'over' && reason !== 'dropped' && reason !== 'finished')
+      this.#options.log.warn({ sessionId: id, reason }, 'live session ended before its leg');
+    this.#take({
+      type: 'session-over',
+      sessionId: id,
+      reason,
+      wasUseful: known?.end === undefined || known.end > known.base,
+      hasSwallowed,
+      isInDoubt: session.inFlight.doubtful > 0,
     });
+    this.#open.delete(id);
   }
 
-  // --- changing over -----------------------------------------------------------------------------
-
-  /** Before the 3 h limit, or when another language is wanted: a new session is asked for, then audio goes to it from one frame to the next. */
-  #changeOver(): void {
-    if (this.#isCreating || this.#cut !== undefined || this.#isFinishing) return;
-    this.#isOutdated = false;
-    this.#guard(this.#replace(this.#current));
+  /** The next session does not hear what a lost one had acknowledged and never said, so it is told as a gap. */
+  #unsaid(session: KnownSession): void {
+    const { channels } = this.#options.request;
+    const unsaid = unsaidOf(session, { channels, bytesPerSecond: this.#bytesPerSecond });
+    if (session.said !== undefined && session.end !== undefined) session.isUnsaid = true;
+    if (unsaid) this.#options.onUnsaid(unsaid.start, unsaid.end);
   }
 
-  async #replace(session: SpeechSession | undefined): Promise<void> {
-    const made = await this.#ask();
-    if (!made) return;
-    if (this.#isOver || this.#current !== session || !session) {
-      if (this.#isOver || this.#current) this.#cancelOrphans();
-      else this.#startNew(made);
-      return;
-    }
-    this.#next = made;
-    this.#options.onChanged();
-    this.#cut = this.#store.writtenTo;
-    this.#cutSession(this.#cut);
-    session.more();
-    if (this.#ledger.settled >= this.#cut) this.#change();
-  }
-
-  #change(): void {
-    const old = this.#current;
-    this.#current = undefined;
-    old?.stop(); // it is read on until it closes; `#sessionOver` sees to the rest
-    this.#afterSession();
-  }
-
-  // --- little helpers ----------------------------------------------------------------------------
-
-  #recordOf(session: SpeechSession): SessionSnapshot | undefined {
-    return this.#history.find((one) => one.id === session.id);
+  #knownBy(id: string): KnownSession | undefined {
+    return this.#known.find((one) => one.id === id);
   }
 
   #secondsAt(position: number): number {
     return position / this.#bytesPerSecond;
   }
+}
 
-  /** Nobody awaits this work: an error in it must not end the process, and the leg asks for a session again. */
-  #guard(work: Promise<void>): void {
-    work.catch((error: unknown) => {
-      this.#options.log.error({ err: error }, 'a live session could not be begun');
-      if (!this.#isOver) this.#refused('the session could not be begun');
-    });
-  }
+type Created = Awaited<ReturnType<SpeechClient['create']>>;
+
+function answerOf(created: Created): SessionAnswer {
+  if (created.outcome !== 'created') return { outcome: created.outcome };
+  const { id, url, service } = created;
+  return { outcome: 'created', made: { id, url, service } };
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { openJournal, type Journal } from '../../../src/bridge/journal/journal.ts';
 import type { LegGap } from '../../../src/bridge/records/ledger.ts';
 import { Leg, type LegOptions } from '../../../src/bridge/leg/leg-audio.ts';
-import type { LegState } from '../../../src/bridge/leg/sessions.ts';
+import type { LegState } from '../../../src/bridge/leg/session-state.ts';
 import type { Clock } from '../../../src/lib/clock.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { createLog, type Logger } from '../../../src/lib/log.ts';

@@ -7,7 +7,8 @@ import { jobsApi, wavFile } from '../support/speech/jobs.ts';
 import { speechApi } from '../support/speech/speech-service.ts';
 import { spokenPrompt } from './recognition/audio.ts';
 import { latenessOf, session, type Lateness } from './recognition/client.ts';
-import { printTable, quantile, recogniserPids } from './recognition/figures.ts';
+import { printTable, quantile } from './recognition/figures.ts';
+import { recognisersOf } from '../support/process/recognisers.ts';
 
 const callers = Number(process.env['CALLERS'] ?? 4);
 const promptsOfTurn = Number(process.env['PROMPTS'] ?? 12);
@@ -31,7 +32,7 @@ export async function run(): Promise<void> {
       TRUNKLINE_ROLES: 'speech',
     },
   });
-  await until(() => recogniserPids(app.process.pid ?? 0).length > 0, 60_000);
+  await until(() => recognisersOf(app.process.pid ?? 0).length > 0, 60_000);
   const api = speechApi(app.url);
   const jobs = jobsApi(api);
   const { audio_url } = await jobs.upload(wavFile([recording(prompts)]));

@@ -25,7 +25,8 @@ import { until } from '../support/process/until.ts';
 import { telephonePrompts, type Prompt } from '../support/recognition/prompts.ts';
 import { realModel, type RealModel } from '../support/recognition/real-model.ts';
 import { session, type SessionResult } from './recognition/client.ts';
-import { quantile, recogniserPids, residentMb } from './recognition/figures.ts';
+import { quantile, residentMb } from './recognition/figures.ts';
+import { recognisersOf } from '../support/process/recognisers.ts';
 import { monologue } from './recognition/measures.ts';
 
 const steps = (process.env['BENCH_LEGS'] ?? '1,5,10,20,40').split(',').map(Number);
@@ -54,7 +55,7 @@ async function greedyFactor(model: RealModel, prompts: readonly Prompt[]): Promi
 
 /** Processor seconds of the recogniser processes so far. */
 function recogniserS(app: App): number {
-  const ticks = recogniserPids(app.process.pid!).map((pid) => {
+  const ticks = recognisersOf(app.process.pid!).map((pid) => {
     const stat = readFileSync(`/proc/${String(pid)}/stat`, 'utf8')
       .split(') ')
       .at(-1)
@@ -140,12 +141,12 @@ export async function run(): Promise<void> {
         TRUNKLINE_ROLES: 'speech',
       },
     });
-    await until(() => recogniserPids(app.process.pid!).length > 0);
+    await until(() => recognisersOf(app.process.pid!).length > 0);
     await session(app.url, monologue(prompts, 0, 5).audio, { pace: 'fast' });
     // A service that has just started has one process, which the first legs would share if they came together.
     const quiet = new Int16Array(8_000 * 8);
     await Promise.all(Array.from({ length: 20 }, () => session(app.url, quiet, { pace: 'call' })));
-    await until(() => recogniserPids(app.process.pid!).length > 1);
+    await until(() => recognisersOf(app.process.pid!).length > 1);
     for (const partials of partialKinds)
       for (const [legs, mixed] of steps.flatMap((step) =>
         mixedKinds.map((kind) => [step, kind] as const),
@@ -165,7 +166,7 @@ export async function run(): Promise<void> {
               : ''),
         );
       }
-    const pids = recogniserPids(app.process.pid!);
+    const pids = recognisersOf(app.process.pid!);
     console.log(
       `memory: recognisers ${pids.map((pid) => `${residentMb(pid).toFixed(0)} MB`).join(', ')}, main process ${residentMb(app.process.pid!).toFixed(0)} MB`,
     );

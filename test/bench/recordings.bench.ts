@@ -9,7 +9,8 @@ import { normalisedWords, wordErrors } from '../support/recognition/word-errors.
 import { jobsApi, wavFile } from '../support/speech/jobs.ts';
 import { speechApi } from '../support/speech/speech-service.ts';
 import { inPinkNoise, inQuiet, throughGsm } from './recognition/audio.ts';
-import { inParallel, printTable, recogniserPids, residentMb } from './recognition/figures.ts';
+import { inParallel, printTable, residentMb } from './recognition/figures.ts';
+import { recognisersOf } from '../support/process/recognisers.ts';
 import { session } from './recognition/client.ts';
 
 /** So many of the prompts; all of them take about 20 minutes on the live path. */
@@ -55,7 +56,7 @@ export async function run(): Promise<void> {
     },
   });
   const pid = app.process.pid ?? 0;
-  while (recogniserPids(pid).length === 0) await sleep(100);
+  while (recognisersOf(pid).length === 0) await sleep(100);
   const jobs = jobsApi(speechApi(app.url));
   const begin = async (samples: Int16Array): Promise<string> => {
     const { audio_url } = await jobs.upload(wavFile([samples]));
@@ -82,7 +83,7 @@ export async function run(): Promise<void> {
   let over = false;
   const watched = (async () => {
     while (!over) {
-      mostMb = Math.max(mostMb, residentMb(pid), ...recogniserPids(pid).map(residentMb));
+      mostMb = Math.max(mostMb, residentMb(pid), ...recognisersOf(pid).map(residentMb));
       await sleep(200);
     }
   })();

@@ -12,7 +12,7 @@ import { promtool, promtoolMissing } from '../support/metrics/promtool.ts';
 import { scrape, valueOf, type Sample } from '../support/metrics/scrape.ts';
 import { allPapers, anchorsOf } from '../support/papers/papers.ts';
 import { startApp, type App } from '../support/process/app.ts';
-import { processesWith } from '../support/process/processes-with.ts';
+import { recognisersOf } from '../support/process/recognisers.ts';
 import { until } from '../support/process/until.ts';
 import { tones } from '../support/recognition/fixture-model.ts';
 import { FakeSpeech } from '../support/speech/fake-speech.ts';
@@ -123,9 +123,8 @@ describe.skipIf(promtoolMissing)('brought about', () => {
     const before = await scrape(app);
     const playing = callTo(app);
     await until(async () => valueOf(await scrape(app), 'trunkline_recogniser_streams') === 1);
-    const [child = 0] = processesWith('cmdline', 'recognition/child/child.ts').filter(
-      (pid) => parentOf(pid) === app.process.pid,
-    );
+    const child = recognisersOf(app.process.pid!)[0]!;
+    expect(child).toBeGreaterThan(0);
     process.kill(child, 'SIGSTOP');
     const stoodAtMs = performance.now();
     const hung = await until(async () => {
@@ -363,14 +362,6 @@ function judge(scrapes: readonly Sample[][], alerts: readonly string[]): void {
   });
   expect(isContent, says).toBe(true);
   for (const alert of alerts) fired.add(alert);
-}
-
-function parentOf(pid: number): number | undefined {
-  try {
-    return Number(/^PPid:\s*(\d+)$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]);
-  } catch {
-    return undefined; // of another test, and it has just ended
-  }
 }
 
 type Rule = {

@@ -143,27 +143,31 @@ describe.skipIf(postgresMissing)('in front of two nodes', () => {
     },
   );
 
-  test('a node that stops gets nothing new, and nobody is refused meanwhile', async () => {
-    expect(running.length).toBeGreaterThan(0);
-    const [first] = fleet.nodes;
-    // A call of its own keeps the node in its drain.
-    await using client = await CarrierClient.open(await mintedAt(first?.url ?? '', key));
-    client.send(twilioConnected, twilioStart({ streamSid: 'MZdrain', callSid: 'CAdrain' }));
-    await client.ping();
-    first?.process.kill('SIGTERM');
-    await until(() => first?.lines.some((line) => line.includes('stopping')));
-    const answers = await Promise.all(
-      running.flatMap((proxy) =>
-        Array.from({ length: 10 }, async () => (await proxy.get('/api/calls', key)).status),
-      ),
-    );
-    expect(answers.filter((status) => status !== 200)).toEqual([]);
-    // Several: some would go to the one that stops.
-    for (const proxy of [...running, ...running, ...running]) {
-      await using next = await openStream(proxy, key);
-      expect(next.closed).toBeUndefined();
-    }
-  });
+  const noProxy = missing('nginx') && missing('caddy');
+  test.skipIf(noProxy)(
+    'a node that stops gets nothing new, and nobody is refused meanwhile',
+    async () => {
+      expect(running.length).toBeGreaterThan(0);
+      const [first] = fleet.nodes;
+      // A call of its own keeps the node in its drain.
+      await using client = await CarrierClient.open(await mintedAt(first?.url ?? '', key));
+      client.send(twilioConnected, twilioStart({ streamSid: 'MZdrain', callSid: 'CAdrain' }));
+      await client.ping();
+      first?.process.kill('SIGTERM');
+      await until(() => first?.lines.some((line) => line.includes('stopping')));
+      const answers = await Promise.all(
+        running.flatMap((proxy) =>
+          Array.from({ length: 10 }, async () => (await proxy.get('/api/calls', key)).status),
+        ),
+      );
+      expect(answers.filter((status) => status !== 200)).toEqual([]);
+      // Several: some would go to the one that stops.
+      for (const proxy of [...running, ...running, ...running]) {
+        await using next = await openStream(proxy, key);
+        expect(next.closed).toBeUndefined();
+      }
+    },
+  );
 });
 
 let calls = 0;

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,7 +7,7 @@ import { playCall } from '../../src/player/play-call.ts';
 import { startCrm, type Crm } from '../support/crm/crm.ts';
 import { scrape, valueOf, type Sample } from '../support/metrics/scrape.ts';
 import { startApp, type App } from '../support/process/app.ts';
-import { processesWith } from '../support/process/processes-with.ts';
+import { recognisersOf } from '../support/process/recognisers.ts';
 import { until } from '../support/process/until.ts';
 import { tones } from '../support/recognition/fixture-model.ts';
 
@@ -106,8 +105,7 @@ describe('after a call', () => {
     expect(of(during, 'busy_ratio')).toBeGreaterThanOrEqual(0);
     expect(of(after, 'streams')).toBe(0);
     expect(of(after, 'restarts_total')).toBe(0);
-    const recognisers = processesWith('cmdline', 'recognition/child/child.ts');
-    const ours = recognisers.filter((pid) => parentOf(pid) === app.process.pid);
+    const ours = recognisersOf(app.process.pid!);
     expect(ours.length).toBe(1);
     for (const pid of ours) process.kill(pid, 'SIGKILL');
     await until(async () => of(await scrape(app), 'restarts_total') === 1);
@@ -160,13 +158,5 @@ test('an event that waits is seen by its age, and again as none when it is taken
   isOpen = true;
   await until(async () => (await oldest()) === 0, 60_000);
 });
-
-function parentOf(pid: number): number | undefined {
-  try {
-    return Number(/^PPid:\s*(\d+)$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]);
-  } catch {
-    return undefined; // of another test, and it has just ended
-  }
-}
 
 type ToldFinal = { occurred_at: string; data: { end: number } };

@@ -1,6 +1,7 @@
 import { describe, expect, test, vi } from 'vitest';
 import { allPapers, fencesOf, type Fence, type Paper } from '../support/papers/papers.ts';
 import { openTerminal } from '../support/papers/terminal.ts';
+import { programOnPath } from '../support/process/programs.ts';
 
 // Several whole processes start side by side: on a busy machine that takes a while.
 vi.setConfig({ testTimeout: 240_000 });
@@ -88,7 +89,10 @@ describe.concurrent('the commands of a page do what it says', () => {
     const texts = blocks.map(({ text }) => text);
     // A page that starts nothing speaks of a service that runs.
     const first = texts.some((text) => text.includes('npm start')) ? 'true' : 'npm start';
-    test(paper.name, async () => {
+    const asksBy = texts.some((text) => /\bcurl\b/.test(text)) ? 'curl' : undefined;
+    const isMissing = asksBy !== undefined && programOnPath(asksBy) === undefined;
+    const name = `${paper.name}${isMissing ? ` (${asksBy} is not installed)` : ''}`;
+    test.skipIf(isMissing)(name, async () => {
       await using terminal = await openTerminal();
       const { code, outputs, errors } = await terminal.play([first, ...texts]);
       const at = blocks[Math.max(0, outputs.length - 2)];

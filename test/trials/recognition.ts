@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { recogniserPids, quantile } from '../bench/recognition/figures.ts';
+import { quantile } from '../bench/recognition/figures.ts';
+import { recognisersOf } from '../support/process/recognisers.ts';
 import { session } from '../bench/recognition/client.ts';
 import { monologue } from '../bench/recognition/measures.ts';
 import { startApp, type App } from '../support/process/app.ts';
@@ -29,7 +30,7 @@ export async function run(): Promise<string[]> {
       TRUNKLINE_ROLES: 'speech',
     },
   });
-  while (recogniserPids(app.process.pid!).length === 0) await sleep(100);
+  while (recognisersOf(app.process.pid!).length === 0) await sleep(100);
   await session(app.url, monologue(prompts, 0, 5).audio, { pace: 'fast' });
   const lines: string[] = [];
   if (only !== 'killing') lines.push(await overload(app, prompts));
@@ -93,7 +94,7 @@ async function killing(app: App, prompts: readonly Prompt[]): Promise<string> {
   const before = await hear();
   let killed = 0;
   const killer = setInterval(() => {
-    const [pid] = recogniserPids(app.process.pid!);
+    const [pid] = recognisersOf(app.process.pid!);
     if (pid === undefined || killed >= kills) return;
     process.kill(pid, 'SIGKILL');
     killed++;

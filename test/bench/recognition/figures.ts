@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 
 export function quantile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((a, b) => a - b);
@@ -18,25 +18,6 @@ export function printTable(rows: readonly FigureRow[]): void {
 export function residentMb(pid: number): number {
   const status = readFileSync(`/proc/${String(pid)}/status`, 'utf8');
   return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1] ?? 0) / 1024;
-}
-
-/** The recogniser processes of a running program: its children that run child.ts. */
-export function recogniserPids(parent: number): number[] {
-  return readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name))
-    .map(Number)
-    .filter((pid) => {
-      try {
-        const stat = readFileSync(`/proc/${String(pid)}/stat`, 'utf8');
-        const command = readFileSync(`/proc/${String(pid)}/cmdline`, 'utf8');
-        return (
-          Number(stat.split(') ').at(-1)?.split(' ')[1]) === parent &&
-          command.includes('recognition/child/child.ts')
-        );
-      } catch {
-        return false; // ended while we looked
-      }
-    });
 }
 
 /** Runs a job for each item, so many at a time, answers in order. */

@@ -14,7 +14,8 @@ import {
 import { normalisedWords, wordErrors } from '../../support/recognition/word-errors.ts';
 import { inPinkNoise, inQuiet, quietBeforeS, speechSpan, throughGsm } from './audio.ts';
 import { session, type SessionOptions, type SessionResult } from './client.ts';
-import { inParallel, quantile, recogniserPids, residentMb, type FigureRow } from './figures.ts';
+import { inParallel, quantile, residentMb, type FigureRow } from './figures.ts';
+import { recognisersOf } from '../../support/process/recognisers.ts';
 
 const percent = (share: number) => `${(100 * share).toFixed(1)} %`;
 const ms = (value: number) => `${value.toFixed(0)} ms`;
@@ -276,7 +277,7 @@ export function monologue(prompts: readonly Prompt[], from: number, seconds: num
 
 /** Memory of one recogniser process, alone and with sessions that speak. */
 export async function memory(app: App, prompts: readonly Prompt[]): Promise<FigureRow[]> {
-  const [pid] = recogniserPids(app.process.pid!);
+  const [pid] = recognisersOf(app.process.pid!);
   if (pid === undefined) throw new Error('no recogniser process is running');
   const sessions = 10;
   const before = { recogniser: residentMb(pid), main: residentMb(app.process.pid!) };

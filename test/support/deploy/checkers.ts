@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { programOnPath } from '../process/programs.ts';
 
 export const root = resolve(import.meta.dirname, '../../..');
 export const deploy = resolve(root, 'config/deploy');
@@ -14,8 +15,8 @@ const paths = {
   caddy: join(checkers, 'bin/caddy'),
   'kubernetes-validate': join(checkers, 'bin/kubernetes-validate'),
   python: join(checkers, 'bin/python'),
-  nginx: onPath('nginx'),
-  'systemd-analyze': onPath('systemd-analyze'),
+  nginx: programOnPath('nginx') ?? 'nginx',
+  'systemd-analyze': programOnPath('systemd-analyze') ?? 'systemd-analyze',
 };
 type Tool = keyof typeof paths;
 
@@ -85,9 +86,4 @@ export function nginxConfig(
     `http {\n${own.join('\n')}\n  include ${folder}/trunkline.conf;\n}`,
     '',
   ].join('\n');
-}
-
-function onPath(name: string): string {
-  const folders = [...(process.env['PATH'] ?? '').split(':'), '/usr/sbin', '/usr/local/sbin'];
-  return folders.map((folder) => join(folder, name)).find((path) => existsSync(path)) ?? name;
 }

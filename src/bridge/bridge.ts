@@ -18,7 +18,8 @@ import type { Database } from '../store/schema.ts';
 import type { Store } from '../store/store.ts';
 import type { Bridge, ReadFacts } from './streams.ts';
 import { Calls } from './call/calls.ts';
-import { CallLinks, linkKeyOf } from './call-links.ts';
+import { CallLinks } from './call-links.ts';
+import { installationKey } from './installation-key.ts';
 import { callsApi } from './api/calls-api.ts';
 import type { BridgeConfig } from './config.ts';
 import { Eraser } from './api/erasure.ts';
@@ -106,8 +107,9 @@ export async function startBridge(options: BridgeOptions): Promise<BridgePart> {
   const recording = config.recording === 'on' || (config.recording === 'auto' && options.loopback);
   const withRecording = config.redactEntities.length === 0;
   const links = new CallLinks({
-    key: await linkKeyOf(store),
+    key: await installationKey(store, 'call-links'),
     publicUrl: options.publicUrl,
+    generation: config.linkGeneration,
     lifeHours: config.linkLifeHours,
     withRecording,
   });
@@ -171,7 +173,11 @@ export async function startBridge(options: BridgeOptions): Promise<BridgePart> {
     opened.use(
       new Tails({ calls, objects, store, journal, node, everyS: objects.tailS, clock, log }),
     );
-  const tokens = new StreamTokens(store, config.tokenLifeMs);
+  const tokens = new StreamTokens({
+    store,
+    lifeMs: config.tokenLifeMs,
+    key: await installationKey(store, 'stream-tokens'),
+  });
   const eraser: Eraser = new Eraser({
     store,
     calls,

@@ -1,6 +1,5 @@
-import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { PublicUrl } from '../port/addresses.ts';
-import type { Store } from '../store/store.ts';
 
 const hourMs = 3_600_000;
 /** What a link opens; a link for one does not open the other. */
@@ -9,26 +8,12 @@ type LinkKind = 'page' | 'recording';
 type CallLinksOptions = {
   key: Buffer;
   publicUrl: PublicUrl;
+  /** Links of another generation open nothing. */
+  generation: string;
   lifeHours: number;
   /** False where words are redacted: the recording has them in clear, and a link would hand it to whoever gets the event. */
   withRecording: boolean;
 };
-
-/** The key of the links: made once, the same for all nodes and after every start. */
-export async function linkKeyOf(store: Store): Promise<Buffer> {
-  const name = 'call-links';
-  await store.db
-    .insertInto('secrets')
-    .values({ name, value: randomBytes(32).toString('base64') })
-    .onConflict((conflict) => conflict.doNothing())
-    .execute();
-  const { value } = await store.db
-    .selectFrom('secrets')
-    .select('value')
-    .where('name', '=', name)
-    .executeTakeFirstOrThrow();
-  return Buffer.from(value, 'base64');
-}
 
 /**
  * Addresses that open one call to whoever has them, until their time is over: a person in the CRM has no key. They say
@@ -76,8 +61,11 @@ export class CallLinks {
   }
 
   #signatureOf(kind: LinkKind, callId: string, expires: number): string {
-    return createHmac('sha256', this.#options.key)
-      .update(JSON.stringify([kind, callId, expires]))
+    const { key, generation } = this.#options;
+    // The first generation has no name, and its links are as they always were.
+    const named = generation === '' ? [] : [generation];
+    return createHmac('sha256', key)
+      .update(JSON.stringify([kind, callId, expires, ...named]))
       .digest('base64url');
   }
 }

@@ -101,6 +101,11 @@ export const BridgeConfig = z.strictObject({
     description:
       'Whether utterances without a feeling are call.sentiment events too; call.summary and call.completed count them in any case.',
   }),
+  linkGeneration: z.string().max(100).default('').meta({
+    env: 'TRUNKLINE_LINK_GENERATION',
+    description:
+      'Part of what links in call.completed are signed with; another text, at all nodes, makes the links useless that were given before.',
+  }),
   linkLifeHours: z
     .number()
     .min(0)

@@ -131,12 +131,15 @@ export type Bridge = {
   openStream(start: StreamStart, control: StreamControl): Promise<OpenedStream>;
   /** One use: a second claim of the same token is refused. Without the call id the binding is checked at start. */
   claimToken(token: string, carrier: string, carrierCallId?: string): Promise<TokenClaim>;
-  /** Mint a token (our TwiML answer needs one too). One that is given and known stays as it is: used, if it was. */
+  /**
+   * Mints a stream token. With `madeOf` the same text brings the same token, which nobody without this installation's key
+   * can compute; a token that is known already stays as it is: used, if it was.
+   */
   mintToken(request: {
     carrier: string;
     carrierCallId?: string;
     metadata?: Record<string, unknown>;
-    token?: string;
+    madeOf?: string;
   }): Promise<{ token: string; expiresAt: number }>;
   /** True once for each nonce until the time has passed, for all nodes and across restarts: a recorded webhook or upgrade that is sent again is refused. */
   claimNonce(scheme: string, nonce: string, untilMs: number): Promise<boolean>;

@@ -1,9 +1,11 @@
 import { z } from 'zod';
 import { carrierSettings } from './all.ts';
+import { requireSettings } from './requirements.ts';
 
 /** Which carriers may reach us, with what proof, and how long a silent one is kept. */
 export const CarriersConfig = z.strictObject({
   ...carrierSettings,
+  ...requireSettings,
   consentAnnouncement: z.string().min(2).max(500).optional().meta({
     env: 'TRUNKLINE_CONSENT_ANNOUNCEMENT',
     description:

@@ -14,8 +14,8 @@ export function formFields(request: Request): Fields {
 
 export type SignedForm = {
   fields: Fields;
-  /** The secret and the signature that proved the fields; absent where the insecure mode lets them in unsigned. */
-  by?: { secret: string; signature: string };
+  /** What proved the fields; absent where the insecure mode lets them in unsigned. */
+  signature?: string;
 };
 
 /** A form whose signature is over our address and the sorted fields, in a header of the carrier's name for it. */
@@ -36,10 +36,9 @@ export function signedForm(
     target: request.originalUrl,
     fields,
   } as const;
-  const [secret] = secrets.filter((one) => isUrlSignature(signature, [one], signed));
-  if (secret === undefined)
+  if (!isUrlSignature(signature, secrets, signed))
     throw new Problem(403, `${header} does not match: check ${setting} and TRUNKLINE_PUBLIC_URL`);
-  return { fields, by: { secret, signature } };
+  return { fields, signature };
 }
 
 /** The credentials that came, and so may go back to whoever sent them. */

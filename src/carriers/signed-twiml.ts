@@ -1,11 +1,10 @@
-import type { Request } from 'express';
 import { z } from 'zod';
-import type { CarrierWebhook, WebhookContext } from './carrier.ts';
-import { requiredCallId, signedForm, type SignedForm } from './forms.ts';
+import type { CarrierWebhook } from './carrier.ts';
+import { signedForm } from './forms.ts';
 import { ownRecord } from './parameters.ts';
-import { streamToken } from './stream-token.ts';
 import { twimlAnswer } from './twiml.ts';
-import { consentOf, tokenOf, type NextStep } from './voice-answer.ts';
+import type { NextStep } from './voice-answer.ts';
+import { voiceAndStatus } from './voice-webhooks.ts';
 
 type TwimlCompany<Config> = {
   carrier: string;
@@ -18,70 +17,49 @@ type TwimlCompany<Config> = {
   next: (config: Config) => NextStep;
 };
 
-/** The webhooks of those who speak TwiML and sign their forms by HMAC-SHA1 over our address. */
+/**
+ * The webhooks of companies that speak TwiML and sign their forms by HMAC-SHA1 over our address. The signature holds
+ * neither nonce nor time: a request that was captured stays right for ever, and one that the carrier repeats is right,
+ * too. The token is therefore made of the signature, by its bytes and not by its text: base64 has several spellings for
+ * the same bytes.
+ */
 export function signedTwimlWebhooks<Config>(
   of: TwimlCompany<Config>,
 ): readonly CarrierWebhook<Config>[] {
-  const { company, header, setting } = of;
-  const headers = [
-    {
-      name: header.toLowerCase(),
-      description: `${company}’s signature, checked with ${setting}.`,
-      schema: z.string(),
-    },
-  ];
-  const signed = (request: Request, context: WebhookContext<Config>): SignedForm =>
-    signedForm(request, context, { header, setting, secrets: of.secrets(context.config) });
-  return [
-    {
-      action: 'voice',
-      body: 'form',
-      summary: `What a ${company} number asks when it is called`,
-      headers,
-      answers: 'xml',
-      handle: async (request, context) => ({
-        xml: await voiceAnswer(of, signed(request, context), context),
-      }),
-    },
-    {
-      action: 'status',
-      body: 'form',
-      summary: `${company}’s status callbacks`,
-      headers,
-      answers: 'kept',
-      handle: (request, context) => {
-        const fields = ownRecord(signed(request, context).fields);
-        return Promise.resolve({ callId: fields['CallSid'], fields });
+  const { carrier, company, header, setting } = of;
+  return voiceAndStatus<Config, ReturnType<typeof proven>>({
+    carrier,
+    body: 'form',
+    headers: [
+      {
+        name: header.toLowerCase(),
+        description: `${company}’s signature, checked with ${setting}.`,
+        schema: z.string(),
       },
+    ],
+    voice: { summary: `What a ${company} number asks when it is called`, answers: 'xml' },
+    status: { summary: `${company}’s status callbacks` },
+    callIdField: 'CallSid',
+    proven: (request, context) =>
+      proven(
+        signedForm(request, context, { header, setting, secrets: of.secrets(context.config) }),
+      ),
+    answer({ fields }, token, { config, publicUrl, announcement }) {
+      const { From: from, To: to, Direction: direction } = fields;
+      return twimlAnswer({
+        carrier,
+        publicUrl: publicUrl(),
+        stream: token === undefined ? undefined : { parameters: { from, to, direction, token } },
+        announcement,
+        ...of.next(config),
+      });
     },
-  ];
+  });
 }
 
-/**
- * The token binds the stream to the call that this signed request was about: it lets no other call in.
- * The signature holds neither nonce nor time: a request that was captured stays right for ever, and a request
- * that the carrier repeats is right, too. So the token is made of what was signed: of the signature's bytes and
- * not of its text, because base64 has several spellings for the same bytes.
- */
-async function voiceAnswer<Config>(
-  { carrier, next }: TwimlCompany<Config>,
-  { fields: all, by }: SignedForm,
-  context: WebhookContext<Config>,
-): Promise<string> {
-  const { config, publicUrl, announcement } = context;
+function proven({ fields: all, signature }: ReturnType<typeof signedForm>) {
   const fields = ownRecord(all);
-  const token = await streamToken(context, {
-    carrier,
-    carrierCallId: requiredCallId(fields['CallSid'], 'CallSid'),
-    ...consentOf(announcement),
-    ...(by ? { token: tokenOf(by.secret, Buffer.from(by.signature, 'base64')) } : {}),
-  });
-  const { From: from, To: to, Direction: direction } = fields;
-  return twimlAnswer({
-    carrier,
-    publicUrl: publicUrl(),
-    stream: token === undefined ? undefined : { parameters: { from, to, direction, token } },
-    announcement,
-    ...next(config),
-  });
+  const proof =
+    signature === undefined ? {} : { proof: Buffer.from(signature, 'base64').toString('base64') };
+  return { callId: fields['CallSid'], fields, ...proof };
 }

@@ -377,7 +377,8 @@ export class StreamSocket {
       ...rest,
       carrier: this.#carrier.name,
       tracks: tracks.map((track) => ({ ...track, channels: 1 })),
-      parameters: { ...metadata, ...start.parameters },
+      // The token last: it is proven, and the parameters are what a stranger may have written.
+      parameters: { ...start.parameters, ...metadata },
       pings: this.#carrier.pings(this.#context.config),
     };
   }

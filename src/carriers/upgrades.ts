@@ -3,7 +3,7 @@ import type { Duplex } from 'node:stream';
 import { WebSocketServer, type ServerOptions, type WebSocket } from 'ws';
 import type { Bridge } from '../bridge/streams.ts';
 import { AddressShare } from '../port/connections.ts';
-import { clientAddress, type IsProxy } from '../port/addresses.ts';
+import { clientAddress, isLoopback, type IsProxy } from '../port/addresses.ts';
 import type { SecretJudge } from '../port/secrets.ts';
 import { reasonOf } from '../lib/errors.ts';
 import { memoryShortage } from '../port/memory.ts';
@@ -19,6 +19,7 @@ import type {
 import type { CarriersConfig } from './config.ts';
 import { bearerOf, tooManyGuesses } from './credentials.ts';
 import { socketsOpen, upgradesTotal } from './metrics.ts';
+import { isOwnTestCall, requirementsOf } from './requirements.ts';
 import { matchUpgrade, RecognisingSocket } from './recognising-socket.ts';
 import { fieldIn, splitTarget } from './parameters.ts';
 import { short, StreamSocket, type Proof, type SocketContext } from './socket.ts';
@@ -202,7 +203,17 @@ export class Upgrades {
     const judge: JudgeSecret = (secret, isRight) =>
       secrets.judge({ door: carrier.name, client, secret, isRight });
     const auth = { config, publicUrl: publicUrl(), nowMs: clock.now(), nonces: memory };
-    const admission = await admit(carrier, request, token, { bridge, auth, insecure, judge });
+    const name = carrier.name as CarrierName;
+    const { token: needsToken, whyElsewhere } = requirementsOf(config, name);
+    const elsewhere = whyElsewhere(client);
+    // Before the token is claimed: a stranger elsewhere must not use it up.
+    if (elsewhere !== undefined && !isLoopback(client))
+      return { outcome: 'refused', status: 403, reason: elsewhere };
+    const options = { bridge, auth, insecure, judge, needsToken };
+    const admission = await admit(carrier, request, token, options);
+    const { metadata } = proofOf(admission);
+    if (elsewhere !== undefined && !isOwnTestCall(client, metadata))
+      return { outcome: 'refused', status: 403, reason: elsewhere };
     // Our own memory answers without the disk. The store also knows which nonces came before a restart:
     // a captured request that is sent again after it opens nothing.
     for (const nonce of used)
@@ -381,6 +392,8 @@ async function admit(
     auth: Omit<AuthContext<CarriersConfig>, 'judgeSecret'>;
     insecure: boolean;
     judge: JudgeSecret;
+    /** The carrier's own proof does not suffice: a token has to come, in the first message at the latest. */
+    needsToken: boolean;
   },
 ): Promise<UpgradeAdmission> {
   const shown: Parameters<JudgeSecret>[] = [];
@@ -410,9 +423,15 @@ async function admit(
     if (judged.is === 'wait') return tooManyGuesses(judged.waitS);
   }
   if (verdict.outcome === 'accepted' || options.insecure)
-    return admitted({ state: 'proven', metadata: {} });
+    return admitted(options.needsToken ? { state: 'at-start' } : { state: 'proven', metadata: {} });
   if (verdict.outcome === 'at-start') return admitted({ state: 'at-start' });
   return verdict;
+}
+
+function proofOf(admission: UpgradeAdmission): { metadata: Record<string, unknown> } {
+  return admission.outcome === 'admitted' && admission.proof.state === 'proven'
+    ? admission.proof
+    : { metadata: {} };
 }
 
 function admitted(proof: Proof): UpgradeAdmission {

@@ -1,4 +1,3 @@
-import { createHmac } from 'node:crypto';
 import { z } from 'zod';
 import { TrunklineError } from '../lib/errors.ts';
 
@@ -35,19 +34,6 @@ export function refuseBoth(pair: Record<string, string | undefined>): void {
   if (Object.values(pair).some((value) => value === undefined)) return;
   const [one, other] = Object.keys(pair);
   throw new TrunklineError('CONFIG_INVALID', `set ${one} or ${other}, not both`);
-}
-
-/**
- * The stream token of an answer, made of what proved the request: the same request gets the same answer from
- * every process, with the one token that is good once. A captured request opens nothing a second time.
- */
-export function tokenOf(secret: string, proof: Buffer | string): string {
-  return createHmac('sha256', secret)
-    .update('stream token for ')
-    .update(proof)
-    .digest()
-    .subarray(0, 24)
-    .toString('base64url');
 }
 
 /** Of a call whose caller heard the announcement: how the consent was had goes with it. */

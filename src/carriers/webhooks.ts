@@ -8,6 +8,7 @@ import { carrierNames, carriers } from './all.ts';
 import type { CarriersConfig } from './config.ts';
 import type { WebhookContext } from './carrier.ts';
 import { webhooksTotal } from './metrics.ts';
+import { requirementsOf } from './requirements.ts';
 import type { RefusalLog } from './refusal-log.ts';
 
 const formBytesAtMost = 32_768;
@@ -40,6 +41,7 @@ export function webhookRouter(
           isRight,
         }),
     };
+    const { whyElsewhere } = requirementsOf(context.config, name);
     for (const webhook of carriers[name].webhooks) {
       const path = `/carriers/${name}/${webhook.action}`;
       const labels = { carrier: name, webhook: webhook.action };
@@ -54,6 +56,8 @@ export function webhookRouter(
         response.once('finish', () => {
           if (response.statusCode < 300) webhooksTotal.inc({ ...labels, outcome: 'answered' });
         });
+        const elsewhere = whyElsewhere(clientAddress(request, context.isProxy));
+        if (elsewhere !== undefined) throw new Problem(403, elsewhere);
         const answer = await webhook.handle(request, ofCarrier);
         if ('xml' in answer) {
           response.type('text/xml').send(answer.xml);

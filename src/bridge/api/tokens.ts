@@ -1,5 +1,5 @@
 import type { Transaction } from 'kysely';
-import { randomBytes } from 'node:crypto';
+import { createHmac, randomBytes } from 'node:crypto';
 import { digestOf } from '../../lib/digest.ts';
 import type { Database } from '../../store/schema.ts';
 import type { Store } from '../../store/store.ts';
@@ -9,7 +9,7 @@ type MintRequest = {
   carrier: string;
   carrierCallId?: string | undefined;
   metadata?: Record<string, unknown> | undefined;
-  token?: string | undefined;
+  madeOf?: string | undefined;
 };
 
 /**
@@ -18,6 +18,7 @@ type MintRequest = {
  */
 const rememberedMs = 24 * 3_600_000;
 
+const tokenBytes = 24;
 /** 24 bytes as base64url; anything else was never given out, and the store need not be asked. */
 const tokenForm = /^[A-Za-z0-9_-]{32}$/;
 
@@ -28,15 +29,16 @@ const tokenForm = /^[A-Za-z0-9_-]{32}$/;
 export class StreamTokens {
   readonly #store: Store;
   readonly #lifeMs: number;
+  readonly #key: Buffer;
 
-  constructor(store: Store, lifeMs: number) {
+  constructor({ store, lifeMs, key }: { store: Store; lifeMs: number; key: Buffer }) {
     this.#store = store;
     this.#lifeMs = lifeMs;
+    this.#key = key;
   }
 
   async mint(request: MintRequest): Promise<{ token: string; expiresAt: number }> {
-    const token = request.token ?? randomBytes(24).toString('base64url');
-    if (!tokenForm.test(token)) throw new Error('a token of a form that no claim accepts');
+    const token = this.#bytesOf(request).toString('base64url');
     const digest = digestOf(token);
     const now = await this.#store.databaseNow();
     return this.#store.transaction(async (tx) => {
@@ -60,6 +62,13 @@ export class StreamTokens {
         .executeTakeFirstOrThrow();
       return { token, expiresAt };
     });
+  }
+
+  /** The key is this installation's own: whoever sees the text that a token is made of cannot compute the token. */
+  #bytesOf({ madeOf, carrier }: MintRequest): Buffer {
+    if (madeOf === undefined) return randomBytes(tokenBytes);
+    const text = JSON.stringify([carrier, madeOf]);
+    return createHmac('sha256', this.#key).update(text).digest().subarray(0, tokenBytes);
   }
 
   /** The update itself decides, so that of two claims at once one wins. A refused claim burns nothing. */

@@ -1,62 +1,40 @@
 import type { Request } from 'express';
 import { z } from 'zod';
 import { isObject } from '../../lib/json.ts';
-import type { CarrierWebhook, WebhookContext } from '../carrier.ts';
-import { basicProof, jsonBody, requiredCallId, type BasicProof } from '../forms.ts';
+import type { WebhookContext } from '../carrier.ts';
+import { basicProof, jsonBody, type BasicProof } from '../forms.ts';
 import { textParameters } from '../json/frames.ts';
 import { ownRecord } from '../parameters.ts';
-import { streamToken } from '../stream-token.ts';
-import {
-  answerPauseS,
-  consentOf,
-  element,
-  socketUrlOf,
-  tokenOf,
-  xmlDocument,
-  xmlText,
-} from '../voice-answer.ts';
+import { answerPauseS, element, socketUrlOf, xmlDocument, xmlText } from '../voice-answer.ts';
+import { voiceAndStatus, type ToldCall } from '../voice-webhooks.ts';
 import type { BandwidthConfig } from './settings.ts';
 
-const headers = [
-  {
-    name: 'authorization',
-    description:
-      'HTTP Basic, checked with TRUNKLINE_BANDWIDTH_USERNAME and TRUNKLINE_BANDWIDTH_PASSWORD.',
-    schema: z.string(),
-  },
-];
+type BandwidthEvent = ToldCall & { by?: BasicProof };
 
-export const bandwidthWebhooks: readonly CarrierWebhook<BandwidthConfig>[] = [
-  {
-    action: 'voice',
-    body: 'bytes',
-    summary: 'What a Bandwidth application asks when a call comes in',
-    headers,
-    answers: 'xml',
-    handle: async (request, context) => ({
-      xml: await voiceAnswer(provenEvent(request, context), context),
-    }),
-  },
-  {
-    action: 'status',
-    body: 'bytes',
-    summary: 'Bandwidth’s status callbacks, of calls and of streams',
-    headers,
-    answers: 'kept',
-    handle: (request, context) => {
-      const { fields } = provenEvent(request, context);
-      return Promise.resolve({ callId: fields['callId'], fields });
+/** The stream token is made of the call's id: the event of one call, however often it is sent, brings the one token. */
+export const bandwidthWebhooks = voiceAndStatus<BandwidthConfig, BandwidthEvent>({
+  carrier: 'bandwidth',
+  body: 'bytes',
+  headers: [
+    {
+      name: 'authorization',
+      description:
+        'HTTP Basic, checked with TRUNKLINE_BANDWIDTH_USERNAME and TRUNKLINE_BANDWIDTH_PASSWORD.',
+      schema: z.string(),
     },
+  ],
+  voice: { summary: 'What a Bandwidth application asks when a call comes in', answers: 'xml' },
+  status: { summary: 'Bandwidth’s status callbacks, of calls and of streams' },
+  callIdField: 'callId',
+  proven(request, context) {
+    const { bandwidthUsername: username, bandwidthPassword: password } = context.config;
+    const by = basicProof(request, { username, password }, context);
+    const fields = fieldsOf(request);
+    const callId = fields['callId'];
+    return { callId, fields, ...(by ? { by, proof: String(callId) } : {}) };
   },
-];
-
-type ProvenEvent = { fields: Record<string, string>; by?: BasicProof };
-
-function provenEvent(request: Request, context: WebhookContext<BandwidthConfig>): ProvenEvent {
-  const { bandwidthUsername: username, bandwidthPassword: password } = context.config;
-  const by = basicProof(request, { username, password }, context);
-  return { fields: fieldsOf(request), ...(by ? { by } : {}) };
-}
+  answer: voiceAnswer,
+});
 
 /** What is plain in the event; of a stream, its id and what it is called as well. */
 function fieldsOf(request: Request): Record<string, string> {
@@ -69,23 +47,12 @@ function fieldsOf(request: Request): Record<string, string> {
   ]);
 }
 
-/**
- * The token binds the stream to the call that this request was about. It is made of the call's id: the event
- * of one call, however often it is sent, brings the one token that is good once.
- */
-async function voiceAnswer(
-  { fields, by }: ProvenEvent,
-  context: WebhookContext<BandwidthConfig>,
-): Promise<string> {
-  const { config, publicUrl, announcement } = context;
+function voiceAnswer(
+  { fields, by }: BandwidthEvent,
+  token: string | undefined,
+  { config, publicUrl, announcement }: WebhookContext<BandwidthConfig>,
+): string {
   const { from, to, direction } = fields;
-  const callId = requiredCallId(fields['callId'], 'callId');
-  const token = await streamToken(context, {
-    carrier: 'bandwidth',
-    carrierCallId: callId,
-    ...consentOf(announcement),
-    ...(by ? { token: tokenOf(by.password, `bandwidth ${callId}`) } : {}),
-  });
   const { bandwidthDial: dial, bandwidthContinueUrl: continueUrl } = config;
   const then = next(dial, continueUrl);
   if (token === undefined) return xmlDocument(element('Response', {}, [then]));
@@ -99,7 +66,7 @@ async function voiceAnswer(
 function startStream(
   publicUrl: string,
   parameters: Record<string, string | undefined>,
-  by: ProvenEvent['by'],
+  by: BandwidthEvent['by'],
 ): string {
   return element(
     'StartStream',

@@ -2,11 +2,11 @@ import type { Request } from 'express';
 import { z } from 'zod';
 import { Problem } from '../../port/problem.ts';
 import type { CarrierWebhook, WebhookContext } from '../carrier.ts';
-import { basicProof, jsonBody, requiredCallId, type BasicProof } from '../forms.ts';
+import { basicProof, jsonBody, type BasicProof } from '../forms.ts';
 import { textParameters } from '../json/frames.ts';
 import { fieldsIn, ownRecord, splitTarget } from '../parameters.ts';
-import { streamToken } from '../stream-token.ts';
-import { socketUrlOf, tokenOf } from '../voice-answer.ts';
+import { socketUrlOf } from '../voice-answer.ts';
+import { voiceAndStatus, type ToldCall } from '../voice-webhooks.ts';
 import type { ExotelConfig } from './settings.ts';
 
 const headers = [
@@ -18,28 +18,30 @@ const headers = [
   },
 ];
 
-export const exotelWebhooks: readonly CarrierWebhook<ExotelConfig>[] = [
-  {
+/** The stream token is made of the call's id: one call has one, however often its applet asks. */
+const [voice, asked] = voiceAndStatus<ExotelConfig, ToldCall>({
+  carrier: 'exotel',
+  body: 'form',
+  headers,
+  voice: {
     method: 'get',
-    action: 'voice',
-    body: 'form',
     summary: 'What a Stream applet of Exotel asks for the address of its stream',
-    headers,
     answers: 'json',
-    handle: async (request, context) => ({ json: { url: await streamUrl(request, context) } }),
   },
-  {
-    method: 'get',
-    action: 'status',
-    body: 'form',
-    summary: 'What a Passthru applet of Exotel tells of a call',
-    headers,
-    answers: 'kept',
-    handle(request, context) {
-      proven(request, context);
-      return Promise.resolve(kept(askedFields(request)));
-    },
+  status: { summary: 'What a Passthru applet of Exotel tells of a call' },
+  callIdField: 'CallSid',
+  announces: false,
+  proven(request, context) {
+    const by = proven(request, context);
+    const { callId, fields } = kept(askedFields(request));
+    return { callId, fields, ...(by ? { proof: String(callId) } : {}) };
   },
+  answer: ({ fields }, token, { publicUrl }) => ({ url: streamUrl(fields, token, publicUrl()) }),
+});
+
+export const exotelWebhooks: readonly CarrierWebhook<ExotelConfig>[] = [
+  voice,
+  { ...asked, method: 'get' },
   {
     action: 'status',
     body: 'bytes',
@@ -58,19 +60,14 @@ function proven(request: Request, context: WebhookContext<ExotelConfig>): BasicP
   return basicProof(request, { username, password }, context);
 }
 
-/** One call has one token, however often its applet asks: good once, and for that call. */
-async function streamUrl(request: Request, context: WebhookContext<ExotelConfig>): Promise<string> {
-  const by = proven(request, context);
-  const fields = askedFields(request);
-  const callId = requiredCallId(fields['CallSid'], 'CallSid');
-  const token = await streamToken(context, {
-    carrier: 'exotel',
-    carrierCallId: callId,
-    ...(by ? { token: tokenOf(by.password, JSON.stringify(['exotel', callId])) } : {}),
-  });
-  // The applet that asks is passed over, and the flow goes on.
+function streamUrl(
+  fields: Record<string, string>,
+  token: string | undefined,
+  publicUrl: string,
+): string {
+  // An applet that gets no address is passed over, and the flow goes on.
   if (token === undefined) throw new Problem(503, 'no stream can be had now');
-  const url = new URL(`${socketUrlOf(context.publicUrl(), 'exotel')}/${token}`);
+  const url = new URL(`${socketUrlOf(publicUrl, 'exotel')}/${token}`);
   url.searchParams.set('sample-rate', '16000');
   const direction = /^(?:in|out)/.exec(fields['Direction'] ?? '')?.[0];
   if (direction) url.searchParams.set('direction', `${direction}bound`);

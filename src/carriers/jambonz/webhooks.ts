@@ -1,71 +1,45 @@
-import type { Request } from 'express';
 import { z } from 'zod';
-import type { CarrierWebhook, WebhookContext } from '../carrier.ts';
-import { basicProof, jsonBody, requiredCallId, type BasicProof } from '../forms.ts';
+import type { WebhookContext } from '../carrier.ts';
+import { basicProof, jsonBody } from '../forms.ts';
 import { textParameters } from '../json/frames.ts';
 import { ownRecord } from '../parameters.ts';
-import { streamToken } from '../stream-token.ts';
-import { answerPauseS, consentOf, socketUrlOf, tokenOf, type NextStep } from '../voice-answer.ts';
+import { answerPauseS, socketUrlOf, type NextStep } from '../voice-answer.ts';
+import { voiceAndStatus, type ToldCall } from '../voice-webhooks.ts';
 import type { JambonzConfig } from './settings.ts';
 
-const headers = [
-  {
-    name: 'authorization',
-    description:
-      'HTTP Basic, checked with TRUNKLINE_JAMBONZ_USERNAME and TRUNKLINE_JAMBONZ_PASSWORD.',
-    schema: z.string(),
-  },
-];
-
-export const jambonzWebhooks: readonly CarrierWebhook<JambonzConfig>[] = [
-  {
-    action: 'voice',
-    body: 'bytes',
-    summary: 'What a jambonz application asks when a call comes in (calling webhook)',
-    headers,
-    answers: 'json',
-    handle: async (request, context) => ({
-      json: await voiceAnswer(provenCall(request, context), context),
-    }),
-  },
-  {
-    action: 'status',
-    body: 'bytes',
-    summary: 'jambonz’ call status webhook',
-    headers,
-    answers: 'kept',
-    handle: (request, context) => {
-      const { callId, fields } = provenCall(request, context);
-      return Promise.resolve({ callId, fields });
+/** The stream token is made of the call's id: one call has one, however often its webhook comes. */
+export const jambonzWebhooks = voiceAndStatus<JambonzConfig, ToldCall>({
+  carrier: 'jambonz',
+  body: 'bytes',
+  headers: [
+    {
+      name: 'authorization',
+      description:
+        'HTTP Basic, checked with TRUNKLINE_JAMBONZ_USERNAME and TRUNKLINE_JAMBONZ_PASSWORD.',
+      schema: z.string(),
     },
+  ],
+  voice: {
+    summary: 'What a jambonz application asks when a call comes in (calling webhook)',
+    answers: 'json',
   },
-];
+  status: { summary: 'jambonz’ call status webhook' },
+  callIdField: 'call_sid',
+  proven(request, context) {
+    const { jambonzUsername: username, jambonzPassword: password } = context.config;
+    const by = basicProof(request, { username, password }, context);
+    const fields = ownRecord(Object.entries(textParameters(jsonBody(request))));
+    const callId = fields['call_sid'];
+    return { callId, fields, ...(by ? { proof: String(callId) } : {}) };
+  },
+  answer: (_told, token, context) => voiceAnswer(token, context),
+});
 
-type ProvenCall = { callId: string | undefined; fields: Record<string, string>; by?: BasicProof };
-
-function provenCall(request: Request, context: WebhookContext<JambonzConfig>): ProvenCall {
-  const { jambonzUsername: username, jambonzPassword: password } = context.config;
-  const by = basicProof(request, { username, password }, context);
-  const fields = ownRecord(Object.entries(textParameters(jsonBody(request))));
-  return { callId: fields['call_sid'], fields, ...(by ? { by } : {}) };
-}
-
-/**
- * `config` starts the stream beside the verbs that follow, so that a stream that cannot be had holds nothing up.
- * The token is made of the call's id: one call has one, however often its webhook comes.
- */
-async function voiceAnswer(
-  { callId: named, by }: ProvenCall,
-  context: WebhookContext<JambonzConfig>,
-): Promise<object[]> {
-  const { config, publicUrl, announcement } = context;
-  const callId = requiredCallId(named, 'call_sid');
-  const token = await streamToken(context, {
-    carrier: 'jambonz',
-    carrierCallId: callId,
-    ...consentOf(announcement),
-    ...(by ? { token: tokenOf(by.password, JSON.stringify(['jambonz', callId])) } : {}),
-  });
+/** `config` starts the stream beside the verbs that follow, so that a stream that cannot be had holds nothing up. */
+function voiceAnswer(
+  token: string | undefined,
+  { config, publicUrl, announcement }: WebhookContext<JambonzConfig>,
+): object[] {
   const { jambonzDial: dial, jambonzContinueUrl: continueUrl } = config;
   const next = nextVerb({ dial, continueUrl });
   if (token === undefined) return [next];

@@ -1,77 +1,64 @@
 import type { Request } from 'express';
 import { z } from 'zod';
 import { Problem } from '../../port/problem.ts';
-import type { CarrierWebhook, WebhookContext } from '../carrier.ts';
-import { formFields, requiredCallId } from '../forms.ts';
+import type { WebhookContext } from '../carrier.ts';
+import { formFields } from '../forms.ts';
 import { ownRecord } from '../parameters.ts';
-import { streamToken } from '../stream-token.ts';
 import {
   answerPauseS,
-  consentOf,
   element,
   socketUrlOf,
-  tokenOf,
   xmlDocument,
   xmlText,
   type NextStep,
 } from '../voice-answer.ts';
+import { voiceAndStatus, type ToldCall } from '../voice-webhooks.ts';
 import type { PlivoConfig } from './settings.ts';
 import { isPlivoSignature } from './signature.ts';
 
 /** As long as a callback could be repeated to us; its signature has no time in it. */
 const nonceMs = 86_400_000;
 
-const headers = [
-  {
-    name: 'x-plivo-signature-v3',
-    description: 'Plivo’s signature, checked with TRUNKLINE_PLIVO_AUTH_TOKEN.',
-    schema: z.string(),
-  },
-  { name: 'x-plivo-signature-v3-nonce', description: 'Used once.', schema: z.string() },
-];
+/** `nonce` is absent where the insecure mode lets the fields in unsigned. */
+type PlivoCall = ToldCall & { nonce?: string };
 
-export const plivoWebhooks: readonly CarrierWebhook<PlivoConfig>[] = [
-  {
-    action: 'voice',
-    body: 'form',
-    summary: 'What a Plivo application asks when its number is called',
-    headers,
-    answers: 'xml',
-    handle: async (request, context) => ({
-      xml: await voiceAnswer(signedFields(request, context), context),
-    }),
-  },
-  {
-    action: 'status',
-    body: 'form',
-    summary: 'Plivo’s status callbacks',
-    headers,
-    answers: 'kept',
-    handle: async (request, context) => {
-      const { fields, by } = signedFields(request, context);
-      const { bridge, clock } = context;
-      if (by && !(await bridge.claimNonce('plivo-webhook', by.nonce, clock.now() + nonceMs)))
-        throw new Problem(403, 'the nonce was used before');
-      return { callId: fields['CallUUID'], fields };
+/**
+ * The stream token is made of the nonce and the call, which the signature proved. The nonce of a voice webhook need not
+ * be used up: an answer that got lost can be asked for again, and its token is good once.
+ */
+export const plivoWebhooks = voiceAndStatus<PlivoConfig, PlivoCall>({
+  carrier: 'plivo',
+  body: 'form',
+  headers: [
+    {
+      name: 'x-plivo-signature-v3',
+      description: 'Plivo’s signature, checked with TRUNKLINE_PLIVO_AUTH_TOKEN.',
+      schema: z.string(),
     },
+    { name: 'x-plivo-signature-v3-nonce', description: 'Used once.', schema: z.string() },
+  ],
+  voice: { summary: 'What a Plivo application asks when its number is called', answers: 'xml' },
+  status: { summary: 'Plivo’s status callbacks' },
+  callIdField: 'CallUUID',
+  proven: signedCall,
+  answer: ({ fields }, token, context) => voiceAnswer(fields, token, context),
+  async useUp({ nonce }, { bridge, clock }) {
+    if (nonce === undefined) return;
+    if (!(await bridge.claimNonce('plivo-webhook', nonce, clock.now() + nonceMs)))
+      throw new Problem(403, 'the nonce was used before');
   },
-];
+});
 
-type SignedFields = {
-  fields: Record<string, string>;
-  /** Absent where the insecure mode lets the fields in unsigned. */
-  by?: { authToken: string; nonce: string };
-};
-
-function signedFields(
+function signedCall(
   request: Request,
   { config, publicUrl, insecure }: WebhookContext<PlivoConfig>,
-): SignedFields {
+): PlivoCall {
   const form = formFields(request);
   const fields = ownRecord(form);
+  const callId = fields['CallUUID'];
   const signature = request.get('x-plivo-signature-v3');
   const nonce = request.get('x-plivo-signature-v3-nonce') ?? '';
-  if (insecure && signature === undefined) return { fields };
+  if (insecure && signature === undefined) return { callId, fields };
   if (signature === undefined || nonce === '')
     throw new Problem(401, 'X-Plivo-Signature-V3 or its nonce is missing');
   const signed = {
@@ -81,35 +68,19 @@ function signedFields(
     fields: form,
     nonce,
   } as const;
-  const [authToken] = config.plivoAuthToken.filter((one) =>
-    isPlivoSignature(signature, [one], signed),
-  );
-  if (authToken === undefined)
+  if (!isPlivoSignature(signature, config.plivoAuthToken, signed))
     throw new Problem(
       403,
       'X-Plivo-Signature-V3 does not match: check TRUNKLINE_PLIVO_AUTH_TOKEN and TRUNKLINE_PUBLIC_URL',
     );
-  return { fields, by: { authToken, nonce } };
+  return { callId, fields, nonce, proof: JSON.stringify([nonce, callId]) };
 }
 
-/**
- * The token is made of the nonce and the call, which the signature proved: the same request, sent again, brings
- * the same answer, whose token is good once. So the nonce itself need not be used up: an answer that got lost
- * can be asked for again.
- */
-async function voiceAnswer(
-  { fields, by }: SignedFields,
-  context: WebhookContext<PlivoConfig>,
-): Promise<string> {
-  const { config, publicUrl, announcement } = context;
-  const callId = requiredCallId(fields['CallUUID'], 'CallUUID');
-  const token = await streamToken(context, {
-    carrier: 'plivo',
-    carrierCallId: callId,
-    ...consentOf(announcement),
-    ...(by ? { token: tokenOf(by.authToken, JSON.stringify(['plivo', by.nonce, callId])) } : {}),
-  });
-  const { From: from, To: to, Direction: direction } = fields;
+function voiceAnswer(
+  { From: from, To: to, Direction: direction }: Record<string, string>,
+  token: string | undefined,
+  { config, publicUrl, announcement }: WebhookContext<PlivoConfig>,
+): string {
   const { plivoDial: dial, plivoContinueUrl: continueUrl } = config;
   const next = nextElement({ dial, continueUrl });
   if (token === undefined) return xmlDocument(element('Response', {}, [next]));

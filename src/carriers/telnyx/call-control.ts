@@ -5,7 +5,7 @@ import { Problem } from '../../port/problem.ts';
 import type { WebhookContext } from '../carrier.ts';
 import { requiredCallId } from '../forms.ts';
 import { streamToken } from '../stream-token.ts';
-import { consentOf, socketUrlOf, tokenOf } from '../voice-answer.ts';
+import { consentOf, socketUrlOf } from '../voice-answer.ts';
 import type { TelnyxConfig } from './settings.ts';
 
 /** One event of the Call Control API, as far as a call is led by it. */
@@ -77,12 +77,12 @@ async function streamed(
   callId: string,
   context: WebhookContext<TelnyxConfig>,
 ): Promise<Command | undefined> {
-  const { config, publicUrl, announcement } = context;
+  const { publicUrl, announcement } = context;
   const token = await streamToken(context, {
     carrier: 'telnyx',
     carrierCallId: callId,
     ...consentOf(announcement),
-    token: tokenOf(config.telnyxApiKey ?? '', JSON.stringify(['telnyx', callId])),
+    madeOf: `call control ${callId}`,
   });
   if (token === undefined) return undefined;
   const stream_url = `${socketUrlOf(publicUrl(), 'telnyx')}/${token}`;

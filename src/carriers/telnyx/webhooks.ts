@@ -3,55 +3,73 @@ import { createPublicKey, verify } from 'node:crypto';
 import { z } from 'zod';
 import { Problem } from '../../port/problem.ts';
 import type { CarrierWebhook, WebhookContext } from '../carrier.ts';
-import { requiredCallId } from '../forms.ts';
 import { parseObject } from '../json/frames.ts';
 import { clockSkewSeconds } from '../metrics.ts';
 import { fieldsAtMost, fieldsIn, ownRecord } from '../parameters.ts';
 import { leadCall } from './call-control.ts';
-import { streamToken } from '../stream-token.ts';
 import { twimlAnswer } from '../twiml.ts';
-import { consentOf, tokenOf } from '../voice-answer.ts';
+import { voiceAndStatus, type ToldCall } from '../voice-webhooks.ts';
 import type { TelnyxConfig } from './settings.ts';
 
-const headers = [
-  {
-    name: 'telnyx-signature-ed25519',
-    description: 'Over the timestamp and the body, checked with TRUNKLINE_TELNYX_PUBLIC_KEY.',
-    schema: z.string(),
+/**
+ * The stream token stands in the address, because Telnyx does not describe how parameters of a stream arrive. It is made
+ * of the signature, which only Telnyx can make; the parties' numbers come with the stream itself.
+ */
+const [voice, status] = voiceAndStatus<TelnyxConfig, ToldCall>({
+  carrier: 'telnyx',
+  body: 'bytes',
+  headers: [
+    {
+      name: 'telnyx-signature-ed25519',
+      description: 'Over the timestamp and the body, checked with TRUNKLINE_TELNYX_PUBLIC_KEY.',
+      schema: z.string(),
+    },
+    { name: 'telnyx-timestamp', description: 'Seconds, at most 300 away.', schema: z.string() },
+  ],
+  voice: {
+    summary:
+      'What a TeXML application of Telnyx asks when its number is called, and the events of a Call Control application',
+    answers: 'xml',
   },
-  { name: 'telnyx-timestamp', description: 'Seconds, at most 300 away.', schema: z.string() },
-];
+  status: { summary: 'Telnyx’ streaming webhooks' },
+  callIdField: 'CallSid',
+  proven(request, context) {
+    const { text, signature } = signedText(request, context);
+    const fields = statusFields(request, text);
+    const callId = fields['call_control_id'] ?? fields['CallSid'];
+    return { callId, fields, ...(signature === undefined ? {} : { proof: signature }) };
+  },
+  answer({ fields: { Direction: direction } }, token, { config, publicUrl, announcement }) {
+    return twimlAnswer({
+      carrier: 'telnyx',
+      publicUrl: publicUrl(),
+      stream: token === undefined ? undefined : { pathToken: token, parameters: { direction } },
+      announcement,
+      dial: config.telnyxDial,
+      continueUrl: config.telnyxContinueUrl,
+    });
+  },
+});
 
 export const telnyxWebhooks: readonly CarrierWebhook<TelnyxConfig>[] = [
   {
-    action: 'voice',
-    body: 'bytes',
-    summary:
-      'What a TeXML application of Telnyx asks when its number is called, and the events of a Call Control application',
-    headers,
-    answers: 'xml',
-    handle: async (request, context) =>
-      request.is('application/json')
-        ? callControl(request, context)
-        : { xml: await voiceAnswer(request, context) },
-  },
-  {
-    action: 'status',
-    body: 'bytes',
-    summary: 'Telnyx’ streaming webhooks',
-    headers,
-    answers: 'kept',
-    handle: (request, context) => {
-      const fields = statusFields(request, signedText(request, context).text);
-      return Promise.resolve({ callId: fields['call_control_id'] ?? fields['CallSid'], fields });
+    ...voice,
+    handle(request, context) {
+      if (request.is('application/json')) return callControl(request, context);
+      if (!request.is('application/x-www-form-urlencoded')) {
+        signedText(request, context);
+        throw new Problem(415, 'expected a form');
+      }
+      return voice.handle(request, context);
     },
   },
+  status,
 ];
 
 type SignedText = {
   text: string;
   /** Absent where the insecure mode lets it in unsigned. */
-  by?: { publicKey: string; signature: Buffer };
+  signature?: string;
 };
 
 function signedText(
@@ -79,39 +97,11 @@ function signedText(
       403,
       'telnyx-signature-ed25519 does not match: check TRUNKLINE_TELNYX_PUBLIC_KEY',
     );
+  // By its bytes: base64 has several spellings for the same ones.
   return {
     text: body.toString('utf8'),
-    by: { publicKey, signature: Buffer.from(signature, 'base64') },
+    signature: Buffer.from(signature, 'base64').toString('base64'),
   };
-}
-
-/**
- * The token is made of the signature, which only Telnyx can make: the same request, sent again, brings the same
- * token. It stands in the address, because how parameters of a stream arrive is not described; the parties'
- * numbers come with the stream itself.
- */
-async function voiceAnswer(
-  request: Request,
-  context: WebhookContext<TelnyxConfig>,
-): Promise<string> {
-  const { text, by } = signedText(request, context);
-  if (!request.is('application/x-www-form-urlencoded')) throw new Problem(415, 'expected a form');
-  const { telnyxDial: dial, telnyxContinueUrl: continueUrl } = context.config;
-  const { CallSid, Direction: direction } = ownRecord(fieldsIn(text));
-  const token = await streamToken(context, {
-    carrier: 'telnyx',
-    carrierCallId: requiredCallId(CallSid, 'CallSid'),
-    ...consentOf(context.announcement),
-    ...(by ? { token: tokenOf(by.publicKey, by.signature) } : {}),
-  });
-  return twimlAnswer({
-    carrier: 'telnyx',
-    publicUrl: context.publicUrl(),
-    stream: token === undefined ? undefined : { pathToken: token, parameters: { direction } },
-    announcement: context.announcement,
-    dial,
-    continueUrl,
-  });
 }
 
 /** The events are kept with the call too, as those that come to `status`. */
@@ -119,9 +109,15 @@ async function callControl(
   request: Request,
   context: WebhookContext<TelnyxConfig>,
 ): Promise<{ callId: string | undefined; fields: Record<string, string> }> {
-  const { text } = signedText(request, context);
+  const { text, signature } = signedText(request, context);
   if (context.config.telnyxApiKey === undefined)
     throw new Problem(403, 'TRUNKLINE_TELNYX_API_KEY is not set');
+  // The insecure mode opens this process to strangers, and not the account at Telnyx.
+  if (signature === undefined)
+    throw new Problem(
+      401,
+      'an event that commands a call must be signed: set TRUNKLINE_TELNYX_PUBLIC_KEY',
+    );
   const fields = statusFields(request, text);
   const { call_control_id: callId, event_id: id, event_type: type = '' } = fields;
   await leadCall(

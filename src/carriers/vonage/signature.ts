@@ -12,7 +12,7 @@ type VonageJwtRules = {
   applicationId: string | undefined;
   nowMs: number;
   nonces: NonceMemory;
-  /** Of a webhook: the body that the claim `payload_hash` must be of. */
+  /** The body of a webhook, which `payload_hash` must be of. Without one the JWT opens a stream. */
   payload?: Buffer;
 };
 
@@ -66,6 +66,9 @@ function wrongIn(
   if (applicationId !== undefined && claims['application_id'] !== applicationId)
     return 'application_id of the JWT is not TRUNKLINE_VONAGE_APPLICATION_ID';
   if (textAt(claims, 'jti', 256) === undefined) return 'the JWT has no jti';
+  // A JWT says what it is for: one that was made for a webhook's body opens no stream.
+  if (payload === undefined && claims['payload_hash'] !== undefined)
+    return 'the JWT is that of a webhook: it has a payload_hash';
   if (payload !== undefined && !isHashOf(claims['payload_hash'], payload))
     return 'payload_hash of the JWT is not that of the body: was it changed on its way?';
   const nowS = nowMs / 1000;

@@ -1,57 +1,70 @@
 import type { Request } from 'express';
 import { z } from 'zod';
 import { Problem } from '../../port/problem.ts';
-import type { CarrierWebhook, NonceMemory, WebhookContext } from '../carrier.ts';
+import { equalSecrets } from '../../port/secrets.ts';
+import type { NonceMemory, WebhookContext } from '../carrier.ts';
 import { bearerOf } from '../credentials.ts';
 import { jsonBody } from '../forms.ts';
 import { textParameters } from '../json/frames.ts';
 import { fieldIn, ownRecord, splitTarget } from '../parameters.ts';
+import { voiceAndStatus, type ToldCall } from '../voice-webhooks.ts';
 import { checkVonageJwt } from './signature.ts';
 import type { VonageConfig } from './settings.ts';
-import { voiceAnswer } from './voice.ts';
+import { eventSignature, voiceAnswer } from './voice.ts';
 
-const headers = [
-  {
-    name: 'authorization',
-    description:
-      'A JWT, checked with TRUNKLINE_VONAGE_SIGNATURE_SECRET; `payload_hash` is that of the body.',
-    schema: z.string(),
-  },
-];
+type VonageCall = ToldCall & { nonces: UsedNonce[] };
 
-export const vonageWebhooks: readonly CarrierWebhook<VonageConfig>[] = [
-  {
-    action: 'voice',
-    body: 'bytes',
+/**
+ * The stream token is made of the JWT: the same request, sent again, brings the same answer. The `jti` of a voice webhook
+ * is not used up, so that an answer that got lost can be asked for again.
+ */
+export const vonageWebhooks = voiceAndStatus<VonageConfig, VonageCall>({
+  carrier: 'vonage',
+  body: 'bytes',
+  headers: [
+    {
+      name: 'authorization',
+      description:
+        'A JWT, checked with TRUNKLINE_VONAGE_SIGNATURE_SECRET; `payload_hash` is that of the body.',
+      schema: z.string(),
+    },
+  ],
+  voice: {
     summary: 'What a Vonage application asks when its number is called (answer URL, POST)',
-    headers,
     answers: 'json',
-    async handle(request, context) {
-      const jwt = proven(request, context)?.jwt;
-      const fields = ownRecord(Object.entries(textParameters(jsonBody(request))));
-      const [secret] = context.config.vonageSignatureSecret;
-      const by = jwt !== undefined && secret !== undefined ? { by: { secret, jwt } } : {};
-      return { json: await voiceAnswer({ fields, ...by }, context) };
-    },
   },
-  {
-    action: 'status',
-    body: 'bytes',
-    summary: 'Vonage’s event webhooks, of calls and of their WebSocket legs',
-    headers,
-    answers: 'kept',
-    async handle(request, context) {
-      await useUp(proven(request, context)?.nonces ?? [], context);
-      const fields = ownRecord(Object.entries(textParameters(jsonBody(request))));
-      return { callId: callInAddress(request) ?? fields['uuid'], fields };
-    },
+  status: { summary: 'Vonage’s event webhooks, of calls and of their WebSocket legs' },
+  callIdField: 'uuid',
+  proven(request, context) {
+    const by = proven(request, context);
+    const fields = ownRecord(Object.entries(textParameters(jsonBody(request))));
+    const callId = callInAddress(request, context) ?? fields['uuid'];
+    return { callId, fields, nonces: by?.nonces ?? [], ...(by ? { proof: by.jwt } : {}) };
   },
-];
+  answer: voiceAnswer,
+  /** The `jti` is used up in the store: a captured event says nothing twice. */
+  async useUp({ nonces }, { bridge }) {
+    for (const nonce of nonces)
+      if (!(await bridge.claimNonce(...nonce)))
+        throw new Problem(403, 'the jti of the JWT was used before');
+  },
+});
 
-/** Our NCCO writes the call into the address for the events of the parties that it brings in. */
-function callInAddress({ originalUrl }: Request): string | undefined {
-  const call = fieldIn(splitTarget(originalUrl).query, 'call');
-  return call === undefined || call === '' || call.length > 256 ? undefined : call;
+/**
+ * Our NCCO writes the call into the address for the events of the parties that it brings in. No signature of Vonage
+ * covers that address, so it carries one of ours.
+ */
+function callInAddress(
+  { originalUrl }: Request,
+  { config: { vonageSignatureSecret: secrets }, insecure }: WebhookContext<VonageConfig>,
+): string | undefined {
+  const { query } = splitTarget(originalUrl);
+  const call = fieldIn(query, 'call');
+  if (call === undefined || call === '' || call.length > 256) return undefined;
+  const signature = fieldIn(query, 'signature') ?? '';
+  if (secrets.some((secret) => equalSecrets(signature, eventSignature(secret, call)))) return call;
+  if (insecure && secrets.length === 0) return call;
+  throw new Problem(403, 'the call in the address is not signed by this installation');
 }
 
 type UsedNonce = Parameters<NonceMemory['remember']>;
@@ -79,14 +92,4 @@ function proven(
   });
   if (check !== 'good') throw new Problem(403, check.bad);
   return { jwt: token, nonces };
-}
-
-/** The `jti` is used up in the store: a captured event says nothing twice. */
-async function useUp(
-  nonces: readonly UsedNonce[],
-  { bridge }: WebhookContext<VonageConfig>,
-): Promise<void> {
-  for (const [, jti, untilMs] of nonces)
-    if (!(await bridge.claimNonce('vonage-webhook', jti, untilMs)))
-      throw new Problem(403, 'the jti of the JWT was used before');
 }

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type {
   Bridge,
   CallStream,
@@ -108,9 +109,16 @@ export class RecordingBridge implements Bridge {
     carrier: string;
     carrierCallId?: string;
     metadata?: Record<string, unknown>;
-    token?: string;
+    madeOf?: string;
   }): Promise<{ token: string; expiresAt: number }> {
-    const token = request.token ?? `token-${this.#nextToken++}-${request.carrier}`;
+    const token =
+      request.madeOf !== undefined
+        ? createHash('sha256')
+            .update(request.carrier + request.madeOf)
+            .digest()
+            .subarray(0, 24)
+            .toString('base64url')
+        : `token-${this.#nextToken++}-${request.carrier}`;
     const isNew = !this.tokens.has(token);
     if (isNew)
       this.tokens.set(token, {

@@ -146,3 +146,19 @@ test('the nonce of a signed request is good once, after a restart too, and again
     outcome: 'refused',
   });
 });
+
+test('a token that is made of a request is the same after a restart, and another installation makes another', async () => {
+  await using speech = await FakeSpeech.start();
+  await using store = await temporaryStore();
+  const madeOf = 'the signature of a webhook';
+  const tokenAt = async (own: typeof store, text = madeOf, carrier = 'telnyx'): Promise<string> => {
+    await using app = await testBridge({ store: own, speechUrl: speech.url });
+    return (await app.bridge.mintToken({ carrier, madeOf: text })).token;
+  };
+  const token = await tokenAt(store);
+  expect(await tokenAt(store)).toBe(token);
+  expect(await tokenAt(store, `${madeOf}!`)).not.toBe(token);
+  expect(await tokenAt(store, madeOf, 'twilio')).not.toBe(token);
+  await using elsewhere = await temporaryStore();
+  expect(await tokenAt(elsewhere)).not.toBe(token);
+});

@@ -7,6 +7,7 @@ import { describe, expect, test } from 'vitest';
 import type { PlayedCall } from '../../../src/player/dialogue.ts';
 import { carrierNamed } from '../../../src/carriers/all.ts';
 import { CarrierClient } from '../../support/carriers/carrier-client.ts';
+import { eventSignature } from '../../../src/carriers/vonage/voice.ts';
 import { carrierServer, type CarrierServer } from '../../support/carriers/carrier-server.ts';
 import { playedCall } from '../../support/carriers/played-call.ts';
 import { TestClock } from '../../support/clock/test-clock.ts';
@@ -478,7 +479,10 @@ describe('what follows the stream comes from the configuration', () => {
         'content-type',
       ),
     ) as { action: string }[];
-    const events = { eventUrl: [`${publicUrl}/carriers/vonage/status?call=${callId}`] };
+    const signature = eventSignature(vonageSecret, callId);
+    const events = {
+      eventUrl: [`${publicUrl}/carriers/vonage/status?call=${callId}&signature=${signature}`],
+    };
     expect(JSON.parse(text)).toEqual(
       written.map((action) => (action.action === 'connect' ? { ...events, ...action } : action)),
     );

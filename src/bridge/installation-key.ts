@@ -1,0 +1,20 @@
+import { randomBytes } from 'node:crypto';
+import type { Store } from '../store/store.ts';
+
+/** A key that this installation makes for itself, once: the same for all nodes and after every start. */
+export async function installationKey(
+  store: Store,
+  name: 'call-links' | 'stream-tokens',
+): Promise<Buffer> {
+  await store.db
+    .insertInto('secrets')
+    .values({ name, value: randomBytes(32).toString('base64') })
+    .onConflict((conflict) => conflict.doNothing())
+    .execute();
+  const { value } = await store.db
+    .selectFrom('secrets')
+    .select('value')
+    .where('name', '=', name)
+    .executeTakeFirstOrThrow();
+  return Buffer.from(value, 'base64');
+}

@@ -1,0 +1,60 @@
+import { z } from 'zod';
+import { isLoopback, proxiesIn, type IsProxy } from '../port/addresses.ts';
+import { carrierNames, type CarrierName } from './all.ts';
+
+/** An address or a range that can be read, or the word `token`. */
+const Requirement = z
+  .string()
+  .min(1)
+  .refine((text) => text === 'token' || isRange(text), 'must be token, an address or a range such as 192.0.2.0/24'); // prettier-ignore
+
+function isRange(text: string): boolean {
+  try {
+    proxiesIn([text]);
+    return true;
+  } catch {
+    // The library says no more than that it is none.
+    return false;
+  }
+}
+
+const nameOf = (carrier: string): string => `TRUNKLINE_${carrier.toUpperCase()}_REQUIRE`;
+
+const settingOf = (carrier: string) =>
+  z
+    .array(Requirement)
+    .default([])
+    .meta({
+      env: nameOf(carrier),
+      description: `What a stream of ${carrier} must have beside its own proof: \`token\` for a stream token, address ranges for where it and its webhooks come from.`,
+    });
+
+/** One for each carrier: what its own proof does not promise, because it is the same for every request. */
+export const requireSettings = Object.fromEntries(
+  carrierNames.map((name) => [`${name}Require`, settingOf(name)]),
+) as { [Name in CarrierName as `${Name}Require`]: ReturnType<typeof settingOf> };
+
+type RequireConfig = z.infer<z.ZodObject<typeof requireSettings>>;
+
+type Requirements = {
+  /** Whether only a stream token lets a stream in: it is good once, so a captured request opens nothing. */
+  token: boolean;
+  /** Why a request from this address is refused; undefined for one that may ask. */
+  whyElsewhere: (client: string) => string | undefined;
+};
+
+export function requirementsOf(config: RequireConfig, carrier: CarrierName): Requirements {
+  const all = config[`${carrier}Require`];
+  const ranges = all.filter((each) => each !== 'token');
+  const isInside: IsProxy = ranges.length === 0 ? () => true : proxiesIn(ranges);
+  return {
+    token: ranges.length < all.length,
+    whyElsewhere: (client) =>
+      isInside(client) ? undefined : `the address is not among ${nameOf(carrier)}`,
+  };
+}
+
+/** A test call of ours comes from this machine, wherever its carrier has its addresses. */
+export function isOwnTestCall(client: string, metadata: Record<string, unknown>): boolean {
+  return isLoopback(client) && Object.hasOwn(metadata, 'test_call');
+}

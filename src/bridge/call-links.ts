@@ -3,7 +3,7 @@ import type { PublicUrl } from '../port/addresses.ts';
 
 const hourMs = 3_600_000;
 /** What a link opens; a link for one does not open the other. */
-type LinkKind = 'page' | 'recording';
+export type LinkKind = 'page' | 'recording' | 'transcript';
 
 type CallLinksOptions = {
   key: Buffer;
@@ -33,7 +33,7 @@ export class CallLinks {
   ): { page: string; recording: string | undefined; expiresAt: number } | undefined {
     const { lifeHours, publicUrl, withRecording } = this.#options;
     if (lifeHours === 0) return undefined;
-    const expires = Math.floor((nowMs + lifeHours * hourMs) / 1_000);
+    const expires = this.#expiryAt(nowMs);
     const base = publicUrl();
     return {
       page: base + this.pathOf('page', callId, expires),
@@ -42,10 +42,24 @@ export class CallLinks {
     };
   }
 
+  /** Where all the words of a call stand; where links are off this address wants a key. */
+  transcriptUrl(callId: string, nowMs: number): string {
+    const { lifeHours, publicUrl } = this.#options;
+    const path =
+      lifeHours === 0
+        ? `/api/calls/${encodeURIComponent(callId)}/transcript`
+        : this.pathOf('transcript', callId, this.#expiryAt(nowMs));
+    return publicUrl() + path;
+  }
+
+  #expiryAt(nowMs: number): number {
+    return Math.floor((nowMs + this.#options.lifeHours * hourMs) / 1_000);
+  }
+
   pathOf(kind: LinkKind, callId: string, expires: number): string {
     const query = `expires=${expires}&signature=${this.#signatureOf(kind, callId, expires)}`;
     const path = `/shared/calls/${encodeURIComponent(callId)}`;
-    return `${path}${kind === 'recording' ? '/recording' : ''}?${query}`;
+    return `${path}${kind === 'page' ? '' : `/${kind}`}?${query}`;
   }
 
   judge(

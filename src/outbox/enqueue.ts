@@ -1,6 +1,6 @@
 import type { Transaction } from 'kysely';
 import { newId } from '../lib/ids.ts';
-import type { NewCallEvent } from '../protocol/events.ts';
+import { envelopeVersion, type NewCallEvent } from '../protocol/events.ts';
 import type { Database, EventsTable } from '../store/schema.ts';
 import { insertEvents, takeSequences } from './tables.ts';
 
@@ -67,6 +67,7 @@ function envelope(id: string, sequence: number, event: NewCallEvent): string {
   return JSON.stringify({
     id,
     type: event.type,
+    version: envelopeVersion,
     sequence,
     occurred_at: new Date(event.occurredAt).toISOString(),
     ...(event.isTest ? { test: true } : {}),

@@ -3,7 +3,7 @@ import { reasonOf } from '../lib/errors.ts';
 import { GuardedClient, type GuardedAnswer, type GuardedRequest } from '../lib/guarded-fetch.ts';
 import { newId } from '../lib/ids.ts';
 import { signWebhook } from '../lib/webhook-signature.ts';
-import type { CallEvent } from '../protocol/events.ts';
+import { envelopeVersion, type CallEvent } from '../protocol/events.ts';
 import type { ApiExchange } from '../protocol/api.ts';
 import type { Endpoint } from './config.ts';
 import { exchangeOf, exchangesText, withoutValues } from './exchanges.ts';
@@ -233,6 +233,7 @@ export function makeMarker(
   const body = JSON.stringify({
     id,
     type: 'call.skipped',
+    version: envelopeVersion,
     sequence: item.sequence,
     occurred_at: new Date(nowMs).toISOString(),
     call,

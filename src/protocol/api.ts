@@ -117,7 +117,7 @@ export const ApiCall = z
       .array(z.string())
       .optional()
       .describe(
-        'The `turn_id` of each utterance whose sentiment is known: one without a call.sentiment is neutral.',
+        'The `utterance_id` of each utterance whose sentiment is known: one without a call.sentiment is neutral.',
       ),
   })
   .meta({ id: 'Call' });

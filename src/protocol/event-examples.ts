@@ -1,4 +1,11 @@
-import type { CallEvent, CallEventType, EventCall, EventLeg, Turn } from './events.ts';
+import {
+  envelopeVersion,
+  type CallEvent,
+  type CallEventType,
+  type EventCall,
+  type EventLeg,
+  type Turn,
+} from './events.ts';
 
 /**
  * One event of each type, as a CRM receives it: in the OpenAPI document, on /docs and for trying a webhook
@@ -56,8 +63,7 @@ const utterance = {
   ],
 };
 
-const utteranceId = '00_00000003';
-const turnId = 'turn_5d1f8a2c90b7e634';
+const utteranceId = 'utt_5d1f8a2c90b7e634';
 
 /** What is said about an utterance goes without its words: `call.transcript` has them. */
 const about = {
@@ -71,13 +77,13 @@ const about = {
 
 const turns: Turn[] = [
   {
-    turn_id: 'turn_0b86e4c1f3a97d52',
+    utterance_id: 'utt_0b86e4c1f3a97d52',
     role: 'agent',
     text: 'Thank you for calling, how can I help?',
     start: 0.6,
     end: 3.2,
   },
-  { turn_id: turnId, role: 'customer', text: utterance.text, start: 4.21, end: 6.8 },
+  { utterance_id: utteranceId, role: 'customer', text: utterance.text, start: 4.21, end: 6.8 },
 ];
 
 const summaryText =
@@ -121,6 +127,7 @@ const linkQuery = 'expires=1770714958&signature=b1s3Ndg0vC9wYJm8pQe2xK5tZ7uR4hLf
 function head(sequence: number, second: number) {
   return {
     id: `evt_01JK5S2M${String(sequence).padStart(2, '0')}4F5G6H7J8K9M0N1P2Q`,
+    version: envelopeVersion,
     sequence,
     occurred_at: `2026-02-03T09:15:${String(second).padStart(2, '0')}.120Z`,
     call,
@@ -142,7 +149,7 @@ export const eventExamples: { [Type in CallEventType]: Extract<CallEvent, { type
     type: 'call.transcript',
     leg: customer,
     custom_metadata: ofCustomer,
-    data: { utterance_id: utteranceId, turn_id: turnId, ...utterance },
+    data: { utterance_id: utteranceId, ...utterance },
   },
   'call.sentiment': {
     ...head(8, 7),
@@ -151,7 +158,6 @@ export const eventExamples: { [Type in CallEventType]: Extract<CallEvent, { type
     custom_metadata: ofCustomer,
     data: {
       utterance_id: utteranceId,
-      turn_id: turnId,
       utterance: about,
       results: [
         {
@@ -172,7 +178,6 @@ export const eventExamples: { [Type in CallEventType]: Extract<CallEvent, { type
     custom_metadata: ofCustomer,
     data: {
       utterance_id: '00_00000004',
-      turn_id: 'turn_a4c2907be15d38f6',
       utterance: {
         start: 11.2,
         end: 13.1,
@@ -191,7 +196,6 @@ export const eventExamples: { [Type in CallEventType]: Extract<CallEvent, { type
     custom_metadata: ofCustomer,
     data: {
       utterance_id: utteranceId,
-      turn_id: turnId,
       utterance: about,
       original_language: 'en',
       target_language: 'fr',
@@ -252,7 +256,7 @@ export const eventExamples: { [Type in CallEventType]: Extract<CallEvent, { type
         endedLeg(agentLegId, 'agent', 'outbound'),
       ],
       ...talkFigures,
-      gaps: 1,
+      gap_count: 1,
       short_gaps: shortGaps,
       reconnects: 0,
     },
@@ -266,7 +270,7 @@ export const eventExamples: { [Type in CallEventType]: Extract<CallEvent, { type
       summary: { type: 'general', text: summaryText },
       chapters,
       entities,
-      sentiment: {
+      sentiment_course: {
         customer: [{ start: 4.21, end: 6.8, sentiment: 'negative', emotion: 'disappointment' }],
         agent: [{ start: 0.6, end: 3.2, sentiment: 'neutral', emotion: 'neutral' }],
       },
@@ -279,21 +283,15 @@ export const eventExamples: { [Type in CallEventType]: Extract<CallEvent, { type
     type: 'call.completed',
     custom_metadata: metadata,
     data: {
-      direction: call.direction,
-      from: call.from,
-      to: call.to,
-      started_at: call.started_at,
-      hung_up_at: '2026-02-03T09:15:57.300Z',
       ended_at: '2026-02-03T09:15:58.120Z',
-      duration: 57.3,
-      end_reason: 'stop',
+      reason: 'stop',
       deadline: null,
-      summary: summaryText,
-      transcript_text: `Agent: Thank you for calling, how can I help?\nCustomer: ${utterance.text}`,
+      summary: { type: 'general', text: summaryText },
       transcript: turns,
       chapters,
       entities,
-      sentiment: { overall: 'negative', customer: 'negative', agent: 'neutral' },
+      sentiment: 'negative',
+      sentiment_by_role: { customer: 'negative', agent: 'neutral' },
       ...talkFigures,
       gaps: [{ role: 'customer', cause: 'carrier', start: 19.4, end: 20.2, duration: 0.8 }],
       gap_count: 1,

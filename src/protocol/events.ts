@@ -54,15 +54,17 @@ export const LedgerFigures = z
   .meta({ id: 'Ledger' });
 export type LedgerFigures = z.infer<typeof LedgerFigures>;
 
-/** Of one utterance in its call: `utterance_id` begins anew with every leg and session. */
-const TurnId = z
+/** Made of the leg, the session and the session's own id, which begins anew with every leg and session. */
+const UtteranceId = z
   .string()
   .describe('Unique in its call, and the same in every event about the utterance.');
 
 /** One party's uninterrupted words in the merged conversation. */
 export const Turn = z
   .object({
-    turn_id: TurnId.optional().describe('As in call.transcript; a revised transcript has none.'),
+    utterance_id: UtteranceId.optional().describe(
+      'As in call.transcript; a revised transcript has none.',
+    ),
     role: Role,
     speaker: z.int().min(0).optional().describe('Which voice of a mixed leg, from 0.'),
     speaker_provisional: z
@@ -94,10 +96,7 @@ const CallStartedData = z.object({
   continues: z.string().nullable().describe('The ended call that this one goes on from.'),
 });
 
-const utteranceIds = {
-  utterance_id: z.string().describe('Of its session: unique beside leg.session_id.'),
-  turn_id: TurnId,
-};
+const utteranceIds = { utterance_id: UtteranceId };
 
 /** The words with their times are in `call.transcript` alone: what is said about an utterance does not repeat them. */
 const AboutUtterance = Utterance.omit({ words: true }).meta({ id: 'AboutUtterance' });
@@ -243,10 +242,12 @@ const CallEndedData = z.object({
     .optional()
     .describe('What of the call has no words, and why; null for a call that is whole.'),
   ...talkFigures,
-  gaps: z.int(),
+  gap_count: z.int().describe('How many call.gap there are.'),
   short_gaps: ShortGaps,
   reconnects: z.int(),
 });
+
+const Link = z.url().nullable();
 
 const SentimentPoint = z.object({
   start: Seconds,
@@ -272,51 +273,59 @@ const summaryErrors = z
   .optional()
   .describe('What of the above could not be made, and why.');
 
+const SummaryText = z.object({
+  type: z.enum(['general', 'bullet_points', 'concise']),
+  text: z.string(),
+});
+
+/** An event of more than 1 MiB is not delivered: that of a very long call leaves out what can be read elsewhere. */
+const ofLongCall = {
+  truncated: z
+    .literal(true)
+    .optional()
+    .describe(
+      'There where the call is too long for one event: the turns have no text, or the lists have less than all.',
+    ),
+  transcript_url: Link.optional().describe(
+    'The whole transcript as JSON, without a key where links are on; only beside `truncated`.',
+  ),
+};
+
 const CallSummaryData = z.object({
   incomplete: Incomplete.nullable()
     .optional()
     .describe('As in call.ended: what the summary could not know.'),
-  summary: z.object({
-    type: z.enum(['general', 'bullet_points', 'concise']),
-    text: z.string(),
-  }),
+  summary: SummaryText,
   chapters: z.array(EventChapter),
   entities: z.array(EntityOfRole),
-  sentiment: z.object({
+  sentiment_course: z.object({
     customer: z.array(SentimentPoint),
     agent: z.array(SentimentPoint),
     mixed: z.array(SentimentPoint).optional().describe('Only of a call with a mixed leg.'),
   }),
   transcript: z.array(Turn),
+  ...ofLongCall,
   errors: summaryErrors,
 });
 
-const Link = z.url().nullable();
-
 const CallCompletedData = z
   .object({
-    direction: z.enum(['inbound', 'outbound']).nullable(),
-    from: z.string().nullable(),
-    to: z.string().nullable(),
-    started_at: DateTime,
-    hung_up_at: DateTime.nullable().describe('When the last stream of the call ended.'),
     ended_at: DateTime.describe('When every final was there, or given up.'),
-    duration: Seconds,
-    end_reason: EndReason,
+    reason: EndReason.describe('As in call.ended.'),
     deadline: z.string().nullable().describe('As in call.ended.'),
-    summary: z.string(),
-    transcript_text: z.string().describe('The transcript as lines, each `Agent: ...` or so.'),
+    summary: SummaryText,
     transcript: z.array(Turn),
+    ...ofLongCall,
     chapters: z.array(EventChapter),
     entities: z.array(EntityOfRole),
-    sentiment: z
-      .object({
-        overall: Sentiment,
-        customer: Sentiment,
-        agent: Sentiment,
-        mixed: Sentiment.optional().describe('Only of a call with a mixed leg.'),
-      })
-      .describe('`unknown` where nobody spoke, or the sentiment was not asked for.'),
+    sentiment: Sentiment.describe(
+      'Of the whole call; `unknown` where nobody spoke, or the sentiment was not asked for.',
+    ),
+    sentiment_by_role: z.object({
+      customer: Sentiment,
+      agent: Sentiment,
+      mixed: Sentiment.optional().describe('Only of a call with a mixed leg.'),
+    }),
     incomplete: Incomplete.nullable().optional().describe('As in call.ended.'),
     ...talkFigures,
     gaps: z
@@ -333,7 +342,9 @@ const CallCompletedData = z
     links_expire_at: DateTime.nullable(),
     errors: summaryErrors,
   })
-  .describe('All that is known of the call, in one event, for a receiver that wants no other.');
+  .describe(
+    'All that is known of the call beside the envelope, in one event, for a receiver that wants no other.',
+  );
 
 const CallErasedData = z.object({
   erased_at: DateTime,
@@ -409,10 +420,14 @@ export const eventPresets = {
 } as const satisfies Record<string, readonly CallEventType[]>;
 export type EventPreset = keyof typeof eventPresets;
 
+/** Raised when a field changes its name, its shape or its meaning; new fields and new types leave it as it is. */
+export const envelopeVersion = 2 as const;
+
 function envelope<Type extends CallEventType>(type: Type) {
   return z.object({
     id: z.string(),
     type: z.literal(type),
+    version: z.literal(envelopeVersion).describe('Of this envelope and of the data in it.'),
     sequence: z.int().min(1),
     occurred_at: DateTime,
     test: z

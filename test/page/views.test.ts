@@ -227,7 +227,7 @@ test('speakers of one channel have numbers while they speak, marked as not yet s
     .map((event) => ('leg' in event ? { ...event, leg: { ...event.leg, role: 'mixed' } } : event)) as CallEvent[]; // prettier-ignore
   const labels = [0, 1, 0, 1];
   const transcript = recordedCall({}).transcript.map((turn, at) => ({
-    ...{ ...turn, role: 'mixed' as const, turn_id: `turn_${at}` },
+    ...{ ...turn, role: 'mixed' as const, utterance_id: `utt_${at}` },
     // Of the last one nobody knows yet.
     ...(labels[at] === undefined ? {} : { speaker: labels[at], speaker_provisional: true }),
   }));

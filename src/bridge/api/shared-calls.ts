@@ -5,7 +5,8 @@ import { Problem } from '../../port/problem.ts';
 import type { Role } from '../../protocol/events.ts';
 import type { Store } from '../../store/store.ts';
 import { callJson } from './call-json.ts';
-import type { CallLinks } from '../call-links.ts';
+import type { CallLinks, LinkKind } from '../call-links.ts';
+import { transcriptFile } from './call-transcript.ts';
 import { found } from './calls-api.ts';
 import { read } from './query.ts';
 import { closedLinkPage, sharedCallPage, sharedPagePolicy } from './shared-call-page.ts';
@@ -36,7 +37,7 @@ export function sharedCalls(options: SharedCallsOptions): Router {
   const { store, recordings, links, clock, withRecording, stereoRoles } = options;
   const router = Router();
 
-  const admitted = (kind: 'page' | 'recording', request: Request<{ id: string }>): number => {
+  const admitted = (kind: LinkKind, request: Request<{ id: string }>): number => {
     const query = read(LinkQuery, request);
     const verdict = links.judge(kind, request.params.id, query, clock.now());
     if (verdict === 'wrong') throw new Problem(403, 'the link is not signed by this installation');
@@ -65,6 +66,13 @@ export function sharedCalls(options: SharedCallsOptions): Router {
       const why = whyClosed[error.status] ?? 'This link is not complete.';
       response.status(error.status).send(closedLinkPage(request.params.id, why));
     }
+  });
+
+  router.get('/shared/calls/:id/transcript', async (request, response) => {
+    admitted('transcript', request);
+    const call = await found(callJson(store.db, request.params.id, () => undefined));
+    const { type, text } = transcriptFile(call, 'json');
+    response.set('x-robots-tag', 'noindex').type(type).send(text);
   });
 
   router.get('/shared/calls/:id/recording', async (request, response) => {

@@ -39,7 +39,13 @@ import { OpenStream } from './open-stream.ts';
 import { Pauses, type Pauser } from './pauses.ts';
 import { roleOf } from '../roles.ts';
 import { Redactor } from '../events/redactor.ts';
-import { finalOf, place, type PartialResult, type Result } from '../records/timeline.ts';
+import {
+  finalOf,
+  place,
+  utteranceIdOf,
+  type PartialResult,
+  type Result,
+} from '../records/timeline.ts';
 import { withdraws } from './consent.ts';
 import { learnt, toldFacts } from './facts.ts';
 import { callOverrides, sessionRequest } from '../session/session-request.ts';
@@ -590,7 +596,14 @@ export class Call {
         call_id: callId,
         leg_id: leg.record.id,
         role: leg.roleOf(channel),
-        utterance: { utterance_id: utteranceId, session_id: sessionId, start, end, text, language },
+        utterance: {
+          utterance_id: utteranceIdOf(leg.record.id, sessionId, utteranceId),
+          session_id: sessionId,
+          start,
+          end,
+          text,
+          language,
+        },
       },
     });
   }

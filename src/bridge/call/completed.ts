@@ -12,7 +12,6 @@ import {
   shortGapsOf,
   type CallRow,
 } from '../events/call-rows.ts';
-import { personName } from '../../protocol/people.ts';
 import type { CallRecord } from '../records/call-record.ts';
 import { statisticsOf } from './statistics.ts';
 import type { SummaryData } from './summary.ts';
@@ -20,13 +19,7 @@ import type { SummaryData } from './summary.ts';
 type CompletedData = CallEventData<'call.completed'>;
 type TalkFigures = Pick<
   CallEventData<'call.ended'>,
-  | 'hung_up_at'
-  | 'duration'
-  | 'talk'
-  | 'talk_ratio'
-  | 'interruptions'
-  | 'longest_monologue'
-  | 'dead_air'
+  'talk' | 'talk_ratio' | 'interruptions' | 'longest_monologue' | 'dead_air'
 >;
 
 /** Gaps that the event lists; the longest are the ones that a person asks about. */
@@ -36,13 +29,7 @@ const maxGapsListed = 100;
 export type EndedCall = {
   row: Pick<
     CallRow,
-    | 'hung_up_at'
-    | 'ended_at'
-    | 'end_reason'
-    | 'deadline'
-    | 'statistics'
-    | 'incomplete'
-    | 'has_recording'
+    'ended_at' | 'end_reason' | 'deadline' | 'statistics' | 'incomplete' | 'has_recording'
   >;
   gaps: CompletedData['gaps'];
   shortGaps: CompletedData['short_gaps'];
@@ -84,23 +71,16 @@ export function completedData({ record, ended, summary, links }: CompletedFacts)
   const { row, gaps, shortGaps } = ended;
   const { transcript, chapters, entities, errors } = summary;
   const figures = figuresOf(row.statistics, transcript);
-  const { duration, talk, talk_ratio, interruptions, longest_monologue, dead_air } = figures;
+  const { talk, talk_ratio, interruptions, longest_monologue, dead_air } = figures;
   return {
-    direction: record.direction ?? null,
-    from: record.from ?? null,
-    to: record.to ?? null,
-    started_at: iso(record.startedAt),
-    hung_up_at: figures.hung_up_at ?? (row.hung_up_at === null ? null : iso(row.hung_up_at)),
     ended_at: iso(row.ended_at ?? record.startedAt),
-    duration,
-    end_reason: (row.end_reason ?? 'restart') as EndReason,
+    reason: (row.end_reason ?? 'restart') as EndReason,
     deadline: row.deadline,
-    summary: summary.summary.text,
-    transcript_text: transcriptText(transcript),
+    summary: summary.summary,
     transcript,
     chapters,
     entities,
-    sentiment: sentimentOf(summary.sentiment),
+    ...sentimentOf(summary.sentiment_course),
     talk,
     talk_ratio,
     interruptions,
@@ -123,28 +103,18 @@ function figuresOf(statistics: string | null, turns: readonly Turn[]): TalkFigur
   return statisticsOf(turns, turns.at(-1)?.end ?? 0);
 }
 
-/** A line for each change of speaker. */
-function transcriptText(turns: readonly Turn[]): string {
-  const lines: { name: string; text: string }[] = [];
-  for (const turn of turns) {
-    const name = personName(turn);
-    const last = lines.at(-1);
-    if (last?.name === name) last.text += ` ${turn.text}`;
-    else lines.push({ name, text: turn.text });
-  }
-  return lines.map(({ name, text }) => `${name}: ${text}`).join('\n');
-}
-
 function sentimentOf({
   customer,
   agent,
   mixed,
-}: SummaryData['sentiment']): CompletedData['sentiment'] {
+}: SummaryData['sentiment_course']): Pick<CompletedData, 'sentiment' | 'sentiment_by_role'> {
   return {
-    overall: labelOf([...customer, ...agent, ...(mixed ?? [])]),
-    customer: labelOf(customer),
-    agent: labelOf(agent),
-    ...(mixed === undefined ? {} : { mixed: labelOf(mixed) }),
+    sentiment: labelOf([...customer, ...agent, ...(mixed ?? [])]),
+    sentiment_by_role: {
+      customer: labelOf(customer),
+      agent: labelOf(agent),
+      ...(mixed === undefined ? {} : { mixed: labelOf(mixed) }),
+    },
   };
 }
 

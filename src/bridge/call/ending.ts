@@ -14,6 +14,7 @@ import {
 import type { LegOutcome } from '../leg/leg-audio.ts';
 import type { CallEnvironment } from './environment.ts';
 import { completedData, endedCallOf } from './completed.ts';
+import { fitted } from './long-call.ts';
 import type { CallLeg } from './call-leg.ts';
 import type { GapSpan, Span } from '../records/incomplete.ts';
 import { callLength, legDurationS, lengthOf } from './length.ts';
@@ -168,11 +169,15 @@ export class CallEnding {
       ...(await this.#summaryOf(conversation)),
       incomplete: incompleteFrom(ended.row.incomplete),
     };
-    const links = env.links.linksOf(record.id, env.clock.now());
+    const now = env.clock.now();
+    const links = env.links.linksOf(record.id, now);
+    const transcriptUrl = env.links.transcriptUrl(record.id, now);
     const completed = completedData({ record, ended, summary, links });
     const { secondPasses } = env;
-    const isDone = await events.summarised(summary, completed, (tx) =>
-      secondPasses.order(tx, record.id),
+    const isDone = await events.summarised(
+      fitted(summary, transcriptUrl),
+      fitted(completed, transcriptUrl),
+      (tx) => secondPasses.order(tx, record.id),
     );
     if (!isDone && this.#options.state().at === 'left') return;
     secondPasses.wake();
@@ -251,7 +256,7 @@ function endedData(facts: EndedFacts): CallEventData<'call.ended'> {
     deadline: facts.deadline,
     legs,
     ...talkOf(facts),
-    gaps: facts.gaps.length,
+    gap_count: facts.gaps.length,
     short_gaps: facts.shortGaps,
     reconnects: facts.legs.reduce((sum, leg) => sum + leg.reconnects, 0),
   };

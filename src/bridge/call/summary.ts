@@ -45,16 +45,16 @@ export async function summaryOf(
   { turns, sentiment: rows }: CallConversation,
   options: SummaryOptions,
 ): Promise<SummaryData> {
-  const sentiment = sentimentCourse(rows);
+  const sentiment_course = sentimentCourse(rows);
   const block = await options.language.run(
     'call',
     { turns: turns.map(named), summaryType: options.type, language: options.languageCode },
     { deadlineMs: options.deadlineMs, owner: options.callId },
   );
   if (block.results !== null && block.error === null)
-    return { ...insightParts(block.results, options.type), sentiment, transcript: turns };
+    return { ...insightParts(block.results, options.type), sentiment_course, transcript: turns };
   const reason = block.error?.message ?? 'the summary came out empty';
-  return { ...noSummary(turns, options.type, reason), sentiment };
+  return { ...noSummary(turns, options.type, reason), sentiment_course };
 }
 
 /** The voices of a mixed leg are different people, once they were told apart. */
@@ -68,7 +68,7 @@ export function noSummary(turns: Turn[], type: SummaryType, reason: string): Sum
     summary: { type, text: '' },
     chapters: [],
     entities: [],
-    sentiment: { customer: [], agent: [] },
+    sentiment_course: { customer: [], agent: [] },
     transcript: turns,
     errors: [{ part: 'summary', message: reason }],
   };
@@ -105,8 +105,8 @@ const Points = z.array(
 );
 
 /** The sentiment of each sentence as the speech sessions gave it, by role and in order of time. */
-function sentimentCourse(rows: readonly SentimentRow[]): SummaryData['sentiment'] {
-  const course: SummaryData['sentiment'] = { customer: [], agent: [] };
+function sentimentCourse(rows: readonly SentimentRow[]): SummaryData['sentiment_course'] {
+  const course: SummaryData['sentiment_course'] = { customer: [], agent: [] };
   for (const { role, text } of rows)
     (course[roleFrom(role)] ??= []).push(...(Points.safeParse(jsonOf(text)).data ?? []));
   for (const points of Object.values(course)) points?.sort((a, b) => a.start - b.start);

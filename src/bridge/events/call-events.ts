@@ -380,7 +380,7 @@ export class CallEvents {
   ): Promise<boolean> {
     bridgeMetrics.ended.inc({ reason: data.reason });
     this.#options.log.info(
-      { reason: data.reason, durationS: data.duration, gaps: data.gaps },
+      { reason: data.reason, durationS: data.duration, gaps: data.gap_count },
       'call ended',
     );
     bridgeMetrics.hangUpToEnded.observe((endedAt - hungUpAt) / 1_000);

@@ -9,7 +9,7 @@ import type { CallRecord, CustomMetadata } from '../records/call-record.ts';
 import type { Direction, StreamEncoding } from '../streams.ts';
 import { insertKeys, partyKey } from './call-keys.ts';
 import type { ShortGaps } from '../records/gap.ts';
-import { turnIdOf } from '../records/timeline.ts';
+import { utteranceIdOf } from '../records/timeline.ts';
 
 export type CallRow = Selectable<CallsTable>;
 export type LegRow = Selectable<LegsTable>;
@@ -252,7 +252,7 @@ export async function judgedTurns(db: Kysely<Database>, callId: string): Promise
     .where('call_id', '=', callId)
     .where('kind', '=', 'call.sentiment')
     .execute();
-  return rows.map((row) => turnIdOf(row.leg_id, row.session_id, row.key));
+  return rows.map((row) => utteranceIdOf(row.leg_id, row.session_id, row.key));
 }
 
 /** Every final of the call as a turn, in order of time. */
@@ -278,7 +278,7 @@ export async function turnsByCall(
   for (const row of rows) {
     const list = turns.get(row.call_id) ?? [];
     list.push({
-      turn_id: turnIdOf(row.leg_id, row.session_id, row.key),
+      utterance_id: utteranceIdOf(row.leg_id, row.session_id, row.key),
       role: roleFrom(row.role),
       ...speakerFrom(row),
       text: row.text,

@@ -67,9 +67,10 @@ export type CustomMetadata = Record<string, unknown>;
 const chosenByCarrier = ['carrier_call_id', 'from', 'to'] as const;
 
 /**
- * What a call's sessions and events carry: our keys, and the carrier's beside them. Ours win over
- * equal names; over the limit the longest of the carrier's goes first, then the longest of ours that it
- * chose, and the count says how many: a session whose metadata is too long is refused whole.
+ * What a call's sessions and events carry: our keys, what the operator gave beside them, and the carrier's own ids in
+ * `carrier_ids`. Ours win over equal names. Over the limit the longest of what came from outside goes first, then the
+ * longest of ours that the carrier chose, and the count says how many: a session whose metadata is too long is
+ * refused whole.
  */
 export function callMetadata(facts: MetadataFacts): { metadata: CustomMetadata; dropped: number } {
   const ours: CustomMetadata = {
@@ -89,28 +90,29 @@ export function callMetadata(facts: MetadataFacts): { metadata: CustomMetadata; 
     'leg_id',
     'role',
     'track',
+    'carrier_ids',
   ]);
-  const theirs = new Map<string, unknown>();
-  for (const [key, value] of [
-    ...Object.entries(facts.parameters),
-    ...Object.entries(facts.carrierIds),
-  ])
-    if (!reserved.has(key) && value !== undefined) theirs.set(key, value);
-  let dropped = 0;
-  while (theirs.size > 0 && sizeOf(ours, theirs) > metadataLimit - legKeysReserve) {
-    theirs.delete(longestOf(theirs));
-    dropped++;
-  }
-  const chosen = new Map(
-    chosenByCarrier.flatMap((key) => (key in ours ? [[key as string, ours[key]]] : [])),
+  const given: CustomMetadata = Object.fromEntries(
+    Object.entries(facts.parameters).filter(
+      ([key, value]) => !reserved.has(key) && value !== undefined,
+    ),
   );
-  while (chosen.size > 0 && sizeOf(ours, theirs) > metadataLimit - legKeysReserve) {
-    const longest = longestOf(chosen);
-    chosen.delete(longest);
-    Reflect.deleteProperty(ours, longest);
-    dropped++;
-  }
-  return { metadata: { ...ours, ...Object.fromEntries(theirs) }, dropped };
+  const ids: CustomMetadata = { ...facts.carrierIds };
+  const whole = (): CustomMetadata => ({
+    ...ours,
+    ...given,
+    ...(Object.keys(ids).length === 0 ? {} : { carrier_ids: ids }),
+  });
+  const isTooLong = (): boolean => JSON.stringify(whole()).length > metadataLimit - legKeysReserve;
+  let dropped = 0;
+  for (const parts of [[given, ids], [ours]])
+    while (isTooLong()) {
+      const longest = longestOf(parts, parts[0] === ours ? chosenByCarrier : undefined);
+      if (longest === undefined) break;
+      Reflect.deleteProperty(longest.part, longest.key);
+      dropped++;
+    }
+  return { metadata: whole(), dropped };
 }
 
 /** The same object with the leg's own keys: what POST /v2/live and the leg's events carry. */
@@ -118,16 +120,18 @@ export function legMetadata(metadata: CustomMetadata, leg: LegMetadataFacts): Cu
   return { ...metadata, leg_id: leg.legId, role: leg.role, track: leg.track };
 }
 
-function sizeOf(ours: object, theirs: Map<string, unknown>): number {
-  return JSON.stringify({ ...ours, ...Object.fromEntries(theirs) }).length;
-}
-
-function longestOf(entries: Map<string, unknown>): string {
-  let longest = '';
+/** The longest entry of these objects, by its name and its value as JSON; with `among` only of these names. */
+function longestOf(
+  parts: readonly CustomMetadata[],
+  among?: readonly string[],
+): { part: CustomMetadata; key: string } | undefined {
+  let longest: { part: CustomMetadata; key: string } | undefined;
   let length = -1;
-  for (const [key, value] of entries) {
-    const size = key.length + (JSON.stringify(value) ?? '').length;
-    if (size > length) [longest, length] = [key, size];
-  }
+  for (const part of parts)
+    for (const [key, value] of Object.entries(part)) {
+      if (among?.includes(key) === false) continue;
+      const size = key.length + (JSON.stringify(value) ?? '').length;
+      if (size > length) [longest, length] = [{ part, key }, size];
+    }
   return longest;
 }

@@ -16,8 +16,8 @@ type ResultType = 'call.transcript' | 'call.sentiment' | 'call.entities' | 'call
 
 /** The data of an event before it is told: an add-on still has the words, by which its texts are redacted. */
 type ResultData<Type extends ResultType> = Type extends 'call.transcript'
-  ? Omit<CallEventData<Type>, 'turn_id'>
-  : Omit<CallEventData<Type>, 'turn_id' | 'utterance'> & { utterance: Utterance };
+  ? CallEventData<Type>
+  : Omit<CallEventData<Type>, 'utterance'> & { utterance: Utterance };
 
 export type Result = {
   [Type in ResultType]: {
@@ -63,7 +63,7 @@ type Placed =
   /** Acknowledgements, life-cycle and post-processing messages are nothing for the call's timeline. */
   | { kind: 'none' };
 
-type SentimentPoint = CallEventData<'call.summary'>['sentiment']['customer'][number];
+type SentimentPoint = CallEventData<'call.summary'>['sentiment_course']['customer'][number];
 
 /** Where a session's own zero lies on the call's clock, in seconds. */
 type SessionPlace = { sessionId: string; zeroS: number };
@@ -138,15 +138,15 @@ export function finalOf(message: ServerMessage): LastFinal {
 
 /** The event that a result becomes. Its words go out once, with the final: add-ons tell what they are about without them. */
 export function toldOf(result: Result, legId: string): Said {
-  const turn_id = turnIdOf(legId, result.sessionId, result.data.utterance_id);
+  const utterance_id = utteranceIdOf(legId, result.sessionId, result.data.utterance_id);
   switch (result.type) {
     case 'call.transcript':
-      return { type: result.type, data: { ...result.data, turn_id } };
+      return { type: result.type, data: { ...result.data, utterance_id } };
     case 'call.sentiment':
     case 'call.entities':
     case 'call.translation': {
       const { words: _words, ...utterance } = result.data.utterance;
-      return { type: result.type, data: { ...result.data, turn_id, utterance } } as Said;
+      return { type: result.type, data: { ...result.data, utterance_id, utterance } } as Said;
     }
   }
 }
@@ -155,9 +155,9 @@ export function toldOf(result: Result, legId: string): Said {
  * The name of an utterance within its call, made of its leg and session alone, so that a restart gives it again. The
  * parts are taken as the store keeps them.
  */
-export function turnIdOf(legId: string, sessionId: string, utteranceId: string): string {
-  const parts = [legId, sessionId, utteranceId].map(storableText);
-  return `turn_${digestOf(JSON.stringify(parts)).slice(0, 16)}`;
+export function utteranceIdOf(legId: string, sessionId: string, ofSession: string): string {
+  const parts = [legId, sessionId, ofSession].map(storableText);
+  return `utt_${digestOf(JSON.stringify(parts)).slice(0, 16)}`;
 }
 
 /** Nothing that anybody would act on: an answer without a fault and without a feeling. */

@@ -51,7 +51,7 @@ export async function completionOf(
       const before = JSON.parse(row.statistics ?? '{}') as object;
       await updateCall(tx, callId, {
         incomplete: incomplete === null ? null : JSON.stringify(incomplete),
-        statistics: JSON.stringify({ ...before, ...talk, gaps: left.length }),
+        statistics: JSON.stringify({ ...before, ...talk, gap_count: left.length }),
         summary: JSON.stringify(data.summary),
         ...wordsInRow(turns),
       });

@@ -94,7 +94,7 @@ export class Conversation {
    * @param {{ isOver: boolean }} state
    */
   labelled(turns, { isOver }) {
-    for (const { turn_id: id, speaker, speaker_provisional: isProvisional } of turns)
+    for (const { utterance_id: id, speaker, speaker_provisional: isProvisional } of turns)
       if (id !== undefined && speaker !== undefined)
         this.#speakers.set(id, {
           speaker,
@@ -105,7 +105,7 @@ export class Conversation {
 
   /** @param {SpokenEntry} entry */
   #named(entry) {
-    const said = this.#speakers.get(entry.turn_id ?? '');
+    const said = this.#speakers.get(entry.utterance_id ?? '');
     if (!said || (entry.speaker === said.speaker && entry.doubt === said.doubt)) return false;
     Object.assign(entry, { doubt: undefined, ...said, voice: said.speaker % voices });
     return true;
@@ -113,7 +113,7 @@ export class Conversation {
 
   /** @param {SpokenEntry} entry */
   #neutral(entry) {
-    if (entry.isTold || entry.sentiments.length > 0 || !this.#judged.has(entry.turn_id ?? ''))
+    if (entry.isTold || entry.sentiments.length > 0 || !this.#judged.has(entry.utterance_id ?? ''))
       return false;
     const { start, end, text } = entry;
     entry.sentiments = [{ sentiment: 'neutral', emotion: 'neutral', start, end, text }];
@@ -187,7 +187,7 @@ export class Conversation {
     const key = keyOf(leg.session_id, said.utterance_id);
     const partial = this.partials.get(leg.id);
     if (partial && (partial.key === key || partial.start <= said.end)) this.partials.delete(leg.id);
-    const { start, end, text, language, words = [], turn_id } = said;
+    const { start, end, text, language, words = [], utterance_id } = said;
     const entry = {
       key,
       role: leg.role,
@@ -197,7 +197,7 @@ export class Conversation {
       text,
       language,
       words,
-      turn_id,
+      utterance_id,
     };
     const known = this.#known(key);
     if (known) return [Object.assign(known, entry)];
@@ -216,8 +216,8 @@ export class Conversation {
     const { leg, data } = message;
     const known = leg && this.#known(keyOf(leg.session_id, data.utterance_id));
     if (known) return [Object.assign(known, found)];
-    const { utterance_id, turn_id } = data;
-    const changed = this.#final(message, { ...data.utterance, utterance_id, turn_id });
+    const { utterance_id } = data;
+    const changed = this.#final(message, { ...data.utterance, utterance_id });
     return changed.map((entry) => Object.assign(entry, found));
   }
 

@@ -59,7 +59,7 @@ export type SpokenEntry = {
   speaker?: number | undefined;
   /** Why the speaker may still change, in words; undefined where nothing is in doubt. */
   doubt?: string | undefined;
-  turn_id?: string | undefined;
+  utterance_id?: string | undefined;
   legId?: string;
   /** Its sentiment came as an event. */
   isTold?: boolean;

@@ -255,6 +255,16 @@ export const operatorRoutes: readonly Route[] = [
     errors: [400, 403, 404, 410],
   },
   {
+    ...one(
+      '/shared/calls/{id}/transcript',
+      'Read all the words of the call that a signed link names, without a key',
+    ),
+    access: 'public',
+    query: linkQuery,
+    answers: { 200: answer('As the transcript of a call with `format=json`.', CallTranscript) },
+    errors: [400, 403, 404, 410],
+  },
+  {
     ...one('/shared/calls/{id}/recording', 'Hear the call that a signed link names, without a key'),
     access: 'public',
     query: linkQuery,

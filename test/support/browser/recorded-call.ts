@@ -1,5 +1,6 @@
 import type { ApiCall, ApiDelivery, Installation } from '../../../src/protocol/api.ts';
 import { eventExamples } from '../../../src/protocol/event-examples.ts';
+import { envelopeVersion } from '../../../src/protocol/events.ts';
 import type { CallEvent, EventLeg, Role } from '../../../src/protocol/events.ts';
 
 /** Recorded answers for the page: one rich call, and as many plain ones as a test wants. */
@@ -81,9 +82,15 @@ export function eventId(sequence: number): string {
 function lineEvents(line: CallLine, at: number): Omit<CallEvent, 'id' | 'sequence'>[] {
   const { role, start, end, text } = line;
   const utterance = { start, end, text, language: 'en', confidence: 0.9, channel: 0 };
-  const ids = { utterance_id: `00_0000000${at}`, turn_id: `turn_${at}` };
+  const ids = { utterance_id: `utt_${at}` };
   const { custom_metadata, occurred_at } = eventExamples['call.transcript'];
-  const head = { occurred_at, call: about, leg: leg(role), custom_metadata };
+  const head = {
+    version: envelopeVersion,
+    occurred_at,
+    call: about,
+    leg: leg(role),
+    custom_metadata,
+  };
   const ofUtterance = { ...ids, utterance };
   const [sentiment, emotion] = line.mood ?? (['neutral', 'neutral'] as const);
   const entities = (line.entities ?? []).map(([entity_type, found]) => ({

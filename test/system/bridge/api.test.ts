@@ -58,7 +58,7 @@ test('lists are newest first, in pages without holes, and every answer is of the
   });
   expect(one.transcript).toEqual([
     {
-      turn_id: expect.stringMatching(/^turn_[0-9a-f]{16}$/) as string,
+      utterance_id: expect.stringMatching(/^utt_[0-9a-f]{16}$/) as string,
       role: 'customer',
       text: wordsOf(seededAudio(8_000, 4))[0],
       start: 0,
@@ -73,7 +73,7 @@ test('lists are newest first, in pages without holes, and every answer is of the
     from: '+15550100123',
     to: '+15550100200',
     started_at: one.started_at,
-    account_sid: 'AC1',
+    carrier_ids: { account_sid: 'AC1' },
     crmCase: 'C-20417',
   });
   expect(one).toMatchObject({

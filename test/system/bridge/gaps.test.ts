@@ -85,7 +85,7 @@ test('every tenth frame lost is one figure and no event; what is lost in one pie
     { cause: 'carrier', start: 20.02, end: 20.62, duration: 0.6, bytes: 30 * frameBytes },
   ]);
   const short_gaps = { count: 100, seconds: 2, bytes: 100 * frameBytes };
-  expect(ended.data).toMatchObject({ gaps: 1, short_gaps });
+  expect(ended.data).toMatchObject({ gap_count: 1, short_gaps });
   expect(events.at(-1).data).toMatchObject({ gap_count: 1, short_gaps });
   expect(ended.data.legs[0].ledger).toEqual({
     received,
@@ -116,7 +116,7 @@ test('gaps that are not told yet when the process stops are told by the next one
     await using app = await testBridge({ store, speechUrl: speech.url, config });
     const ended = await app.ended(callId);
     expect(ended.data).toMatchObject({
-      gaps: 1,
+      gap_count: 1,
       short_gaps: { count: 3, seconds: 0.06, bytes: 3 * frameBytes },
     });
     expect(gapsIn(await app.events(callId))).toMatchObject([{ data: { duration: 0.8 } }]);

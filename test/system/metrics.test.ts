@@ -105,6 +105,9 @@ describe('after a call', () => {
     expect(of(during, 'busy_ratio')).toBeGreaterThanOrEqual(0);
     expect(of(after, 'streams')).toBe(0);
     expect(of(after, 'restarts_total')).toBe(0);
+    const children = (state: string) => valueOf(after, 'trunkline_children', { state });
+    expect(children('running')).toBeGreaterThanOrEqual(1);
+    expect(children('ended')).toBe(0);
     const ours = recognisersOf(app.process.pid!);
     expect(ours.length).toBe(1);
     for (const pid of ours) process.kill(pid, 'SIGKILL');

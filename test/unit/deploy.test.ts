@@ -66,6 +66,25 @@ describe('compose', () => {
     expect(read('Dockerfile')).toContain('VOLUME /data');
   });
 
+  test.each(files)(
+    '%s: every service has an init, an exact image and no right it does not need',
+    (name) => {
+      for (const [service, given] of Object.entries(read1(name).services)) {
+        expect(given, service).toMatchObject({
+          init: true,
+          cap_drop: ['ALL'],
+          security_opt: ['no-new-privileges:true'],
+        });
+        // Ports below 1024 are the proxy's alone.
+        expect([service, given.cap_add]).toEqual([
+          service,
+          service === 'proxy' ? ['NET_BIND_SERVICE'] : undefined,
+        ]);
+        expect(given.build ?? given.image, service).toMatch(/^\.\.\/\.\.$|:v?\d+\.\d+/);
+      }
+    },
+  );
+
   test.each(files)('%s names settings that there are, and services that there are', (name) => {
     const composition = read1(name);
     for (const [service, { environment = {}, depends_on }] of nodesOf(composition)) {
@@ -165,6 +184,14 @@ describe('Kubernetes', () => {
     },
   );
 
+  test('the bridges believe single addresses, and no range that other pods share', () => {
+    const ranges = manifests
+      .flatMap(({ data }) => data?.['TRUNKLINE_TRUSTED_PROXIES']?.split(',') ?? [])
+      .map((range) => Number(range.split('/')[1] ?? 32));
+    expect(ranges.length).toBeGreaterThan(0);
+    for (const bits of ranges) expect(bits).toBeGreaterThanOrEqual(28);
+  });
+
   test('every set has a disruption budget that lets one go at a time', () => {
     const budgets = manifests.filter(({ kind }) => kind === 'PodDisruptionBudget');
     expect(budgets.map(({ spec }) => spec.selector)).toEqual(sets.map(({ spec }) => spec.selector));
@@ -240,6 +267,8 @@ function expectToStart(environment: Record<string, string>): void {
 
 type Service = {
   build?: string;
+  image?: string;
+  cap_add?: string[];
   /** Not of what is there for a moment alone. */
   environment?: Record<string, string>;
   volumes: string[];

@@ -36,9 +36,18 @@ test('every path that the image copies exists and is let through by .dockerignor
 test('the image runs as a stranger to root, stops by SIGTERM, keeps data in a volume and says whether it is well', () => {
   const value = (name: string): string | undefined =>
     lastStage.find((line) => line.name === name)?.rest;
-  // A release may pin the base by its digest; without an argument it is the tag.
+  // A release may pin the base by its digest; without an argument it is the exact version that npm scripts run on.
   expect(value('FROM')).toBe('${NODE_IMAGE}');
-  expect(all).toContainEqual({ name: 'ARG', rest: 'NODE_IMAGE=node:24-slim' });
+  const lock = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')) as {
+    packages: Record<string, { version: string }>;
+  };
+  const node = lock.packages['node_modules/node']?.version ?? '';
+  expect(all).toContainEqual({ name: 'ARG', rest: `NODE_IMAGE=node:${node}-bookworm-slim` });
+  for (const { rest } of all.filter(({ name }) => name === 'ARG'))
+    expect(rest).toMatch(/:\d+\.\d+\.\d+-/);
+  // The first process waits for every process whose parent is gone: node waits for its own alone.
+  expect(value('ENTRYPOINT')).toBe('["/usr/bin/tini", "-s", "--"]');
+  expect(lastStage.find(({ rest }) => rest.includes('apt-get install'))?.rest).toMatch(/'tini=.*'/);
   expect(value('USER')).toBe('node');
   expect(value('STOPSIGNAL')).toBe('SIGTERM');
   expect(value('VOLUME')).toBe('/data');

@@ -4,11 +4,12 @@ import { giveWay } from '../../lib/give-way.ts';
 import { MediaError } from './media-error.ts';
 import type { MediaAnswer, MediaOrder } from './messages.ts';
 import { decodeFile, probeFile } from './read-file.ts';
-import { FfmpegKilled } from './ffmpeg.ts';
+import { endPrograms, FfmpegKilled } from './ffmpeg.ts';
 
 /*
  * The process of one file: it takes one order, answers and is ended. It leads a process group, in which ffmpeg runs as
- * well, so that one signal ends both.
+ * well, so that one signal ends both. Told to stop, it ends its ffmpeg first and waits for that: an ffmpeg whose parent
+ * is gone stays in the process table wherever the first process of the system waits for nobody.
  */
 
 /** Live calls come first: files are read with what CPU they leave. */
@@ -16,6 +17,10 @@ const niceness = 10;
 
 function endGroup(): void {
   process.kill(-process.pid, 'SIGKILL');
+}
+
+function stop(): void {
+  void endPrograms().finally(endGroup);
 }
 
 async function carryOut(order: MediaOrder): Promise<MediaAnswer> {
@@ -36,9 +41,10 @@ async function carryOut(order: MediaOrder): Promise<MediaAnswer> {
 }
 
 giveWay(niceness);
-// Whoever gave the order is gone, or has the answer: nobody else would end ffmpeg.
-process.on('disconnect', endGroup);
-// The order is an argument: it is there from the first line on. After the answer the parent ends the group.
+process.on('SIGTERM', stop);
+// The parent is gone: nobody else would end ffmpeg.
+process.on('disconnect', stop);
+// The order is an argument: it is there from the first line on. After the answer the parent stops this process.
 const answer = await carryOut(JSON.parse(process.argv[2] ?? '') as MediaOrder);
 flushCompileCache();
 process.send?.(answer);

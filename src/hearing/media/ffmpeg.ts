@@ -1,4 +1,5 @@
-import { spawn } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
 import { accessSync, constants } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { delimiter, join } from 'node:path';
@@ -68,6 +69,19 @@ type Program = {
   kill(): void;
 };
 
+const running = new Set<ChildProcess>();
+
+/** Kills every ffmpeg of this process and waits for its end, so that none is left for the first process of the system. */
+export async function endPrograms(): Promise<void> {
+  await Promise.all(
+    [...running].map(async (child) => {
+      const gone = once(child, 'exit');
+      child.kill('SIGKILL');
+      await gone;
+    }),
+  );
+}
+
 function start(args: readonly string[], cpuSeconds: number): Program {
   const child = spawn(
     '/bin/sh',
@@ -88,6 +102,8 @@ function start(args: readonly string[], cpuSeconds: number): Program {
   child.stderr?.on('data', (bytes: Buffer) => {
     if (said.length < maxSaidBytes) said += bytes.toString('latin1', 0, maxSaidBytes);
   });
+  if (child.pid !== undefined) running.add(child);
+  child.once('exit', () => running.delete(child));
   return {
     output: child.stdio[1] as Readable,
     aside: child.stdio[3] as Readable,

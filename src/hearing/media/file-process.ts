@@ -26,6 +26,9 @@ const mostKills = 3;
 /** Another process may have the memory for a while. */
 const pauseMs = (kills: number): number => 250 * 4 ** kills;
 
+/** A process that was told to stop ends its own programs within this time, or is killed together with them. */
+const stopMs = 2_000;
+
 /**
  * Carries out one order in a process of its own, which answers with one message and is then ended. An order whose process
  * was killed from outside begins anew. Resolves or rejects only when the process has ended: its files are deleted next.
@@ -58,9 +61,14 @@ function askOnce<Answer>(options: FileOrder): Promise<Answer> {
   return new Promise((resolve, reject) => {
     let answer: Answer | undefined;
     let failure: unknown;
+    let killTimer: NodeJS.Timeout | undefined;
+    const stop = (): void => {
+      child.kill('SIGTERM');
+      killTimer ??= setTimeout(() => killGroup(child), stopMs);
+    };
     const end = (reason: unknown): void => {
       failure ??= reason;
-      killGroup(child);
+      stop();
     };
     // The machine's timer and not the clock: what it ends is a process of the machine, which no clock of ours moves.
     const timer = setTimeout(() => end(late()), limitMs);
@@ -68,22 +76,23 @@ function askOnce<Answer>(options: FileOrder): Promise<Answer> {
     signal?.addEventListener('abort', aborted, { once: true });
     const settle = (): void => {
       clearTimeout(timer);
+      clearTimeout(killTimer);
       signal?.removeEventListener('abort', aborted);
       if (failure === undefined && answer !== undefined) resolve(answer);
       else reject(failure instanceof Error ? failure : new Error(String(failure)));
     };
     child.on('message', (message) => {
       answer = message as Answer;
-      killGroup(child); // it has nothing left to do, and its exit is waited for
+      stop(); // it has nothing left to do, and its exit is waited for
     });
     child.once('error', (error) => {
       failure ??= lost('did not start', error);
       if (child.pid === undefined) settle(); // it never started: no exit follows
     });
     child.once('exit', (code, by) => {
+      // A process that ended by itself, or before it could wait, may have left its own behind.
+      killGroup(child);
       if (answer === undefined) {
-        // A process that ended by itself may have left its own behind.
-        killGroup(child);
         const cause = said() === '' ? undefined : new Error(said().trim());
         failure ??=
           by === 'SIGKILL'

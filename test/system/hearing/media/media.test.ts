@@ -1,7 +1,9 @@
-import { execFileSync } from 'node:child_process';
+import { execFile, execFileSync, spawnSync } from 'node:child_process';
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { MediaError, openMedia } from '../../../../src/hearing/media/media.ts';
 import {
@@ -290,6 +292,25 @@ describe.skipIf(ffmpegMissing !== undefined)('files that ffmpeg reads', () => {
     expect(readers()).not.toContain(reader);
     await until(() => readers().length === 0);
     expect(await readdir(into)).toEqual([]);
+  });
+
+  test('aborts leave no ended ffmpeg behind where we are the first process of a container', async (context) => {
+    // The kernel gives a process whose parent is gone to the first process, and node waits for none but its own.
+    const own = ['--pid', '--fork', '--mount-proc', '--kill-child'];
+    if (spawnSync('unshare', [...own, 'true']).status !== 0)
+      return context.skip('unshare --pid is not allowed here');
+    const path = join(folder, 'hour.mp3');
+    const source = ['-f', 'lavfi', '-i', 'sine=frequency=440:sample_rate=8000:duration=3600'];
+    execFileSync('ffmpeg', ['-v', 'error', '-y', ...source, path]);
+    const into = await mkdtemp(join(folder, 'first-'));
+    const program = new URL('../../../support/media/first-process-child.ts', import.meta.url);
+    const node = [process.execPath, '--disable-warning=ExperimentalWarning'];
+    const { stdout } = await promisify(execFile)(
+      'unshare',
+      [...own, ...node, fileURLToPath(program), path, into, '6'],
+      { timeout: 60_000 },
+    );
+    expect(JSON.parse(stdout)).toEqual({ pid: 1, left: 0 });
   });
 
   describe('a reader that something else kills', () => {

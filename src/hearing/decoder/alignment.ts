@@ -1,10 +1,13 @@
-/** What little attention counts as: a token may go nearly unheard, and one such token must not move all others. */
+/**
+ * Weaker attention counts as this much. A token may go nearly unheard, and one such token must not move all others.
+ */
 const leastAttention = 0.003;
 
 /**
- * The frame that each token is read from, never before that of the token before it. `attention` has a row for each
- * token, what it pays to every frame. The strongest frame alone would do for most tokens, but of words that are said
- * twice a row can be strongest at the other occurrence: so the best way through all rows is taken.
+ * Finds the frame that each token was read from. No frame lies before the frame of the previous token. `attention` has
+ * a row for each token: the weight that the token gives to every frame. The strongest frame alone would be right for
+ * most tokens. When a word is said twice, though, a row can be strongest at the wrong occurrence, so the best path
+ * through all rows is taken.
  */
 export function alignedFrames(attention: readonly Float32Array[]): number[] {
   const frames = attention[0]?.length ?? 0;
@@ -13,7 +16,7 @@ export function alignedFrames(attention: readonly Float32Array[]): number[] {
   for (const row of attention) {
     const next = new Float64Array(frames);
     const from = new Int32Array(frames);
-    let before = 0; // the best frame of the token before, up to this one
+    let before = 0; // the best frame of the previous token, up to this frame
     for (let frame = 0; frame < frames; frame++) {
       if ((scores[frame] ?? 0) > (scores[before] ?? 0)) before = frame;
       from[frame] = before;

@@ -2,68 +2,78 @@ import { commonIndexes } from '../common-indexes.ts';
 import { likeliest, logProbability, type LogProbabilities } from './log-probabilities.ts';
 import type { BiasState, VocabularyBias } from './vocabulary-bias.ts';
 
-/** What a model says after some tokens. `attention` is what it pays to each frame of the audio meanwhile, if known. */
+/**
+ * The model's answer after some tokens. `attention` is the weight that the model gave to each frame of the audio, if
+ * known.
+ */
 export type NextToken = LogProbabilities & { attention?: Float32Array | undefined };
 
-/** A model that writes one token after the other. It keeps what it computed for the beams of the last step. */
+/** A model that writes one token after the other. The model keeps what it computed for the beams of the last step. */
 export type Steps = {
-  /** What comes first. */
+  /** The first token's probabilities. */
   first(): NextToken;
   /**
-   * Reads tokens at once, where the model can: what comes first, and what comes after each of them. How likely each of the
-   * tokens was is known, too, whether it is one of the likeliest or not.
+   * Reads several tokens in one run, where the model can. The answer has the probabilities before the first token and
+   * after each of them. The probability of each given token is known even where the token is not among the likeliest.
    */
   after?(tokens: readonly number[]): NextToken[];
-  /** Forgets all but so many of these tokens. */
+  /** Keeps the first `count` of these tokens and forgets the rest. */
   keep?(count: number): void;
-  /** What comes after each of these beams. A beam is one of the last step, by its index, and one more token. */
+  /**
+   * The probabilities after each of these beams. A beam is one beam of the last step, named by its index, and one more
+   * token.
+   */
   next(beams: readonly { parent: number; token: number }[]): NextToken[];
 };
 
 export type BeamOptions = {
-  /** How many texts are followed at once; 1 takes the likeliest token at each step. */
+  /** The search follows this many texts at once; 1 takes the likeliest token at each step. */
   width: number;
-  /** A text that has not ended after so many tokens is cut. */
+  /** The search cuts a text that has this many tokens and has not ended. */
   mostTokens: number;
   endToken: number;
-  /** The text goes on after these tokens, which are known: they were read before, with the audio before. */
+  /** The text continues after these tokens. They are known because they were read before, with the audio before. */
   given?: readonly number[] | undefined;
   /**
-   * What an earlier reading of nearly the same audio wrote. Its tokens are read at once, and those that this reading
-   * would have written as well are taken over, so the text is the same and each of them saves a step. Needs a width of 1.
+   * The tokens of an earlier reading of nearly the same audio. The search reads them in one run and keeps those that it
+   * would have written as well: the text stays the same, and each kept token saves a step. Needs a width of 1.
    */
   draft?: readonly number[] | undefined;
   /**
-   * Whether a token that looks at the audio like this is the last that is wanted, whatever comes after it. Needs a width
-   * of 1.
+   * True when a token with this attention is the last one that is wanted, whatever comes after it. Needs a width of 1.
    */
   enough?: ((attention: Float32Array) => boolean) | undefined;
   /** The bonus for words that are expected. */
   bias?: VocabularyBias | undefined;
-  /** The sum of log-probabilities is divided by this power of the length: otherwise short texts would always win. */
+  /**
+   * The sum of log-probabilities is divided by this power of the length. Without the division short texts would always
+   * win.
+   */
   lengthPower?: number;
 };
 
-/** One text, with the log-probability of each of its tokens; the token of the end is the last where it came. */
+/**
+ * One text, with the log-probability of each of its tokens. The end token is the last one where the text has ended.
+ */
 export type Hypothesis = {
   tokens: readonly number[];
   logProbabilities: readonly number[];
-  /** What was paid to each frame for each token, where the model tells it. */
+  /** For each token, the attention to each frame, where the model tells it. */
   attention: readonly (Float32Array | undefined)[];
   ended: boolean;
-  /** The log-probabilities of the tokens that were given: low ones say that the audio does not begin with them. */
+  /** The log-probabilities of the given tokens. Low ones say that the audio does not begin with those tokens. */
   given: readonly number[];
-  /** For each token the share of the likely texts that hold it, too, each counted by how likely it is. */
+  /** For each token, the share of the likely texts that contain it, each text counted by its likelihood. */
   shared: readonly number[];
 };
 
 const usualLengthPower = 0.5;
 /**
- * An open text that is so many nats below the best ended one is not worth another step. Where as many have ended as
- * there are beams, every open text that is below the best is not.
+ * An open text is given up when it is this many nats below the best ended text. Once as many texts have ended as there
+ * are beams, every open text below the best ended one is given up.
  */
 const hopeless = 2;
-/** A text that is so far behind the likeliest at the same length is not followed: it hardly ever comes back. */
+/** A text this many nats behind the likeliest text of the same length is dropped: it hardly ever comes back. */
 const farBehind = 4;
 
 type Beam = Omit<Hypothesis, 'given' | 'shared'> & { sum: number; bias: BiasState | undefined };
@@ -76,8 +86,8 @@ type Candidate = {
 };
 
 /**
- * The likeliest text that a model writes. Several texts are followed at once, because the likeliest first token can
- * lead to an unlikely text: a greedy reading then repeats itself or loses words.
+ * Finds the likeliest text that the model writes. Several texts are followed at once, because the likeliest first token
+ * can lead to an unlikely text: a greedy reading then repeats itself or loses words.
  */
 export function beamSearch(steps: Steps, options: BeamOptions): Hypothesis {
   const { beam, given, ...begin } = begun(steps, options);
@@ -119,7 +129,7 @@ export function beamSearch(steps: Steps, options: BeamOptions): Hypothesis {
 
 type Begun = { beam: Beam; said: NextToken[]; given: readonly number[] };
 
-/** The text so far: nothing, or what of the draft holds. */
+/** The beginning of the search: an empty text, or the part of the draft that the model confirms. */
 function begun(
   steps: Steps,
   { given: known = [], draft = [], bias, endToken }: BeamOptions,
@@ -218,7 +228,7 @@ function likeliestOf(
   return { tokens, logProbabilities, attention, ended };
 }
 
-/** How much of the likelihood of all texts lies on those that hold each token of one of them. */
+/** For each token of a text: the share of the likelihood of all texts that lies on texts which contain the token. */
 function sharesOf(tokens: readonly number[], texts: readonly Beam[]): number[] {
   const most = Math.max(...texts.map(({ sum }) => sum));
   const shares = tokens.map(() => 0);

@@ -1,19 +1,21 @@
 /**
- * What a model says of the next token: the log-probability of a token is its score less `norm`. The scores stay as the
- * model gave them, because most of them are never looked at.
+ * The model's answer for the next token: the log-probability of a token is its score less `norm`. The scores stay as
+ * the model gave them, because most of them are never looked at.
  */
 export type LogProbabilities = {
-  /** Empty where the likeliest tokens are enough. */
+  /** Empty where only the likeliest tokens were asked for. */
   scores: Float32Array;
   norm: number;
-  /** The likeliest tokens with their log-probabilities, the best first, where the model tells them itself. */
+  /**
+   * The likeliest tokens with their log-probabilities, the best first, where the model's graph already selects them.
+   */
   best?: ReadonlyMap<number, number>;
 };
 
 /**
- * So many nats below the best score a token counts nothing: the thousands that are there change the norm by less than
- * 0.01. Their exponentials are nearly the whole price of a norm and are left out. The loops here count their way,
- * because iterators make them several times as dear.
+ * A token this many nats below the best score is left out of the norm. All such tokens together change the norm by less
+ * than 0.01, and their exponentials are nearly the whole price of a norm. The loops here use indexes, because iterators
+ * make them several times slower.
  */
 const negligible = 13;
 
@@ -33,8 +35,8 @@ export function logProbabilitiesOf(scores: Float32Array): LogProbabilities {
 }
 
 /**
- * The mean of what several readings say of the same next token. Its exponentials sum to less than one where the
- * readings contradict each other: such a token is less sure, and its log-probability says so.
+ * The mean of several readings' answers for the same next token. Where the readings contradict each other, the
+ * exponentials sum to less than one: the token is less sure, and its log-probability says so.
  */
 export function meanOf(readings: readonly LogProbabilities[]): LogProbabilities {
   const [first, ...others] = readings;

@@ -21,31 +21,31 @@ import { spaceSign, TokenTable } from '../making/tokens.ts';
 import type { VocabularyBias } from './vocabulary-bias.ts';
 
 export type ReadText = TimedText & {
-  /** The mean over all tokens and the end: how sure the model is of the text as a whole. */
+  /** The mean log-probability over all tokens and the end: how sure the model is of the whole text. */
   meanLogProbability: number;
-  /** The same of the words that were given; 0 where none were. */
+  /** The mean log-probability of the given words; 0 where none were given. */
   givenLogProbability: number;
-  /** False where the text was cut because it did not end. */
+  /** False where the text was cut at its limit because it did not end. */
   ended: boolean;
 };
 
 export type ReadOptions = {
-  /** How many texts are followed at once. */
+  /** The search follows this many texts at once. */
   beams: number;
-  /** What is known to be said first. The text that is read goes on after it and does not hold it. */
+  /** Tokens that are known to be said first. The text that is read continues after them and does not contain them. */
   given?: readonly number[] | undefined;
-  /** What an earlier reading of nearly the same audio wrote. */
+  /** The tokens of an earlier reading of nearly the same audio. */
   draft?: readonly number[] | undefined;
   bias?: VocabularyBias | undefined;
-  /** True where the audio ends while somebody speaks: what begins at its very end is not wanted. */
+  /** True where the audio ends while somebody speaks: a word that begins at its very end is not wanted. */
   open?: boolean | undefined;
-  /** Several encodings are read at once, which costs less than in turns. */
+  /** Reads several encodings in one run, which costs less than one after the other. */
   sideBySide?: boolean | undefined;
 };
 
-/** A word that begins in the last frames of audio that goes on, 0.2 s of it, is half a word at best. */
+/** A word that begins in the last 0.2 s of audio that continues is half a word at best. */
 const openFrames = 8;
-/** The encoder makes nothing of less audio than this, and says so by an exception: quiet is added behind. */
+/** The encoder throws an exception for shorter audio, so silence is added behind such audio. */
 const shortestSamples = 3200;
 
 /** A Moonshine model that is read by our own loop: beams, several encodings as one text, times of words. */
@@ -113,7 +113,10 @@ export class MoonshineReader {
     });
   }
 
-  /** The dear part of a reading. What it gives can be read several times, alone and with others. */
+  /**
+   * Encodes audio: the expensive part of a reading. The encoding can be read several times, alone and together with
+   * others.
+   */
   encode(audio: Float32Array): EncodedAudio {
     const length = Math.max(audio.length, shortestSamples);
     const samples = new Float32Array(length);
@@ -123,7 +126,7 @@ export class MoonshineReader {
     return { keys, lengths: [keys[audioKeys[0] ?? '']?.dims[2] ?? 0], seconds: length / 16000 };
   }
 
-  /** Reads encodings of the same speech as one text. The times are those of the first. */
+  /** Reads several encodings of the same speech as one text. The times are those of the first encoding. */
   read(
     encodings: readonly EncodedAudio[],
     { beams, given, draft, bias, open, sideBySide }: ReadOptions,
@@ -149,7 +152,10 @@ export class MoonshineReader {
     };
   }
 
-  /** How likely each of these texts is as what is said in the audio, in nats; undefined where one cannot be written. */
+  /**
+   * The log-probability, in nats, that each text is said in the audio; undefined where the model cannot write one of
+   * the texts.
+   */
   likelihoods(audio: Float32Array, texts: readonly string[]): number[] | undefined {
     const spelled = this.table.spellAll(texts.map(asWritten));
     if (spelled === undefined) return undefined;
@@ -158,7 +164,7 @@ export class MoonshineReader {
   }
 }
 
-/** Whether a token was read from so near to the end of the audio that it is half a word, or none. */
+/** True when a token was read from so near to the end of the audio that it is at most half a word. */
 function isAtEnd(attention: Float32Array): boolean {
   const from = Math.max(0, attention.length - openFrames);
   return attention.subarray(from).reduce((sum, one) => sum + one, 0) > 0.5;

@@ -10,40 +10,41 @@ export const beginToken = 1;
 export const endToken = 2;
 
 /**
- * What the encoder made of some audio: the keys and values at which each token looks. Several encodings can stand side by
- * side, each with a length of its own.
+ * The encoder's output for some audio: the keys and values that each token attends to. Several encodings can stand side
+ * by side, each with its own length.
  */
 export type EncodedAudio = { keys: Feeds; lengths: readonly number[]; seconds: number };
 
-/** The graph, and memory for each of the readings that are made in turns. */
+/** The decoder's graph, and memory for each of the readings that take turns. */
 export type MoonshineDecoder = { onnx: Onnx; session: OnnxSession; rooms: KeyRoom[] };
 
-/** What is wanted of a reading besides the likeliest tokens. */
+/** The outputs that a reading is asked for besides the likeliest tokens. */
 export type WantedScores = {
-  /** Where each token looks. */
+  /** The attention of each token. */
   timed: boolean;
-  /** The scores of all tokens and not of the likeliest alone. */
+  /** The scores of all tokens, not only of the likeliest. */
   whole: boolean;
 };
 
 /**
  * The decoder over one encoding, or over several side by side. The keys and values of the tokens grow by one with every
- * step, for each beam. Of two readings with the same `place` only the one that was begun last can go on.
+ * step, for each beam. Two readings with the same `place` share their memory: only the reading that was begun last can
+ * go on.
  *
  *     first     begin, known tokens ─▶ what comes after them
  *     next      a token for each beam, and the beam that it continues ─▶ what comes after it
  */
 class OneReading implements Steps {
   readonly #decoder: MoonshineDecoder;
-  /** How many encodings stand side by side. */
+  /** The number of encodings side by side. */
   readonly #count: number;
-  /** What every step is given of the audio. */
+  /** The inputs about the audio, the same for every step. */
   readonly #audio: Feeds;
   readonly #wanted: WantedScores;
   readonly #room: KeyRoom;
   #past: Feeds = {};
   #place = 0;
-  /** How many texts the last step followed; 0 before the first, which goes on after the one that is empty. */
+  /** The number of texts that the last step followed; 0 before the first step, which continues the empty text. */
   #texts = 0;
 
   constructor(
@@ -75,7 +76,7 @@ class OneReading implements Steps {
 
   keep(count: number): void {
     const { onnx } = this.#decoder;
-    const kept = count + 1; // the begin, too
+    const kept = count + 1; // and the begin token
     if (kept >= this.#place) return;
     for (const [name, tensor] of Object.entries(this.#past)) {
       const all = floatsOf(tensor);
@@ -118,7 +119,7 @@ class OneReading implements Steps {
     const rows = this.#count * texts;
     const numbers = (values: readonly number[], dims: readonly number[]) =>
       onnx.integers(BigInt64Array.from(values, BigInt), dims);
-    /** The same for each encoding: its rows stand behind those of the encodings before it. */
+    /** Repeats the values for each encoding: its rows stand behind the rows of the encodings before it. */
     const forAll = (values: readonly number[], rowsBefore: number) =>
       Array.from({ length: this.#count }, (_, index) =>
         values.map((value) => index * rowsBefore + value),
@@ -171,7 +172,7 @@ function saidOf(
     const likely = new Map<number, number>();
     for (let at = row * toldTokens; at < (row + 1) * toldTokens; at++)
       likely.set(Number(tokens?.[at]), best[at] ?? -Infinity);
-    likely.set(token, askedScores[row] ?? -Infinity); // behind the likeliest, where it is none of them
+    likely.set(token, askedScores[row] ?? -Infinity); // placed behind the likeliest, where it is none of them
     return {
       scores: scores.subarray(row * vocabulary, (row + 1) * vocabulary),
       norm: 0,
@@ -182,8 +183,8 @@ function saidOf(
 }
 
 /**
- * Several encodings of the same speech side by side, each as long as the longest. A text then has a row for each of
- * them, and at each step what comes after it is the mean of what its rows say. The times are those of the first.
+ * Puts several encodings of the same speech side by side, each as long as the longest. A text then has one row for each
+ * encoding, and the answer after each step is the mean over its rows. The times are those of the first encoding.
  */
 function together(onnx: Onnx, encodings: readonly EncodedAudio[]): EncodedAudio {
   const [first] = encodings;
@@ -208,9 +209,9 @@ function together(onnx: Onnx, encodings: readonly EncodedAudio[]): EncodedAudio 
 }
 
 /**
- * Reads several encodings of the same speech as one text: at each step the mean of what they say. The times are those of
- * the first. Side by side they cost a third less and are understood a little worse, 0.1 points of words: the numbers of
- * all are rounded by one scale.
+ * Reads several encodings of the same speech as one text: the answer after each step is the mean over the encodings.
+ * The times are those of the first. Side by side they cost a third less and 0.1 points more words are wrong, because
+ * the numbers of all encodings are rounded with one scale.
  */
 export function stepsOver(
   decoder: MoonshineDecoder,

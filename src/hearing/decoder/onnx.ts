@@ -4,9 +4,10 @@ import { giveSigns } from '../making/signs.ts';
 import { multipliesSigned } from './signed-products.ts';
 
 /**
- * The types of the part of the runtime that we call. Its public interface answers every run with a promise, although
- * the run itself blocks: a text of forty tokens would be interrupted forty times by other work of the process. The
- * binding below that interface runs at once, so it is called instead; the package's version is pinned for that.
+ * The types of those parts of the runtime that we call. The runtime's public interface answers every run with a
+ * promise, although the run itself blocks. A text of forty tokens would be interrupted forty times by other work of the
+ * process. The binding below the public interface runs at once, so we call the binding; the version of the package is
+ * pinned for that.
  */
 export type Tensor = {
   readonly type: string;
@@ -47,13 +48,12 @@ export type Onnx = {
   integers(data: BigInt64Array, dims: readonly number[]): Tensor;
   lengths(values: readonly number[]): Tensor;
   /**
-   * Opens one of our own graphs, whose weights of eight bits get signs where that is exact and faster: `graph` is
-   * changed.
+   * Opens one of our own graphs. Its 8-bit weights get signs where that is exact and faster, so `graph` is changed.
    */
   open(graph: Uint8Array): Promise<OnnxSession>;
 };
 
-/** A loaded graph. Everything that goes into it and comes out of it is copied: nothing of it is kept outside. */
+/** A loaded graph. All inputs and outputs are copied: the graph keeps none of the caller's memory. */
 export class OnnxSession {
   readonly #native: NativeSession;
 
@@ -62,8 +62,8 @@ export class OnnxSession {
   }
 
   /**
-   * Blocks until it is done. Outputs that are not asked for are not copied, and those of `into` are written there: its
-   * tensors must have the sizes of what comes, and be none that goes in.
+   * Blocks until the run is done. Outputs that are not named are not copied. The outputs of `into` are written into
+   * those tensors, which must have the sizes of the outputs and must not be inputs of the same run.
    */
   run(feeds: Feeds, outputs: readonly string[], into: Feeds = {}): Record<string, Tensor> {
     const copied = Object.fromEntries(outputs.map((name) => [name, null]));
@@ -77,7 +77,7 @@ const runtimeOptions: RuntimeOptions = {
   logSeverityLevel: 3,
 };
 
-/** The runtime, or the reason why there is none: a platform that its package has no library for. */
+/** Loads the runtime. On a platform without a library in the package, the answer is the reason instead. */
 export function loadOnnx(): Onnx | { missing: string } {
   try {
     const require = createRequire(import.meta.url);
@@ -97,7 +97,7 @@ export function loadOnnx(): Onnx | { missing: string } {
       integers: (data, dims) => new Tensor('int64', data, dims),
       lengths: (values) => new Tensor('int32', Int32Array.from(values), [values.length]),
       async open(graph) {
-        // Weights without signs work everywhere, and where the try itself does not.
+        // Weights without signs work on every processor, and also where this trial itself fails.
         isExact ??= multipliesSigned(load, floats).catch(() => false);
         if (await isExact) giveSigns(graph);
         return load(graph);

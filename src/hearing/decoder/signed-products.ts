@@ -1,22 +1,25 @@
 import { Graph } from '../making/graph.ts';
 import { giveSigns } from '../making/signs.ts';
 
-/** As many products as make a difference, and rows for both ways in which the runtime multiplies: one alone, several. */
+/**
+ * The number of products that makes an overflow visible, and row counts for both of the runtime's ways to multiply: one
+ * row alone, and several.
+ */
 const ins = 64;
 const outs = 16;
 const rows = [1, 8] as const;
-/** The largest weight, as it is written without a sign. */
+/** The largest weight in its unsigned form. */
 const most = 255;
 const zero = 128;
 
-/** A graph that was opened, as far as the try needs it. */
+/** The part of an opened graph that this trial needs. */
 type TriedGraph<Tensor> = {
   run(feeds: Record<string, Tensor>, outputs: readonly string[]): Record<string, Tensor>;
 };
 
 /**
- * Whether the runtime multiplies weights with a sign exactly on this processor. One that has no instructions for it
- * adds pairs of products in 16 bits, where the largest ones overflow: such a product tells.
+ * True when the runtime multiplies signed weights exactly on this processor. A processor without the instructions for
+ * it adds pairs of products in 16 bits. The largest products overflow there, and the result shows it.
  */
 export async function multipliesSigned<Tensor extends { data: unknown }>(
   load: (graph: Uint8Array) => Promise<TriedGraph<Tensor>>,
@@ -37,7 +40,7 @@ export async function multipliesSigned<Tensor extends { data: unknown }>(
   return rows.every((count) => {
     const x = floats(new Float32Array(count * ins).fill(1), [count, ins]);
     const { y } = session.run({ x }, ['y']);
-    // Ones are written as 255 and back, which is exact but for the last bits of a float.
+    // A one is quantised to 255 and back, which is exact except for the last bits of a float.
     return y?.data instanceof Float32Array && y.data.every((is) => Math.abs(is - exact) < 1);
   });
 }

@@ -2,20 +2,23 @@ import { alignedFrames } from './alignment.ts';
 import type { Hypothesis } from './beam-search.ts';
 import type { TokenTable } from '../making/tokens.ts';
 
-/** A character or more of a text: the tokens that it is written with, when it begins, and how sure it is. */
+/** One or more characters of a text: the tokens that spell them, when they begin, and how sure they are. */
 type TimedToken = {
   text: string;
   ids: readonly number[];
   start: number;
   logProbability: number;
-  /** The share of the other likely texts that hold it, too; the least of its tokens. */
+  /** The share of the other likely texts that contain it, too; the least share among its tokens. */
   shared: number;
 };
 
 /** A text with the times of its tokens in seconds from the beginning of the audio. */
 export type TimedText = { text: string; tokens: readonly TimedToken[] };
 
-/** The models' texts have at most so many tokens, with those that were known: a loop would go on for ever. */
+/**
+ * A text has at most this many tokens for each second, the known tokens included, and at least the second number: a
+ * loop would never end by itself.
+ */
 const tokensEachSecond = 6.5;
 const tokensAtLeast = 12;
 
@@ -23,7 +26,10 @@ export function mostTokensOf(seconds: number, known = 0): number {
   return Math.floor(Math.max(0, tokensEachSecond * seconds - known) + tokensAtLeast);
 }
 
-/** What a search found, as text. `secondOf` tells when a word begins whose first token was read from a frame. */
+/**
+ * Makes text out of the result of a search. `secondOf` tells when a word begins whose first token was read from a
+ * frame.
+ */
 export function timedText(
   table: TokenTable,
   { tokens, logProbabilities, attention, ended, shared }: Hypothesis,

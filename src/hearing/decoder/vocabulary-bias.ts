@@ -4,18 +4,20 @@ import { spaceSign, type TokenTable } from '../making/tokens.ts';
 
 type Branch = { readonly next: Map<number, Branch>; weight: number; ends: boolean };
 
-/** Where a text stands among the entries, and the bonus that it loses if it leaves the entry before its end. */
+/**
+ * The position of a text among the entries, and the bonus that the text loses if it leaves the entry before its end.
+ */
 export type BiasState = { readonly node: Branch | undefined; readonly pending: number };
 
-/** A token that the audio does not speak for gets no bonus: otherwise expected words would be heard in noise. */
+/** A token below this log-probability gets no bonus: otherwise expected words would be heard in noise. */
 const leastLogProbability = -9;
 /** The first byte of the sign for a space. A token that begins with it begins a word. */
 const [spaceByte = 0] = Buffer.from(spaceSign);
 
 /**
- * A bonus for texts that go on to spell an expected word. It is given byte by byte, because a rare name is many
- * tokens and a beam would have dropped it before its last; and it is taken back when the text turns out to be
- * another word:
+ * A bonus for texts that spell an expected word. The bonus is given byte by byte: a rare name is many tokens, and
+ * without an early bonus a beam would drop the name before its last token. The bonus is taken back when the text turns
+ * out to be another word:
  *
  *     ▁Tr  unk  line     the bonus grows, and stays
  *     ▁Tr  unk  s        the bonus grows, and all of it is taken back
@@ -37,7 +39,7 @@ export class VocabularyBias {
     });
   }
 
-  /** The tokens that would gain a bonus after this state. */
+  /** The tokens that would get a bonus after this state. */
   continuing(state: BiasState, said: LogProbabilities): number[] {
     const least = leastLogProbability + said.norm;
     const tokens: number[] = [];
@@ -50,7 +52,7 @@ export class VocabularyBias {
     return tokens;
   }
 
-  /** The state after one more token, and by how much the token changes the sum of its text. */
+  /** The state after one more token, and the change of the text's sum by this token. */
   after(
     state: BiasState,
     token: number,
@@ -59,7 +61,7 @@ export class VocabularyBias {
     const audible = logProbability > leastLogProbability;
     const further = audible ? this.#walk(state, token) : undefined;
     if (further) return { state: further.state, change: further.gain };
-    // The word has come to its end and another begins, or a mark follows: the bonus stays.
+    // The word is complete and another word or a mark follows: the bonus stays.
     const complete = state.node?.ends === true && !this.#goesOnWithLetters(token);
     const lost = complete ? 0 : state.pending;
     const begun = audible ? this.#walk(this.start, token) : undefined;
@@ -77,7 +79,7 @@ export class VocabularyBias {
     node.ends = true;
   }
 
-  /** Follows all bytes of a token; undefined where they leave the entries. */
+  /** Follows all bytes of a token through the entries; undefined where the bytes leave them. */
   #walk(state: BiasState, token: number): { state: BiasState; gain: number } | undefined {
     let node = state.node ?? this.#root;
     let { pending } = state;
@@ -85,7 +87,7 @@ export class VocabularyBias {
     const bytes = this.#table.bytesOf(token);
     if (bytes.length === 0) return undefined;
     for (const byte of bytes) {
-      // "Ann" is complete where "Ann Smith" goes on: what it has gained cannot be lost any more.
+      // "Ann" is complete where "Ann Smith" goes on: the bonus for "Ann" cannot be lost any more.
       if (node.ends && byte === spaceByte) pending = 0;
       const next = node.next.get(byte);
       if (!next) return undefined;

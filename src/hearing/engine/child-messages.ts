@@ -3,7 +3,7 @@ import type { RecogniserEvent, RecogniserStreamOptions } from '../recogniser.ts'
 
 const blockS = 0.04;
 
-/** The child takes audio in blocks of so many samples. What is shorter waits with the parent. */
+/** The child takes audio in blocks of this many samples. A shorter rest waits in the parent. */
 export function blockSamplesOf(rateHz: number): number {
   return Math.round(rateHz * blockS);
 }
@@ -16,13 +16,15 @@ export type ChildTask = {
   loadEveryMs: number;
   /** The folder of the model that reads recordings once more. */
   secondReader: string | undefined;
-  /** What a leg costs is measured before the process is ready: who admits live callers must know it. */
+  /**
+   * True when the cost of a leg must be measured before the process is ready: admission of live callers depends on it.
+   */
   measured: boolean;
 };
 
 /**
- * What concerns one stream of a child. A stream's number is never used twice, so that a message which was under way when
- * its stream was closed meets no other stream.
+ * Messages about one stream of a child. A stream's number is never used twice. A message that was under way when its
+ * stream was closed therefore meets no other stream.
  */
 export type ToStream =
   | { type: 'open'; stream: number; options: RecogniserStreamOptions }
@@ -30,12 +32,13 @@ export type ToStream =
   | { type: 'finish'; stream: number }
   | { type: 'close'; stream: number };
 
-/** Parent to child. One child serves many streams, and what they are sent goes together. */
+/** Parent to child. One child serves many streams, and their messages are sent together. */
 export type ToChild = ChildTask | { type: 'streams'; of: readonly ToStream[] };
 
 /**
- * Child to parent. `undecoded` says why our own loop cannot read a model that it should read: the native engine reads
- * it then, and worse. `unread` says why there is no second reader. Times and utterance numbers count from the first audio that this child was given.
+ * Child to parent. `undecoded` says why our own loop cannot read a model that it should read: the native engine then
+ * reads it, and worse. `unread` says why there is no second reader. Times and utterance numbers count from the first
+ * audio that this child was given.
  */
 export type FromChild =
   | {
@@ -47,15 +50,18 @@ export type FromChild =
     }
   | { type: 'failed'; reason: string }
   | { type: 'event'; stream: number; event: RecogniserEvent }
-  /** The child has looked at that many more samples of each. The parent sends as many again, the session reads on. */
+  /**
+   * The child has looked at this many more samples of each stream. The parent sends as many again, and the session
+   * reads on.
+   */
   | { type: 'consumed'; of: readonly { stream: number; samples: number }[] }
   | ({ type: 'load' } & ChildLoad);
 
-/** What concerns one stream. */
+/** The messages about one stream, as the stream receives them. */
 export type OfStream =
   { type: 'event'; event: RecogniserEvent } | { type: 'consumed'; samples: number };
 
-/** What one leg that speaks all the time costs, in shares of a core. */
+/** The cost of one leg that speaks all the time, in shares of a core. */
 export type LegCost = {
   /** Voice detection and one reading of everything, without partials: the least that a leg can be given. */
   least: number;
@@ -65,7 +71,7 @@ export type LegCost = {
 export type ChildLoad = {
   /** Share of the last interval spent working, 0 to 1. */
   busy: number;
-  /** How long the oldest waiting audio, or the most overdue final of a live caller, has waited too long. */
+  /** The lateness of the oldest waiting audio, or of the most overdue final of a live caller. */
   latenessMs: number;
   /** The cost of a leg as learned from real audio; missing until enough of it went through. */
   legCost?: LegCost;

@@ -4,7 +4,10 @@ import type { RecogniserEvent, RecogniserStreamOptions } from '../recogniser.ts'
 
 export const engineRateHz = 16000;
 
-/** When a block of audio came, and whether it comes as it is spoken. Nobody waits for a recording sent at once. */
+/**
+ * The arrival time of a block of audio, and whether the audio comes as it is spoken. Nobody waits for a recording that
+ * is sent at once.
+ */
 export type Arrival = { atMs: number; live: boolean };
 
 /**
@@ -32,13 +35,13 @@ export type EngineSession = {
   finish(arrival: Arrival): void;
   /** True when no reading waits: everything is decided except the utterance that is still being spoken. */
   readonly settled: boolean;
-  /** True while so much waits to be read that more audio would only fill the memory. */
+  /** True while so much audio waits to be read that more of it would only fill the memory. */
   readonly full: boolean;
   /** The moment by which a live caller's final was due; undefined while no live caller waits. */
   readonly dueMs: number | undefined;
   /** The expected time of the first readings that live callers of this stream will wait for. */
   readonly firstReadingMs: number;
-  /** How urgent the next step is; undefined when there is none. */
+  /** The urgency of the next step; undefined when there is none. */
   urgency(nowMs: number): Urgency | undefined;
   step(nowMs: number): void;
 };
@@ -46,9 +49,11 @@ export type EngineSession = {
 export type Engine = {
   /** True where the times of words are estimated from the audio, because no reading tells them. */
   readonly estimatedTimes: boolean;
-  /** What a caller who speaks all the time costs, in shares of a core: voice detection, and one reading of everything. */
+  /**
+   * The cost of a caller who speaks all the time, in shares of a core: voice detection, and one reading of everything.
+   */
   measure(): { listening: number; reading: number };
-  /** The share of one reading of everything as learned from real readings; 0 where listening is reading. */
+  /** The share of a core for one reading of everything, learned from real readings; 0 where listening is reading. */
   readingShare(): number;
   /** Processor seconds that all readings so far took. */
   readonly readS: number;
@@ -59,17 +64,17 @@ export type EngineOptions = {
   vadModel: string;
   load: () => LoadLevel;
   textLanguage: TextLanguage;
-  /** The model as our own loop reads it; undefined where the native engine has to. */
+  /** The model for our own decoder; undefined where the native engine has to read it. */
   reader: MoonshineReader | undefined;
 };
 
-/** How hard the process works. Readings that only make an answer better are given up first. */
+/** The load of the process. Readings that only make an answer better are given up first. */
 export type LoadLevel = {
   /** The share of the time that voice detection and the first readings of live callers' finals take, also those ahead. */
   needed: number;
-  /** How much too late the oldest audio or final of a live caller is. */
+  /** The lateness of the oldest audio or final of a live caller. */
   latenessMs: number;
-  /** What the first readings for all live callers take if all who speak now stop together. */
+  /** The time for the first readings of all live callers, if everybody who speaks now stops together. */
   togetherMs: number;
   /** True where nobody waits for the words: they are read with more care. */
   isPatient?: boolean;

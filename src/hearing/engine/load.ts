@@ -2,8 +2,8 @@ import type { LoadLevel } from './engine.ts';
 import type { ChildLoad, LegCost } from './child-messages.ts';
 
 /**
- * The processor seconds that some work takes. Processor time is measured instead of the clock, because a
- * machine that is busy with something else during the measurement would count as slow for ever.
+ * Measures the processor seconds of some work. Processor time is measured instead of the clock, because a machine that
+ * is busy with something else during the measurement would count as slow for ever.
  */
 export function cpuSeconds(work: () => void): number {
   const before = process.cpuUsage();
@@ -12,7 +12,7 @@ export function cpuSeconds(work: () => void): number {
   return (user + system) / 1e6;
 }
 
-/** The least of three measurements: the difference to the others was caused by something else. */
+/** The least of three measurements: something else caused the difference to the others. */
 export function leastCpuSeconds(work: () => void): number {
   return Math.min(cpuSeconds(work), cpuSeconds(work), cpuSeconds(work));
 }
@@ -39,7 +39,7 @@ export class ReadingPrice {
     return this.#spentS;
   }
 
-  /** Counts a reading that is no measure of the price of others. */
+  /** Counts a reading that says nothing about the price of others. */
   alsoSpent(cpuS: number): void {
     this.#spentS += cpuS;
   }
@@ -55,8 +55,8 @@ export class ReadingPrice {
   }
 
   /**
-   * The time by the clock that a reading will take while other work keeps the machine as busy as at the last
-   * readings. The price in processor time alone would promise finals that come too late.
+   * The time by the clock that a reading will take if other work keeps the machine as busy as during the last readings.
+   * The price in processor time alone would promise finals that come too late.
    */
   expectedMs(audioS: number): number {
     return this.#cpuMs(audioS) * this.#slowdown;
@@ -73,12 +73,12 @@ export class ReadingPrice {
 }
 
 /**
- * How much of each report counts in what is needed: what it decides, of ten legs and of twenty, must not hang on who
- * stopped speaking in this half second. What is late, or will be, is known at once by other signs.
+ * The weight of a new report in `needed`. Decisions about ten or twenty legs must not depend on who stopped speaking in
+ * this half second. Other signs show at once when something is late or will be.
  */
 const neededWeight = 0.1;
 
-/** How hard a recogniser process works. Its callers pass the time. */
+/** The load of a recogniser process. Its callers pass the time. */
 export class LoadMeter {
   #workedMs = 0;
   #neededMs = 0;
@@ -113,12 +113,13 @@ export class LoadMeter {
 /** With less audio than this the other work of the process would be counted as the price of the audio. */
 const leastAudioS = 20;
 /**
- * Of so many legs at once. A process has work of its own, however few it serves, and what it holds goes cold between two
- * turns: one leg alone costs three times as much as one of ten, and a service that believed it would refuse callers.
+ * The cost of a leg is learned only while at least this many legs are open. A process has work of its own, however few
+ * legs it serves, and its caches grow cold between two turns: one leg alone costs three times as much as one of ten,
+ * and a service that believed that would refuse callers.
  */
 const leastLegs = 4;
 
-/** A leg among others costs so many times what listening costs when nothing else happens. */
+/** A leg among others costs this many times as much as listening costs when nothing else happens. */
 const amongOthers = 3;
 
 /**
@@ -126,13 +127,13 @@ const amongOthers = 3;
  * messages, the runtime) is divided by the seconds of audio. Readings have their own price.
  */
 export class LegMeter {
-  /** Guessed before the first leg, and what was learned since. */
+  /** The guess before the first leg, and the cost that was learned since. */
   #measured: number | undefined;
   #learned: number | undefined;
   #audioS = 0;
   #before = { nowMs: 0, processS: 0, readS: 0 };
 
-  /** What was measured before the first leg, alone: it stands until something is learned. */
+  /** Takes the measurement that was made alone, before the first leg. It counts until something is learned. */
   measured(listening: number): void {
     this.#measured = amongOthers * listening;
   }

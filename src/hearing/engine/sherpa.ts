@@ -1,9 +1,9 @@
 import { createRequire } from 'node:module';
 
 /**
- * The types of the part of the native engine that we call; the package has none. Many mistakes in a
- * configuration end the whole process without an exception. So only child processes load the engine, and
- * every path is checked before it is passed on.
+ * The types of those parts of the native engine that we call; the package has none. Many mistakes in a configuration
+ * end the whole process without an exception. So only child processes load the engine, and every path is checked before
+ * it is passed on.
  */
 export type Sherpa = {
   OnlineRecognizer: new (config: OnlineConfig) => OnlineRecognizer;
@@ -103,7 +103,10 @@ type SpokenLanguageIdentification = {
 type ExtractorConfig = { model: string; numThreads: 1; provider: 'cpu'; debug: 0 };
 export type SpeakerEmbeddingExtractor = {
   createStream(): OnlineStream;
-  /** Not of length 1. Numbers outside the heap of JavaScript would be those of the engine itself, until it ends. */
+  /**
+   * The vector does not have length 1. Numbers outside the JavaScript heap would be memory of the engine, valid until
+   * it ends.
+   */
   compute(stream: OnlineStream, areOutsideHeap: false): Float32Array;
 };
 

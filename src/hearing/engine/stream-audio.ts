@@ -1,7 +1,7 @@
 /**
- * Cuts audio into blocks of one fixed length. The text then depends on the audio alone and never on the
- * sizes of the messages that brought it: a call that is recognised again gives the same words.
- * The bound of what waits here is `maxSentAheadS` of pool/pool-stream.ts.
+ * Cuts audio into blocks of one fixed length. The text then depends on the audio alone and never on the sizes of the
+ * messages that brought it: a call that is recognised again gives the same words. At most `maxSentAheadS`
+ * (pool/pool-stream.ts) of audio waits here.
  */
 export class BlockCutter {
   readonly #blockSamples: number;
@@ -63,13 +63,12 @@ export class BlockCutter {
 }
 
 const windowMs = 1_000;
-/** So much may come at once in a live stream: a late packet, a few packets together. */
+/** A live stream may bring this much audio at once: a late packet, or a few packets together. */
 const burstS = 1;
 
 /**
- * Tells audio that comes as it is spoken from audio that comes faster: a recording, or what a client kept
- * while its line was down. Each second is judged by itself, so that a stream which has caught up is live
- * again.
+ * Tells audio that comes as it is spoken from audio that comes faster: a recording, or audio that a client kept while
+ * its line was down. Each second is judged by itself, so a stream that has caught up is live again.
  */
 export class Pace {
   #sinceMs: number;

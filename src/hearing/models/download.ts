@@ -5,7 +5,7 @@ const stallMs = 30_000;
 
 export type Download = {
   url: string;
-  /** The file in which the bytes gather. An earlier part of it is continued. */
+  /** The file that collects the bytes. An earlier part of it is continued. */
   part: string;
   /** The file is at most this long. A source that sends more must not fill the disk. */
   mostBytes: number;
@@ -13,7 +13,7 @@ export type Download = {
   onBytes: (received: number, total: number | undefined) => void;
 };
 
-/** Fetches over HTTP into a part file, going on where an earlier attempt broke off. */
+/** Fetches over HTTP into a part file and continues where an earlier attempt broke off. */
 export async function download(options: Download): Promise<void> {
   const { url, part, mostBytes, signal, onBytes } = options;
   const have = await stat(part).then(

@@ -13,7 +13,7 @@ export async function sha256Of(path: string): Promise<string> {
   return hash.digest('hex');
 }
 
-/** A sentence that names the file and what is wrong with it; undefined when nothing is. */
+/** A sentence that names the file and its fault; undefined when the file is good. */
 export async function problemOf(
   path: string,
   expected: { bytes?: number | undefined; sha256?: string | undefined },
@@ -73,7 +73,7 @@ async function expectedFiles(
   return [...recorded].map(([name, sha256]) => ({ name, sha256 }));
 }
 
-/** What is wrong with an installed model, one sentence for each file; empty when all is well. */
+/** The faults of an installed model, one sentence for each file; empty when all is well. */
 export async function problemsOf(models: string, entry: CatalogueEntry): Promise<string[]> {
   const folder = folderOf(models, entry.name);
   const files = await expectedFiles(models, entry);

@@ -44,7 +44,7 @@ export type Model = {
   description: ModelDescription;
 };
 
-/** Whether the words of this kind of model carry estimated times: it gives none of its own. */
+/** True when the words of this kind of model carry estimated times, because the model gives none. */
 export function estimatesTimes(kind: ModelDescription['kind']): boolean {
   return kind === 'moonshine' || kind === 'whisper';
 }

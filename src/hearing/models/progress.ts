@@ -2,7 +2,7 @@ import type { PullProgress } from './pull.ts';
 
 const barSigns = 24;
 const everyMs = 5_000;
-/** As often as a person can see: a chunk of a download is much shorter. */
+/** A person sees no faster changes: a chunk of a download is much shorter. */
 const drawnEveryMs = 100;
 
 export function progressLine(

@@ -36,7 +36,7 @@ export type PullProgress = {
   source: string;
   receivedBytes: number;
   totalBytes: number;
-  /** Everything has been received: files are made from it, and the numbers count steps. */
+  /** True when everything has been received: files are made from it, and the numbers count steps. */
   isConverting?: boolean;
 };
 
@@ -44,7 +44,7 @@ export type PullOptions = {
   models: string;
   /** A folder or a base URL that holds `<model>/<file>`. It is tried before all other sources. */
   mirror?: string | undefined;
-  /** A folder with the files, brought by hand, or with the archive that holds them. Nothing else is asked. */
+  /** A folder with the files, brought by hand, or with the archive that contains them. No other source is asked. */
   from?: string | undefined;
   signal: AbortSignal;
   onProgress(progress: PullProgress): void;
@@ -59,8 +59,8 @@ type WantedFile = ModelFile & { sha256?: string | undefined };
 const longestUnknownBytes = 4 * 1024 ** 3;
 
 /**
- * Brings a model into the models folder. Files that are right stay. The others are fetched from the first
- * source that has them, and none gets its name before its checksum was right.
+ * Brings a model into the models folder. Files that are right stay. The others are fetched from the first source that
+ * has them, and a file gets its name only after its checksum was right.
  */
 export async function pullModel(entry: CatalogueEntry, options: PullOptions): Promise<void> {
   const folder = folderOf(options.models, entry.name);
@@ -176,7 +176,9 @@ function fromAddress(
   return download({ url, part, mostBytes: bytes ?? longestUnknownBytes, signal, onBytes });
 }
 
-/** A copy of another machine's models folder has the files that are made, and not those that they were made from. */
+/**
+ * A copy of another machine's models folder has the files that are made, but not the files that they were made from.
+ */
 async function broughtDerived(
   entry: CatalogueEntry,
   base: string,
@@ -209,7 +211,10 @@ async function keep(part: string, path: string, expected: WantedFile): Promise<v
   await rename(part, path);
 }
 
-/** Takes the files that are made here, too, where another machine has made them; and an archive as it was published. */
+/**
+ * Takes the files of a model from a folder: also files that another machine has made, and an archive as it was
+ * published.
+ */
 async function fromFolder(
   entry: CatalogueEntry,
   path: string,
@@ -240,7 +245,7 @@ async function fromFolder(
     const orArchive = packed === undefined ? '' : `, and there is no ${basename(packed)} either`;
     throw new Error(`${path} lacks ${lacking.join(', ')}${orArchive}`);
   }
-  // Nothing is taken before it is known that nothing lacks: half a model would pass for one.
+  // Nothing is taken before every file is known to be there: half a model would pass for a whole one.
   for (const file of [...missing, ...made]) {
     options.signal.throwIfAborted();
     await takeOver(join(path, file.name), join(folder, file.name), file);
@@ -329,7 +334,7 @@ async function lacksDerived({ derived }: CatalogueEntry, folder: string): Promis
   return false;
 }
 
-/** Makes the files that nobody publishes. They too get their names only when their checksums are right. */
+/** Makes the files that nobody publishes. These files, too, get their names only when their checksums are right. */
 async function derive(
   { name, derived }: CatalogueEntry,
   folder: string,
@@ -364,7 +369,7 @@ async function derive(
     await keep(part(file.name), join(folder, file.name), file);
 }
 
-/** The first pull of a model that we have not held writes its checksums down; later ones must match. */
+/** The first pull of a model that we have not held writes its checksums down; later pulls must match. */
 async function compareWithRecord(
   entry: CatalogueEntry,
   folder: string,
@@ -442,10 +447,11 @@ async function lockFile(
     await removeStale(path);
     await sleep(lookMs, undefined, { signal: options.signal });
   }
-  // The machine's own time, here and where the age is judged: other processes compare it with their disk's.
+  // The machine's own time, here and where the age is judged: other processes compare the lock's time with their
+  // disk's.
   const beat = setInterval(() => {
     const now = new Date();
-    utimes(path, now, now).catch(() => undefined); // the lock was taken away; the checksums show what that spoils
+    utimes(path, now, now).catch(() => undefined); // the lock was taken away; the checksums show the damage
   }, beatMs);
   return {
     async [Symbol.asyncDispose]() {
@@ -463,7 +469,7 @@ async function removeStale(path: string): Promise<void> {
   if (touchedMs === undefined || Date.now() - touchedMs < staleMs) return;
   const aside = `${path}.${String(process.pid)}`;
   try {
-    await rename(path, aside); // of several processes that find it only one succeeds
+    await rename(path, aside); // only one of several processes that find the lock succeeds
     await rm(aside, { force: true });
   } catch {
     // Another process was faster.

@@ -12,7 +12,7 @@ type Settings = {
 
 /**
  * The folder of the second reader, where it is wanted, installed and right. Without it the live model reads recordings
- * alone, and the log says so where somebody asked for it or has pulled it.
+ * alone. The log says so where somebody asked for the second reader or has pulled it.
  */
 export async function secondReaderFolder(
   { recogniser, jobs }: Settings,

@@ -18,7 +18,7 @@ type SupplySettings = {
 
 type SupplyState =
   | { state: 'there'; model: Model }
-  /** The model is being fetched or cannot be had. The line for people says which, and what mends it. */
+  /** The model is being fetched or cannot be had. The line for people says which, and how to mend it. */
   | { state: 'pulling' | 'missing'; detail: string };
 
 export type ModelSupply = AsyncDisposable & {
@@ -38,8 +38,8 @@ export function modelsFolder(settings: Pick<SupplySettings, 'models'>): string {
 }
 
 /**
- * Finds the configured model. A missing one is fetched in the background, so that the start of the process
- * does not wait for it. A model that an operator puts into the folder meanwhile is found within seconds.
+ * Finds the configured model. A missing model is fetched in the background, so that the start of the process does not
+ * wait for it. A model that an operator puts into the folder meanwhile is found within seconds.
  */
 export async function startModelSupply(
   settings: SupplySettings,
@@ -57,8 +57,8 @@ function isPath(model: string): boolean {
 }
 
 /**
- * A name that neither the catalogue nor the models folder knows is a slip: nothing will ever come of waiting for it.
- * A path may still appear, on a disk that is mounted late.
+ * A name that neither the catalogue nor the models folder knows is a slip: waiting for such a model would never end. A
+ * path may still appear, on a disk that is mounted late.
  */
 async function refuseUnknown(settings: SupplySettings): Promise<void> {
   const { model } = settings;
@@ -91,7 +91,7 @@ class Supply implements ModelSupply {
   #pulling: Promise<void> | undefined;
   #failures = 0;
   #isChecking = false;
-  /** By the time of the machine, which no clock that is set moves: a download is not put off by an hour. */
+  /** A time of the machine's own timer, which no change of the clock moves: a download is not put off by an hour. */
   #pullAfterMs = 0;
 
   constructor(settings: SupplySettings, log: Logger) {
@@ -109,7 +109,7 @@ class Supply implements ModelSupply {
     this.#listener = listener;
   }
 
-  /** Looks whether the model is there, complete and right. */
+  /** Checks whether the model is there, complete and right. */
   async look(): Promise<void> {
     try {
       this.#state = { state: 'there', model: await this.#find() };
@@ -168,10 +168,13 @@ class Supply implements ModelSupply {
       performance.now() >= this.#pullAfterMs
     )
       this.#pulling = this.#pull(this.#entry).finally(() => (this.#pulling = undefined));
-    // The machine's timer and not the clock: it says how often a folder of the machine is looked at.
+    // The machine's timer and not the clock: the pause is between two looks at a folder of the machine.
     this.#timer = setTimeout(() => {
       this.#lookAgain().catch((error: unknown) => {
-        this.#log.error({ reason: reasonOf(error) }, 'the recognition model could not be taken');
+        this.#log.error(
+          { reason: reasonOf(error) },
+          'the recognition model could not be looked for',
+        );
         this.#tick();
       });
     }, lookEveryMs);
@@ -211,7 +214,7 @@ class Supply implements ModelSupply {
       if (!entry.verified)
         this.#log.warn(
           { model: entry.name, checksums: join(this.#models, `${entry.name}.sha256`) },
-          'nobody has vouched for the files of this model: compare their checksums with its publisher',
+          'the catalogue has no checksums for this model: compare the recorded ones with its publisher',
         );
       if (!signal.aborted) this.#come();
     } catch (error) {
@@ -219,7 +222,10 @@ class Supply implements ModelSupply {
       if (signal.aborted) return;
       this.#state = { state: 'missing', detail: reasonOf(error) };
       this.#pullAfterMs = performance.now() + retryMs(this.#failures++);
-      this.#log.error({ model: entry.name, reason: reasonOf(error) }, 'the model cannot be had');
+      this.#log.error(
+        { model: entry.name, reason: reasonOf(error) },
+        'the model could not be fetched',
+      );
     }
   }
 

@@ -22,7 +22,8 @@ export class AudioTrack {
   }
 
   dropBefore(position: number): void {
-    // A second times the rate is not always a whole number, and a view behind half a sample would be one too long.
+    // A second times the rate is not always a whole number, and a view behind half a sample would be one sample too
+    // long.
     const count = Math.min(this.#length, Math.floor(position - this.#start));
     if (count <= 0) return;
     this.#samples.copyWithin(0, count, this.#length);

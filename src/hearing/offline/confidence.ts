@@ -1,11 +1,11 @@
 import { mean } from '../../lib/mean.ts';
 
 /**
- * How sure a word is by itself: the surer, the likelier its tokens are on average, and the more of the other likely
- * texts hold them. The mean of the tokens tells more than the least of them: a rare word is written with several, of
- * which one is often doubted although the word is right. The numbers were fitted to every second one of the telephone
- * prompts, plain, through GSM and in noise, so that of words with 0.8 four of five are right (`npm run bench -- hearing`
- * shows it for the other half, and for speech that nothing was fitted to).
+ * The confidence of a word by itself. It grows with the mean log-probability of its tokens and with the share of the
+ * other likely texts that contain them. The mean of the tokens tells more than the least of them: a rare word has
+ * several tokens, and one of them is often doubted although the word is right. The numbers were fitted to every second
+ * one of the telephone prompts (plain, through GSM and in noise), so that of words with 0.8 four of five are right.
+ * `npm run bench -- hearing` shows it for the other half, and for speech that nothing was fitted to.
  */
 export function confidenceOfWord(
   logProbabilities: readonly number[],
@@ -18,31 +18,31 @@ export function confidenceOfWord(
 }
 
 const leastShare = 0.0025;
-/** Below this a word is as sure as it can be, in nats for each token. */
+/** A doubt below this value makes a word no surer, in nats per token. */
 const leastDoubt = 0.003;
 
-/** What is known of a word when the readings of its piece are done. */
+/** The facts about a word when the readings of its piece are done. */
 export type WordInPiece = {
-  /** As sure as the word by itself is. */
+  /** The confidence of the word by itself. */
   alone: number;
-  /** The least sure by itself of this word and its neighbours. */
+  /** The least confidence, by itself, of this word and its neighbours. */
   around: number;
-  /** Whether the first reading held the word, too, where the piece was read again; undefined where it was not. */
+  /** True when the first reading contained the word, too; undefined where the piece was not read again. */
   agreed: boolean | undefined;
-  /** How sure the model is of the piece as a whole: its mean log-probability. */
+  /** The model's confidence in the whole piece: its mean log-probability. */
   mean: number;
 };
 
-/** So many words on each side of a word are its neighbours. */
+/** This many words on each side of a word are its neighbours. */
 export const neighbours = 4;
 
 /**
- * How sure a word is among the others of its piece. A word by itself can look sure in a piece that was guessed: in noise,
- * or by a voice that the model hardly understands, the text as a whole tells more, and a wrong word seldom comes alone. A
- * logistic function of five numbers and a constant, fitted by maximum likelihood to the even half of the telephone
- * prompts (`npm run bench -- hearing`), plain, through GSM and in noise, and chosen among others by dividing that half
- * in ten. Area under the curve: 0.860 for the half itself (4,930 words), 0.851 for the other half through GSM (1,275
- * words), 0.853 for voices that nothing was tuned to, plain and in noise (1,260 words).
+ * The confidence of a word among the others of its piece. In a piece that was guessed, in noise or by a voice that the
+ * model hardly understands, a single word can look sure: the text as a whole tells more, and a wrong word seldom comes
+ * alone. The function is logistic, of five numbers and a constant. It was fitted by maximum likelihood to the even half
+ * of the telephone prompts (`npm run bench -- hearing`), plain, through GSM and in noise, and chosen among others by
+ * dividing that half in ten. Area under the curve: 0.860 for the half itself (4,930 words), 0.851 for the other half
+ * through GSM (1,275 words), 0.853 for voices that nothing was tuned to, plain and in noise (1,260 words).
  */
 export function confidenceInPiece({ alone, around, agreed, mean: ofPiece }: WordInPiece): number {
   const again = agreed === undefined ? 0 : agreed ? 0.287 : -0.444;
@@ -52,7 +52,7 @@ export function confidenceInPiece({ alone, around, agreed, mean: ofPiece }: Word
   );
 }
 
-/** No word is so sure or unsure that the others of its piece tell nothing. */
+/** A word's own sureness is limited to this value, so that the others of its piece always count. */
 const mostSureness = 6;
 
 export function surenessOf(confidence: number): number {

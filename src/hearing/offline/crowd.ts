@@ -1,6 +1,6 @@
 /**
- * A model that writes words can run ahead of the audio: it makes words up, out of what it wrote before, and all of them
- * at the same moment of the audio.
+ * A model that writes words can run ahead of the audio: it makes words up from its own earlier text, and places all of
+ * them at the same moment of the audio.
  *
  *     heard     my number is 555   0142
  *     begins    ^  ^      ^  ^     ^and it is flat to 100,000. It is flat to
@@ -8,13 +8,13 @@
 
 type WordBeginning = { start: number };
 
-/** Words that begin nearer to one another than they can be said were not heard there. */
+/** If two words begin nearer to each other than this, the model did not hear them there. */
 const crowdedS = 0.05;
-/** So many words in so little time are a crowd wherever they are: nobody says them. */
+/** This many words within this time are a crowd anywhere: nobody speaks so fast. */
 const many = 4;
 const manyWithinS = 0.12;
 
-/** How many words come before the first crowd of many; all of them where there is none. */
+/** The number of words before the first crowd; the number of all words where there is no crowd. */
 export function beforeCrowd(words: readonly WordBeginning[]): number {
   const crowd = words.findIndex(
     ({ start }, index) => (words[index + many - 1]?.start ?? Infinity) - start < manyWithinS,
@@ -23,8 +23,8 @@ export function beforeCrowd(words: readonly WordBeginning[]): number {
 }
 
 /**
- * How many of these first words there are before the crowd, of two or more, that they end in; all of them where the
- * crowd begins before that second, or with the first word.
+ * Of the first `own` words, the number before the crowd of two or more in which they end. All of them are kept where
+ * the crowd begins before `sinceS`, or with the first word.
  */
 export function withoutCrowd(words: readonly WordBeginning[], own: number, sinceS: number): number {
   const startOf = (index: number): number => words[index]?.start ?? Infinity;

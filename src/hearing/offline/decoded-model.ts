@@ -6,40 +6,41 @@ import type { EncodedAudio } from '../decoder/moonshine-steps.ts';
 import { VocabularyBias } from '../decoder/vocabulary-bias.ts';
 
 /**
- * So many texts are followed at once. Four cost a third more than one, for partials too: a greedy reading of speech
- * that ends inside a word repeats itself, and four do not.
+ * The search follows this many texts at once, also for partials. Four cost a third more than one. A greedy reading of
+ * speech that ends inside a word repeats itself, and four beams do not.
  */
 const beams = 4;
 /**
- * A text that is less sure than this, in nats for each token, is worth being read with other margins around it. With
- * -0.05 reading costs twice as much: 11 fewer words wrong of 4,932 where that was chosen, one more of 2,440 elsewhere.
+ * A text with a lower mean log-probability per token is read again with other margins around it. With -0.05 reading
+ * costs twice as much: 11 fewer words were wrong of the 4,932 on which the value was chosen, and one more of 2,440
+ * others.
  */
 const doubtful = -0.15;
-/** A text that is less sure than this is read again also where many speak. */
+/** A text below this value is read again even where many people speak. */
 const mostDoubtful = -0.25;
-/** A text of one beam that is less sure than this is nearly always doubted with four, too. */
+/** A one-beam text below this value is nearly always doubted after four beams, too. */
 const surelyDoubtful = doubtful - 0.05;
 /**
- * A text that one beam wrote, each of its tokens at least this likely, in nats, is as good as what four beams write: in
- * each half of the telephone prompts, plain, through GSM and in noise, not a word more is wrong. With -1 it is a third
- * of a point more in noise.
+ * If each token of a one-beam text is at least this likely, in nats, four beams write nothing better: in each half of
+ * the telephone prompts (plain, through GSM and in noise) no further word was wrong. With -1 a third of a point more
+ * words were wrong in noise.
  */
 const sureToken = -0.5;
-/** Known words that are this unlikely, in nats for each token, were not said where the audio begins. */
+/** If the known words are less likely than this, in nats per token, the audio does not begin with them. */
 const contradiction = -6;
-/** The longest piece. The loop itself has no limit; longer pieces are better in quiet and worse in noise. */
+/** The longest piece. Our own decoder has no limit; longer pieces are better in quiet and worse in noise. */
 const longestS = 8.8;
 
 type Made = {
   /** In nats for each token. */
   sureness: number;
-  /** Of a text that is doubted, and of no other: those are hardly ever read again. */
+  /** The encoding of a doubted text. Other texts are hardly ever read again, so their encodings are not kept. */
   doubted: EncodedAudio | undefined;
   given: readonly number[];
   bias: VocabularyBias | undefined;
 };
 
-/** A model that is read by our own loop, as the offline engine sees it. */
+/** A model that our own decoder reads, with the interface that the offline engine needs. */
 export class DecodedModel implements PieceModel {
   readonly longestS = longestS;
   readonly languages: readonly string[];
@@ -47,7 +48,7 @@ export class DecodedModel implements PieceModel {
   readonly goesOn = true;
   readonly price = new ReadingPrice();
   readonly #reader: MoonshineReader;
-  /** What a reading was made of, as long as somebody has the reading. */
+  /** The circumstances of each reading, kept as long as somebody holds the reading. */
   readonly #made = new WeakMap<PieceResult, Made>();
   readonly #biases = new WeakMap<readonly ExpectedWord[], VocabularyBias>();
 
@@ -76,8 +77,8 @@ export class DecodedModel implements PieceModel {
     const cpuS = cpuSeconds(() => {
       encoding = this.#reader.encode(samples);
       const about = { given, draft, bias, open };
-      // With a draft one beam costs a fraction of four, and is enough where nothing else is likely. Without one it would
-      // be tried in vain as often as not.
+      // With a draft one beam costs a fraction of four, and is enough where no other text is likely. Without a draft
+      // one beam would be tried in vain as often as not.
       const tried = hurried || (sparing && !bias && draft !== undefined && draft.length > 0);
       text = tried ? this.#reader.read([encoding], { ...about, beams: 1 }) : undefined;
       const again = firstOnly && text !== undefined && text.meanLogProbability < surelyDoubtful;
@@ -96,7 +97,7 @@ export class DecodedModel implements PieceModel {
     return result;
   }
 
-  /** Made once for each stream's list, and gone with it. */
+  /** The bias is made once for each stream's list and is dropped with that list. */
   #biasOf(expected: readonly ExpectedWord[] | undefined): VocabularyBias | undefined {
     if (!expected || expected.length === 0) return undefined;
     const known = this.#biases.get(expected);
@@ -129,7 +130,7 @@ export class DecodedModel implements PieceModel {
   }
 }
 
-/** No words are never sure: four beams listen before a voice is said to have said nothing. */
+/** An empty text is never sure: four beams listen before a voice is said to have said nothing. */
 function isSure({ tokens, ended }: ReadText): boolean {
   if (tokens.length === 0 || !ended) return false;
   return tokens.every(({ logProbability }) => logProbability > sureToken);

@@ -1,23 +1,26 @@
 /**
- * A model that writes words one after the other can fall into a loop: "Hello, my name is Marie-le-le-le-le".
- * It happens where speech is cut in the middle of a word, and the loop ends only at the model's limit. A loop
- * is told from a caller who repeats himself by two things: the same words come again and again without any
- * other between them, and there are more of them than can be said in the time.
+ * A model that writes one word after the other can fall into a loop: "Hello, my name is Marie-le-le-le-le". Loops
+ * happen where speech is cut in the middle of a word, and end only at the model's limit. Two signs tell a loop from a
+ * caller who repeats himself: the same words come again and again with no other between them, and there are more of
+ * them than anybody can say in the time.
  */
 
 /**
- * Callers speak two to four words in a second. The models write at most six or seven words for a second of
- * audio, and a loop makes them write that many: this rate lies between the two.
+ * Callers speak two to four words in a second. The models write at most six or seven words for a second of audio, and a
+ * loop makes them write that many: this rate lies between the two.
  */
 const hurriedWordsEachSecond = 4.5;
 /** Digits are spoken at four in a second at most, and a number is worth more than a clean text. */
 const hurriedDigitsEachSecond = 5.5;
-/** In shorter audio the margin of a reading counts too much for a rate. */
+/** Rates are computed for at least this length: in shorter audio the margin of a reading counts too much. */
 const leastSeconds = 0.7;
 
-/** So many repetitions of one word, or of a group of words, are a loop in a hurried text. */
+/** This many repetitions of one word, or of a group of words, are a loop in a hurried text. */
 const hurriedLoop = { ofOne: 4, ofGroup: 3, ofDigits: 5, ofInterjection: 8 };
-/** So many are a loop at any rate. No number of repeated digits is. */
+/**
+ * This many repetitions are a loop at any rate. Digits are missing: no number of repeated digits is a loop at a calm
+ * rate.
+ */
 const calmLoop = { ofOne: 6, ofGroup: 5, ofInterjection: 8 };
 /** The longest group of words that is looked for. */
 const longestGroup = 8;
@@ -32,19 +35,22 @@ const interjection =
 const digitLoop = /^(\d{2,4})(?:-\1){4,}(?:-\d{1,4})?([.,;:?!]*)$/;
 
 /**
- * A word that repeats its own end: "Marie-le-le-le", "Marielelelele". The repeated part has at least two
- * letters, because "hmmm" and "sooo" are said. With a hyphen three are enough, without four.
+ * A word that repeats its own end: "Marie-le-le-le", "Marielelelele". The repeated part has at least two letters,
+ * because "hmmm" and "sooo" are said. With a hyphen three repetitions are enough, without one four.
  */
 const wordLoop =
   /^(.*?)(?:([-'’][\p{L}]{1,8})\2{2,}|([\p{L}]{2,8}?)\3{3,})[-'’]?\p{L}{0,8}([.,;:?!…]*)$/iu;
 
-/** Parts that come back in turn, as spelled letters do: "E-S-E-S-E-S-E-S-E". Nobody spells a word with four in a row. */
+/**
+ * Groups that come back in turn, as spelled letters do: "E-S-E-S-E-S-E-S-E". Nobody spells a word with four such groups
+ * in a row.
+ */
 const turnsLoop =
   /^(.+?)((?:[-'’]\p{L}{1,8}){2,3}?)\2{3,}(?:[-'’]\p{L}{1,8}){0,2}[-'’]?([.,;:?!…]*)$/iu;
 
 /**
- * The words without their loops, each with its index among the given words. Of a group that repeats, the
- * first one stays. `seconds` is the length of the audio that the words were read from.
+ * The words without their loops, each with its index among the given words. The first of a repeated group stays.
+ * `seconds` is the length of the audio that the words were read from.
  */
 export function withoutLoops(
   words: readonly string[],
@@ -65,13 +71,14 @@ export function withoutLoops(
   return kept;
 }
 
-/** The longest group of signs that is looked for, and so many signs that come back are looked at. */
+/** The longest group of signs that is looked for, and the least number of signs that must come back. */
 const longestSigns = 16;
 const leastSignsBack = 12;
 
 /**
- * Whether a text says the same three times or more in a row, by the model's signs: inside of words, too, as spelled
- * letters do ("S-N-Y-T-E-S-N-Y-T-E-S-N-Y-T-E"). A caller may, so nothing is cut for this alone.
+ * True when a text says the same three times or more in a row, by the model's signs. The check sees repetitions inside
+ * words, too, such as spelled letters ("S-N-Y-T-E-S-N-Y-T-E-S-N-Y-T-E"). A caller may repeat himself, so nothing is cut
+ * for this alone.
  */
 export function saysAgain(signs: readonly number[]): boolean {
   for (let group = 1; group <= longestSigns; group++) {
@@ -84,7 +91,7 @@ export function saysAgain(signs: readonly number[]): boolean {
   return false;
 }
 
-/** The same of words that carry more than their text: each keeps what it has. */
+/** Removes loops from words that carry more than their text: each remaining word keeps its other fields. */
 export function wordsWithoutLoops<Word extends { word: string }>(
   words: readonly Word[],
   seconds: number,
@@ -96,7 +103,9 @@ export function wordsWithoutLoops<Word extends { word: string }>(
   });
 }
 
-/** The word before its loop; the word itself when it has none, or when nothing but the loop is in it. */
+/**
+ * The part of a word before its loop; the whole word when it has no loop, or when it consists of nothing but the loop.
+ */
 function withoutWordLoop(word: string): string {
   const digits = digitLoop.exec(word);
   if (digits) return `${digits[1] ?? ''}${digits[2] ?? ''}`;
@@ -107,12 +116,16 @@ function withoutWordLoop(word: string): string {
     return turns ? `${turns[1] ?? ''}${turns[3] ?? ''}` : word;
   }
   const [, before = '', hyphened = '', plain = '', mark = ''] = match;
-  // The syllable that a hyphen joins to a word is no part of it. Otherwise one of the loop stays: "hahahaha".
+  // A syllable that a hyphen joins to a word is no part of that word. Where nothing comes before the loop, one
+  // repetition stays: "hahahaha".
   const stem = hyphened === '' ? before + plain : before || hyphened.slice(1);
   return /\p{L}/u.test(stem) ? stem.replace(/[-'’]+$/, '') + mark : word;
 }
 
-/** The group of words that begins here and how often it comes in a row; one word, once, without a loop. */
+/**
+ * The length of the group of words that begins here, and the number of times that it comes in a row; one word, once,
+ * where there is no loop.
+ */
 function longestLoopAt(
   bare: readonly string[],
   at: number,
@@ -145,7 +158,7 @@ function isLoop(group: readonly string[], times: number, rate: number): boolean 
   return times >= (interjection.test(first) ? limits.ofInterjection : limits.ofOne);
 }
 
-/** How a word is compared: without case and punctuation. */
+/** The form in which words are compared: without case and punctuation. */
 function comparable(word: string): string {
   return word.toLowerCase().replace(/^[\p{P}\p{S}]+|[\p{P}\p{S}]+$/gu, '');
 }

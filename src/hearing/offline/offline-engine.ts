@@ -41,7 +41,10 @@ export function openOfflineEngine(
   const model: PieceModel = options.reader
     ? new DecodedModel(options.reader, description.languages)
     : new OfflineModel(sherpa, folder, description);
-  /** A leg must be given what it costs under load, where a piece is read in a hurry: this share of a reading at ease. */
+  /**
+   * The share of an unhurried reading that a hurried one costs. A leg's price is its cost under load, where pieces are
+   * read in a hurry.
+   */
   let hurriedShare = 1;
   let opened: VoiceDetector | undefined;
   const detector = () => (opened ??= new VoiceDetector(options.vadModel));
@@ -74,8 +77,8 @@ export function openOfflineEngine(
 }
 
 /**
- * Some seconds of telephone speech to measure with. A model that writes words one after the other costs
- * by the word: reading noise would make it look far too cheap.
+ * Some seconds of telephone speech for measuring. A model that writes one word after the other costs by the word, so
+ * reading noise would make it look far too cheap.
  */
 function spokenAudio(): Float32Array {
   const bytes = readFileSync(new URL('measured-speech.ulaw', import.meta.url));
@@ -98,43 +101,53 @@ function measure(model: PieceModel, detector: VoiceDetector) {
 
 const rateHz = 16000;
 const progressEveryS = 0.5;
-/** So much audio before the first voiced window is read for a partial. */
+/** A reading for a partial begins this far before the first voiced window. */
 const glanceMarginS = 0.2;
-/** The first readings for a first word: after 0.5 s of speech, and then every 0.15 s. */
+/** The first readings for a first word happen after 0.5 s of speech, and then every 0.15 s. */
 const firstPartialS = 0.5;
 const firstEveryS = 0.15;
-/** Under load the first comes up to so much later: half of them say nothing yet, and the next ones stay as near. */
+/**
+ * Under load the first of these readings comes up to this much later. Half of the first readings find no word yet, and
+ * the next ones keep their distance.
+ */
 const latestFirstS = 0.15;
 /**
- * Two readings of so little audio can agree by chance. A first word from less than this is shown only
- * when a third reading, with another margin before it, begins with the same word.
+ * Two readings of less audio than this can agree by chance. A first word from so little audio is shown only when a
+ * third reading, with another margin before it, begins with the same word.
  */
 const youngS = 0.85;
 const partialEveryS = 0.7;
-/** Behind so long a pause the last word is whole; shorter ones are inside words as well, before a `p` for example. */
+/**
+ * After a pause of this length the last word is whole. Shorter pauses also occur inside words, before a `p` for
+ * example.
+ */
 const wholeWordS = 0.2;
-/** A reading for a partial reads all of the piece again, so long pieces are read less often: after this share of them. */
+/**
+ * A reading for a partial reads the whole piece again. Long pieces are read less often: the pause between partials is
+ * at least this share of their length.
+ */
 const partialGrowth = 0.4;
-/** Under load partials come so many times as seldom at most. */
+/** Under load the pause between partials becomes at most this many times as long. */
 const mostSeldom = 4;
-/** The model takes a signal tone for at most so many words; longer texts are never tested for being a tone. */
+/** The model writes at most this many words for a signal tone. Longer texts are never tested for being a tone. */
 const wordsOfSignal = 3;
 /**
- * A live final may be told so long after its end is decided; no reading begins that would end later. Of ten calls at
- * once, in noise, one doubted piece of five had no other margins after 100 ms, and one of ten has none after these.
+ * A live final may be told this long after its end is decided, and no reading begins that would end later. With 100 ms,
+ * of ten calls at once in noise, one of five doubted pieces got no reading with other margins; with this value one of
+ * ten gets none.
  */
 const patienceMs = 150;
-/** Audio that came faster than it was spoken waits for idle time, but after this it is read before partials. */
+/** Audio that came faster than it was spoken waits for idle time. After this long it is read before partials. */
 const bulkPatienceMs = 2_000;
 /**
- * So much audio may lie behind a piece that is not read yet. Beyond it the stream takes no more blocks:
- * its audio waits in the process, and then in the parent, and then the session reads its socket slowly.
+ * At most this much audio may wait behind a piece that is not read yet. Beyond it the stream takes no more blocks: its
+ * audio waits in the process, then in the parent, and then the session reads its socket slowly.
  */
 export const maxUnreadAudioS = 2;
 
 type OfflineParts = {
   reader: PieceReader;
-  /** The longest audio that the model reads at once. */
+  /** The longest audio that the model reads in one run. */
   longestS: number;
   track: AudioTrack;
   voiced: VoicedStretches;
@@ -145,7 +158,7 @@ type OfflineParts = {
 
 type UtteranceEnd = Extract<SegmenterEvent, { type: 'end' }>;
 
-/** What was recognised or cut out and is not told yet, in the order of the audio. */
+/** Speech starts and pieces that are not told yet, in the order of the audio. */
 type Untold =
   | { type: 'start'; from: number }
   | { type: 'piece'; reading: PieceReading; ending: UtteranceEnd | undefined; due: DueTime };
@@ -169,7 +182,7 @@ export class OfflineSession implements EngineSession {
   readonly #segmenter: Segmenter;
   readonly #audible = new Audible();
   readonly #waiting: Untold[] = [];
-  /** The reading of the open piece that began during its present pause. */
+  /** The reading of the open piece that began during the present pause. */
   #ahead: PieceReading | undefined;
   #index = 0;
   #progressS = 0;
@@ -178,7 +191,7 @@ export class OfflineSession implements EngineSession {
   #partial = new PartialWords();
   #partialAt = 0;
   #partials = 0;
-  /** What the last reading wrote of the open piece, which begins there. */
+  /** The tokens that the last reading wrote for the open piece, which begins at `from`. */
   #drafted: { from: number; ids: readonly number[] } = { from: -1, ids: [] };
   #started = false;
   #live = true;
@@ -246,7 +259,7 @@ export class OfflineSession implements EngineSession {
       if (this.#segmenter.neededFrom === undefined && this.settled) this.#idle(end);
     });
     if (this.#ahead && this.#ahead.cut.to !== this.#segmenter.open?.voicedEnd)
-      this.#ahead = undefined; // the speech went on: the pause was not the end
+      this.#ahead = undefined; // the speech continued: the pause was not the end
   }
 
   finish(arrival: Arrival): void {
@@ -274,7 +287,7 @@ export class OfflineSession implements EngineSession {
     const ahead = this.#aheadReading();
     if (ahead)
       return {
-        // A first reading comes before the further ones of other streams: their callers may stop together.
+        // A first reading comes before the further readings of other streams: their callers may stop together.
         urgency: {
           rank: ranks.ahead,
           dueMs: nowMs + (ahead.started ? 1 : 0),
@@ -315,14 +328,17 @@ export class OfflineSession implements EngineSession {
     return { rank: reading.started || !ends ? ranks.more : ranks.first, ...about };
   }
 
-  /** Whether this piece needs another reading, and whether that reading would be done in time. */
+  /** True when this piece needs another reading and that reading would be done in time. */
   #worthOn({ reading, due }: Extract<Untold, { type: 'piece' }>, nowMs: number): boolean {
     if (!reading.started) return true;
     const nextMs = reading.nextMs(this.#loadFor(due));
     return nextMs !== undefined && (!due.live || nowMs + nextMs <= due.atMs);
   }
 
-  /** What comes faster than it is spoken is read with care, whatever the load is: nobody waits for each of its words. */
+  /**
+   * Audio that comes faster than it is spoken is read with care, whatever the load is: nobody waits for each of its
+   * words.
+   */
   #loadFor(due: DueTime): LoadLevel {
     return due.live ? this.#parts.load() : atEase;
   }
@@ -362,7 +378,10 @@ export class OfflineSession implements EngineSession {
     return track.end - since >= everyS * rateHz && open.voicedEnd > since;
   }
 
-  /** The pause between partials. They are the first that is given up: ten legs in a process have them every 1.9 s. */
+  /**
+   * The pause between partials. Partials are the first thing that is given up: with ten legs in a process a leg gets
+   * one every 1.9 s.
+   */
   #partialEveryS(needed: number, lengthS: number): number {
     if (!this.#partial.silent)
       return (
@@ -392,7 +411,7 @@ export class OfflineSession implements EngineSession {
     this.#show(words, { heard, text: reading.text, said, timed });
   }
 
-  /** What the last reading of the piece that begins there wrote. */
+  /** The tokens that the last reading of the piece that begins there wrote. */
   #draftOf(pieceFrom: number): readonly number[] {
     return this.#drafted.from === pieceFrom ? this.#drafted.ids : [];
   }
@@ -547,14 +566,18 @@ export class OfflineSession implements EngineSession {
   }
 }
 
-/** How far into a pause reading begins. An early beginning is often wasted, because the speech goes on. */
+/**
+ * The part of a pause after which reading begins. An early beginning is often wasted, because the speech continues.
+ */
 function aheadAfterS({ needed, latenessMs, togetherMs }: LoadLevel): number | undefined {
   if (latenessMs > 150 || needed > 0.75) return undefined;
   if (needed > crowded || togetherMs > pressedMs) return 0.25;
   return needed > 0.05 ? 0.2 : 0.128;
 }
 
-/** The longest reading that may be made for a partial. It cannot be interrupted and holds up finals meanwhile. */
+/**
+ * The longest reading that may be made for a partial. A reading cannot be interrupted and holds up finals meanwhile.
+ */
 function longestPartialMs({ needed, togetherMs }: LoadLevel): number {
   if (needed > 0.45 || togetherMs > pressedMs) return 60;
   return needed > 0.3 || togetherMs > busyMs ? 120 : Infinity;

@@ -13,12 +13,14 @@ import type {
 export type OfflineDescription = Exclude<ModelDescription, { kind: `streaming-${string}` }>;
 
 /**
- * What a model made of some audio. `ids` are the model's own signs behind each of the tokens, where a later reading
- * can go on after them.
+ * A model's reading of some audio. `ids` are the model's own signs behind each of the tokens, where a later reading can
+ * continue after them.
  */
 export type PieceResult = OfflineResult & {
   ids?: readonly (readonly number[])[];
-  /** For each token the share of the other likely texts that hold it, too; missing where there was one text. */
+  /**
+   * For each token, the share of the other likely texts that contain it, too; missing where there was only one text.
+   */
   shared?: readonly number[];
   /** True where the audio does not seem to begin with the words that were given. */
   contradicted?: boolean;
@@ -30,35 +32,38 @@ export type ReadingWishes = {
   given?: readonly number[] | undefined;
   hurried?: boolean | undefined;
   sparing?: boolean | undefined;
-  /** There is time to read a doubted piece again together with others: it need not be read with care before. */
+  /** There is time to read a doubted piece again together with others, so this reading need not be a careful one. */
   firstOnly?: boolean | undefined;
-  /** The audio ends while somebody speaks: nobody wants what begins at its very end. */
+  /** The audio ends while somebody speaks: a word that begins at its very end is not wanted. */
   open?: boolean | undefined;
-  /** The signs that an earlier reading of nearly the same audio wrote: they cost less to find again. */
+  /** The signs that an earlier reading of nearly the same audio wrote: finding the same signs again costs less. */
   draft?: readonly number[] | undefined;
   expected?: readonly ExpectedWord[] | undefined;
 };
 
-/** What the offline engine needs of a model. */
+/** The interface between the offline engine and a model. */
 export type PieceModel = {
-  /** The longest audio that is read at once. */
+  /** The longest audio that is read in one run. */
   readonly longestS: number;
   readonly languages: readonly string[];
   /** False where a reading gives the times of its tokens. */
   readonly estimatedTimes: boolean;
-  /** True where a reading can go on after words that are known. */
+  /** True where a reading can continue after words that are known. */
   readonly goesOn: boolean;
   readonly price: ReadingPrice;
   /**
    * `language` is the expected language, or '' to detect it. Models that take no language ignore it. `given` are the
-   * signs of the words that the audio begins with and that are known; the result does not hold them. `hurried` asks for
-   * the cheapest reading, `sparing` for a cheap one where it is as good, `expected` for words that are likelier than the
-   * model knows.
+   * signs of known words with which the audio begins; the result does not contain them. `hurried` asks for the cheapest
+   * reading, `sparing` for a cheap one where it is as good. `expected` lists words that are likelier than the model
+   * knows.
    */
   read(samples: Float32Array, language: string, about?: ReadingWishes): PieceResult;
-  /** Whether a reading is so unsure that it should be made again, together with others; missing where it cannot. */
+  /**
+   * True when a reading is so unsure that the piece should be read again together with other margins; missing where the
+   * model cannot do that.
+   */
   doubts?(result: PieceResult, wishes?: Pick<ReadingWishes, 'sparing'>): boolean;
-  /** Reads variants of a piece as one text, with its times in the first: that of the reading that was doubted. */
+  /** Reads variants of a piece as one text. Its times are those of the first variant, whose reading was doubted. */
   readTogether?(
     first: PieceResult,
     variants: readonly Float32Array[],
@@ -112,7 +117,10 @@ export class OfflineModel implements PieceModel {
   }
 }
 
-/** The longest piece by kind. Moonshine answers an empty text above 9.2 s; Whisper's window is 30 s. */
+/**
+ * The longest piece for each kind of model. The native engine answers an empty text for Moonshine above 9.2 s.
+ * Whisper's window is 30 s.
+ */
 function longestOf(kind: OfflineDescription['kind']): number {
   switch (kind) {
     case 'moonshine':

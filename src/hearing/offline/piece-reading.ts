@@ -47,26 +47,29 @@ import { estimateWordTimes, shortestTokenS, wordsFromTokens } from './word-times
 import type { RecognisedWord } from '../recogniser.ts';
 
 const rateHz = 16000;
-/** Audio before the first voiced window that may belong to the first word, and to the margin of its reading. */
+/** This much audio before the first voiced window may belong to the first word, and to the margin of its reading. */
 export const onsetMarginS = 0.4;
-/** The beginning of the first word is looked for in so much audio before the first voiced window. */
+/** The beginning of the first word is looked for within this much audio before the first voiced window. */
 const onsetS = 0.1;
 /** Models give the times of tokens. A token without an end lasts at most this long. */
 const longestTokenS = 0.3;
 /** The confidence where a model gives times but no probabilities: neither sure nor unsure. */
 const unknownConfidence = 0.8;
 
-/** A stretch that is read again is read with so much audio before it, in samples. */
+/** A stretch that is read again gets this much audio before it, in samples. */
 const marginAgain = 0.1 * rateHz;
-/** Words that were found by reading a stretch again must be so sure on average, in nats for each token. */
+/** Words found by reading a stretch again must have at least this mean log-probability, in nats per token. */
 const leastSure = -0.6;
-/** A stretch is read again so often, and so many stretches of a piece. */
+/** The number of times that a stretch is read again, and the number of stretches of one piece. */
 const mostAttempts = 2;
 const mostStretches = 3;
 
-/** A reading as one text costs for each of its variants so many times as much as the first reading. */
+/** Each variant of a reading as one text costs this many times as much as the first reading. */
 const priceTogether = 0.8;
-/** From the reading in a pause to the moment when its words must be told: half of what callers wait for them. */
+/**
+ * The time from the reading in a pause to the moment when its words must be told: half of the time that callers wait
+ * for them.
+ */
 const soonMs = 180;
 
 export type ReadPiece = { words: RecognisedWord[]; text: string; language: string };
@@ -77,9 +80,9 @@ type PieceBounds = Pick<SpeechPiece, 'from' | 'to' | 'cutBefore'>;
 export class PieceReader {
   readonly #model: Omit<PieceModel, 'languages'>;
   readonly #track: AudioTrack;
-  /** Where the last piece ended, if speech went on there. It is read before the next is begun. */
+  /** The end of the last piece, if speech continued there. The last piece is read before the next one is begun. */
   seam: Seam | undefined;
-  /** The last words of the last piece and where they ended, if it ended in a pause. */
+  /** The last words of the last piece and their end, if the piece ended in a pause. */
   earlier: Seam | undefined;
   readonly #expected: readonly ExpectedWord[] | undefined;
   readonly #voiced: Pick<VoicedStretches, 'within'> | undefined;
@@ -109,8 +112,9 @@ export class PieceReader {
   }
 
   /**
-   * What the piece goes on after. Where it was cut out of speech it must; after a short pause it may. It is understood
-   * better with so many seconds of what was said before, but a long piece leaves less room for them.
+   * The seam that the piece continues after. A piece that was cut out of speech must continue after one; after a short
+   * pause it may. A piece is understood better with some seconds of the speech before it, but a long piece leaves less
+   * room for them.
    */
   seamOf(cut: PieceBounds, seconds: number): Seam | undefined {
     const { seam, earlier } = this;
@@ -125,8 +129,8 @@ export class PieceReader {
   }
 
   /**
-   * Reads the whole piece once. The seam of the answer is the one that the reading really goes on after; a doubted
-   * reading should be made again as one text out of several margins.
+   * Reads the whole piece once. The answer has the seam that the reading really continues after. A doubted reading
+   * should be made again as one text out of several margins.
    */
   whole(
     cut: PlacedPiece,
@@ -139,7 +143,7 @@ export class PieceReader {
         given: seam && signsOf(seam),
         hurried: isPressed(load),
         sparing: load.isPatient !== true,
-        // Where a doubt may not be great enough for other margins, it has four beams.
+        // If the doubt might not be great enough for other margins, the piece gets four beams.
         firstOnly:
           affordsMore(load) &&
           !doubtsSparingly(load) &&
@@ -149,8 +153,8 @@ export class PieceReader {
     let { seam } = cut;
     let result = read(seam);
     let strays = this.#strays(result, cut);
-    // The words before the seam were misread, or lead the model on to words that nobody says: with fewer of them, or
-    // with none, it listens again.
+    // The words before the seam were misread, or they lead the model on to words that nobody says. The model listens
+    // again with fewer of them, or with none.
     for (const fewer of seam ? withFewer(seam, cut, result) : []) {
       if (!result.contradicted && !strays) break;
       seam = fewer;
@@ -163,13 +167,16 @@ export class PieceReader {
     return { reading, result, seam, doubted };
   }
 
-  /** Whether the piece can be read with all its margins between the beginning of a pause and the moment it is told. */
+  /**
+   * True when the piece can be read with all its margins between the beginning of a pause and the moment when the piece
+   * is told.
+   */
   #isSoonTogether(cut: PlacedPiece, load: LoadLevel): boolean {
     const wholeMs = this.expectedMs({ from: firstOf(cut), to: cut.to });
     return wholeMs * (1 + priceTogether * marginsTogether(load)) < soonMs;
   }
 
-  /** Whether the model may have written on without listening. */
+  /** True when the model may have continued to write without listening. */
   #strays(result: PieceResult, cut: PlacedPiece): boolean {
     if (!this.goesOn) return false;
     const words = tokenWords(result, offsetOf(cut), cut.heardTo / rateHz);
@@ -186,7 +193,7 @@ export class PieceReader {
     return { reading: readingOf(result.text, secondsTo(cut.to, cut)), result };
   }
 
-  /** Reads the beginning of the piece alone. The words it finds were said before that moment. */
+  /** Reads only the beginning of the piece. The words that it finds were said before that moment. */
   beginning({ from, to, cutBefore }: PieceBounds, probe: number, hint: string) {
     const first = from - (cutBefore ? 0 : onsetMarginS * rateHz);
     const end = from + ((to - from) * probe) / (probesOf((to - from) / rateHz) + 1);
@@ -194,7 +201,7 @@ export class PieceReader {
     return { reading: readingOf(text, (end - first) / rateHz), atS: end / rateHz };
   }
 
-  /** Reads once what there is of an open piece. */
+  /** Reads the audio of an open piece once. */
   glance(
     { pieceFrom, cutBefore }: { pieceFrom: number; cutBefore: boolean },
     end: number,
@@ -204,12 +211,14 @@ export class PieceReader {
     const { hint, draft } = about;
     const seam = cutBefore && this.seam ? nearest(this.seam, contextS) : undefined;
     const longest = this.#model.longestS * rateHz;
-    // With a seam the audio must begin with the known words; such a model has no limit of its own.
+    // With a seam the audio must begin with the known words. A model that can continue after known words has no limit
+    // of its own.
     const from = seam
       ? firstKnown(seam)
       : Math.max(pieceFrom - (cutBefore ? 0 : marginS * rateHz), end - longest);
     const heard = this.#track.view(from, end);
-    // What is shown for a moment is read with one beam. What an earlier glance wrote costs nearly nothing again.
+    // A partial is shown for a moment, so it is read with one beam. Signs that an earlier glance wrote cost nearly
+    // nothing again.
     const given = seam && signsOf(seam);
     const result = this.#read(heard, hint, { given, hurried: true, open: true, draft });
     const { text, lang } = result;
@@ -236,20 +245,22 @@ export class PieceReader {
     return wordsWithoutLoops(after, secondsTo(cut.heardTo, cut));
   }
 
-  /** The words before the model ran ahead of the audio: what it left out is read again, or told as unread. */
+  /**
+   * The words before the model ran ahead of the audio. The speech that it left out is read again, or told as unread.
+   */
   #heard(result: PieceResult, offsetS: number, endOfAudioS: number): SpelledWord[] {
     const words = tokenWords(result, offsetS, endOfAudioS);
     return this.goesOn ? words.slice(0, beforeCrowd(words)) : words;
   }
 
-  /** The same words with their ends, where the model tells only when they begin. */
+  /** Adds the ends of the words, where the model tells only when they begin. */
   ended(words: SpelledWord[], { durations }: PieceResult, cut: PlacedPiece): SpelledWord[] {
     if (durations.length > 0) return words;
     const from = firstOwn(cut);
     return withEnds(words, this.#track.view(from, cut.heardTo), from / rateHz);
   }
 
-  /** The words with what the whole piece tells of each; a model that follows one text tells nothing. */
+  /** Judges each word by the whole piece, too. A model that follows only one text tells nothing about that. */
   judged(words: SpelledWord[], result: PieceResult, readings: readonly Reading[]): SpelledWord[] {
     if (result.shared === undefined) return words;
     const sureness = mean(result.ys_log_probs);
@@ -272,8 +283,8 @@ export class PieceReader {
   }
 
   /**
-   * Where a voice was heard in the piece and none of these words was said. A little behind the last word before a cut is
-   * left to the next piece, which is read from there.
+   * The stretches of the piece where a voice was heard and none of these words was said. A short stretch behind the
+   * last word before a cut is left to the next piece, which is read from there.
    */
   unread(words: readonly SpelledWord[], cut: PlacedPiece): Unread[] {
     if (!this.#voiced) return [];
@@ -285,8 +296,8 @@ export class PieceReader {
   }
 
   /**
-   * Reads a stretch alone that was passed over: first as what follows the words before it, then as speech of its own.
-   * Words that the model is not sure of are none: it may be noise that was taken for a voice.
+   * Reads a passed-over stretch by itself: first as the continuation of the words before it, then as speech of its own.
+   * Words that the model is not sure of are dropped: the stretch may be noise that was taken for a voice.
    */
   again(
     { from, to, after }: Unread,
@@ -313,14 +324,14 @@ export class PieceReader {
     );
     const next = words[after];
     const last = found.at(-1);
-    // A word that may last until the end of the stretch is the one behind it, if that is the same. Who says it twice so
-    // quickly is heard once.
+    // A last word that may continue to the end of the stretch is the word behind the stretch, if the two are equal. A
+    // caller who says the word twice so quickly is heard once.
     const twice =
       next && last && bare(next.word) === bare(last.word) && spokenBy(last) > to / rateHz;
     return twice ? found.slice(0, -1) : found;
   }
 
-  /** Of a piece that was cut out of speech its own words, and the seam at which the next piece goes on. */
+  /** The piece's own words, and the seam at which the next piece continues, if the piece was cut out of speech. */
   own(
     words: readonly SpelledWord[],
     result: PieceResult,
@@ -328,7 +339,7 @@ export class PieceReader {
   ): { piece: ReadPiece; seam: Seam | undefined } {
     const divided = this.#isDivided(cut) ? divideAt(words, cut) : undefined;
     const own = divided?.own ?? words.length;
-    // Cut again before the audio of its seam, the piece is nothing: the next one goes on after the same words.
+    // A piece that is cut again before the audio of its seam is empty: the next one continues after the same words.
     const waits = divided && cut.seam && cut.seam.at >= cut.to ? cut.seam : undefined;
     const seam = divided?.seam ?? waits;
     const endS = seam ? seam.at / rateHz : Infinity;
@@ -342,7 +353,10 @@ export class PieceReader {
     return { seam, piece: { text, words: told, language: result.lang } };
   }
 
-  /** The words of a model that gives neither: agreement of readings is the confidence, times are estimated. */
+  /**
+   * The words of a model that gives neither times nor probabilities: the agreement of readings is the confidence, and
+   * times are estimated.
+   */
   timed(
     { words, text }: Reading,
     { from, to, cutBefore }: PieceBounds,
@@ -375,10 +389,10 @@ export class PieceReader {
   }
 
   /**
-   * The samples of a piece with a margin on both sides. The margin is the quiet audio around the piece. On a
-   * side where the piece was cut out of speech the margin is zeros: real audio would hold a part of a word
-   * that belongs to the next piece and would be read twice. A model that can go on after known words is given the
-   * audio from the first of them, and to the end of what was heard.
+   * The samples of a piece with a margin on both sides. The margin is the quiet audio around the piece. On a side where
+   * the piece was cut out of speech the margin is zeros: real audio would contain a part of a word of the next piece,
+   * which would be read twice. A model that can continue after known words gets the audio from the first of them to the
+   * end of what was heard.
    */
   #varied(cut: PlacedPiece, variation: Variation): Float32Array {
     const paddingBefore = Math.round(variation.before * rateHz);
@@ -393,7 +407,7 @@ export class PieceReader {
     return whole;
   }
 
-  /** Whether the piece is read beyond its cut, and its words are divided there. */
+  /** True when the piece is read beyond its cut and its words are divided there. */
   #isDivided({ cutAfter }: SpeechPiece): boolean {
     return cutAfter && this.#model.goesOn;
   }
@@ -403,27 +417,27 @@ export class PieceReader {
   }
 }
 
-/** A piece with the words before it, where it goes on after some. */
+/** A piece with the known words before it, if it continues after some. */
 type PlacedPiece = SpeechPiece & { seam: Seam | undefined };
 
-/** The seams that a reading goes on after when it cannot go on after this one, in the order in which they are tried. */
+/** The seams to try, in this order, when a reading cannot continue after the given one. */
 function withFewer(seam: Seam, cut: SpeechPiece, { contradicted }: PieceResult) {
   const nearer = nearest(seam, contextS);
   const alone = cut.cutBefore ? { at: seam.at, known: [] } : undefined;
   return contradicted || nearer.known.length === seam.known.length ? [alone] : [nearer, alone];
 }
 
-/** Where the words begin that are not known yet. */
+/** The sample at which the words begin that are not known yet. */
 function firstOwn(cut: Pick<PlacedPiece, 'from' | 'seam'>): number {
   return cut.seam?.at ?? cut.from;
 }
 
-/** How long the audio is, to a sample, in which the words of a piece may be that are not known yet. */
+/** The seconds of audio up to a sample that may contain words of the piece that are not known yet. */
 function secondsTo(sample: number, cut: Pick<PlacedPiece, 'from' | 'seam'>): number {
   return (sample - Math.min(cut.from, firstOwn(cut))) / rateHz;
 }
 
-/** The second of the stream at which the audio begins that is read of a piece. */
+/** The second of the stream at which the audio of a reading begins. */
 function offsetOf(cut: PlacedPiece): number {
   return firstOf(cut) / rateHz - variations[0].before;
 }
@@ -432,7 +446,7 @@ function firstOf(cut: PlacedPiece): number {
   return cut.seam ? firstKnown(cut.seam) : cut.from;
 }
 
-/** The words of a text without the model's loops, of which partials and finals are then equally free. */
+/** The words of a text without the model's loops. Partials and finals are equally free of them. */
 function readingOf(text: string, seconds: number): Reading {
   const clean = text.trim().replace(/\s+/g, ' ');
   const spoken = clean === '' ? [] : clean.split(' ');
@@ -440,14 +454,14 @@ function readingOf(text: string, seconds: number): Reading {
   return { text: words.join(' '), words };
 }
 
-/** The audio with so many zeros before and behind it. */
+/** The audio with this many zeros before and behind it. */
 function padded(audio: Float32Array, before: number, behind: number): Float32Array {
   const whole = new Float32Array(audio.length + before + behind);
   whole.set(audio, before);
   return whole;
 }
 
-/** The word between two seconds: the attention of a first or last word may lie in the words around. */
+/** Moves a word between two seconds: the attention of a first or last word may lie in the words around it. */
 function within(word: SpelledWord, fromS: number, toS: number): SpelledWord {
   const start = Math.max(fromS, Math.min(word.start, toS));
   return { ...word, start, end: Math.max(start + shortestTokenS, Math.min(word.end, toS)) };
@@ -475,14 +489,16 @@ function tokenWords(result: PieceResult, offsetS: number, endOfAudioS: number): 
   });
 }
 
-/** Agreement of readings, and earlier readings that held the word, raise the confidence; never to certainty. */
+/**
+ * Agreement of readings raises the confidence, and so do earlier readings that contained the word; never to certainty.
+ */
 function confidenceOf(agreement: number | undefined, steady: boolean): number {
   return 0.25 + 0.6 * (agreement ?? 0.5) + (steady ? 0.12 : 0);
 }
 
 /**
- * The final reading of one piece, one model run at a time. It may begin while it is not known yet whether
- * the pause after the piece is the end: the runs, and so the words, are the same either way.
+ * The final reading of one piece, one model run at a time. The reading may begin before it is known whether the pause
+ * after the piece is the end: the runs, and so the words, are the same either way.
  */
 export class PieceReading {
   readonly cut: SpeechPiece;
@@ -493,7 +509,7 @@ export class PieceReading {
   #result: PieceResult | undefined;
   #doubted = false;
   #probes = 0;
-  /** The words so far, once no further reading of the whole piece is wanted, and what they leave out. */
+  /** The words so far, once no further reading of the whole piece is wanted, and the stretches that they leave out. */
   #spelled: SpelledWord[] | undefined;
   #unread: Unread[] = [];
   #attempts = 0;
@@ -543,7 +559,7 @@ export class PieceReading {
     return this.#wantsProbe(load) ? wholeMs / 2 : undefined;
   }
 
-  /** Whether the margin that the next step needs is there: a run during the pause must equal one after it. */
+  /** True when the audio has the margin that the next step needs: a run during the pause must equal a run after it. */
   canGoOn(end: number, load: LoadLevel): boolean {
     if (this.nextMs(load) === undefined) return false;
     if (!this.#wantsReading(load) && !this.#wantsTogether(load)) return !this.#nextUnread();
@@ -594,7 +610,7 @@ export class PieceReading {
     return { piece, seam: undefined, earlier: undefined, unread: [] };
   }
 
-  /** The next stretch of speech that no reading gave words for and that is worth another. */
+  /** The next stretch of speech for which no reading found words and which is worth another reading. */
   #nextUnread(): Unread | undefined {
     if (!this.#result || this.#reader.estimatedTimes) return undefined;
     if (!this.#spelled) {
@@ -604,7 +620,7 @@ export class PieceReading {
     return this.#unread.at(-1);
   }
 
-  /** From the last stretch to the first: what is put in before a stretch would move it. */
+  /** Goes from the last stretch to the first: words put in before a stretch would move it. */
   #readAgain(hint: string): void {
     const stretch = this.#unread.at(-1);
     if (!stretch || !this.#spelled) return;
@@ -624,12 +640,12 @@ export class PieceReading {
     return count < first || (count < most && !agree(this.#readings.slice(0, first)));
   }
 
-  /** Whether the only reading is doubted, and the load leaves time to read the piece again with other margins. */
+  /** True when the only reading is doubted, and the load leaves time to read the piece again with other margins. */
   #wantsTogether(load: LoadLevel): boolean {
     return this.#readings.length === 1 && this.#doubted && readingsFor(load).first > 1;
   }
 
-  /** Whether the beginning alone is read once more, which bounds the times of the words. */
+  /** True when the beginning alone should be read once more, which bounds the times of the words. */
   #wantsProbe(load: LoadLevel): boolean {
     if (!this.#reader.estimatedTimes || this.#readings[0]?.words.length === 0) return false;
     if (!affordsMore(load)) return false;

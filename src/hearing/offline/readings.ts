@@ -4,17 +4,17 @@ import { commonIndexes } from '../common-indexes.ts';
 
 export type Reading = { text: string; words: string[] };
 
-/** A word as it is compared: without case and punctuation. */
+/** The form in which words are compared: without case and punctuation. */
 export function bare(word: string): string {
   return word.toLowerCase().replace(/^[\p{P}\p{S}]+|[\p{P}\p{S}]+$/gu, '');
 }
 
-/** The number of letters that must change to make one reading the other. */
+/** The number of letters that must change to turn one reading into the other. */
 function difference(a: Reading, b: Reading): number {
   return distance(a.words.map(bare).join(' '), b.words.map(bare).join(' '));
 }
 
-/** The reading that differs least from all the others; of equals the first. */
+/** The reading with the smallest sum of differences to all the others; of equal ones the first. */
 export function closest(readings: readonly Reading[]): Reading | undefined {
   let best: Reading | undefined;
   let least = Infinity;
@@ -32,7 +32,7 @@ export function agree(readings: readonly Reading[]): boolean {
   return first !== undefined && rest.every((other) => difference(first, other) === 0);
 }
 
-/** For each word of the chosen reading, the share of the readings that have it in its place. */
+/** For each word of the chosen reading, the share of all readings that have the word in its place. */
 export function agreement(chosen: Reading, readings: readonly Reading[]): number[] {
   const votes = chosen.words.map(() => 0);
   for (const reading of readings)
@@ -40,7 +40,7 @@ export function agreement(chosen: Reading, readings: readonly Reading[]): number
   return votes.map((count) => count / Math.max(1, readings.length));
 }
 
-/** The indexes of the words of `a` that `b` holds in the same order. */
+/** The indexes of those words of `a` that `b` contains in the same order. */
 export function alignedWords(a: readonly string[], b: readonly string[]): number[] {
   return commonIndexes(a.map(bare), b.map(bare));
 }
@@ -52,10 +52,10 @@ export function alignedWords(a: readonly string[], b: readonly string[]): number
 export type Variation = { before: number; after: number; gain: number };
 
 /**
- * The variations in the order in which they are tried. The first alone is the cheapest answer: with 0.2 s before the
- * piece 0.4 points fewer words of the plain prompts are wrong than with 0.15 s, up to 0.3 more of them through GSM and in
- * noise, and 0.1 to 3.7 fewer of the second and the held-out set in all three. The first three need only 50 ms of the
- * pause after the piece, so they can be read before the pause is over.
+ * The variations in the order in which they are tried. The first alone is the cheapest answer. With 0.2 s before the
+ * piece instead of 0.15 s, 0.4 points fewer words of the plain prompts are wrong, and up to 0.3 points more of them
+ * through GSM and in noise; of the second and the held-out set 0.1 to 3.7 points fewer in all three. The first three
+ * variations need only 50 ms of the pause after the piece, so they can be read before the pause is over.
  */
 export const variations: readonly [Variation, ...Variation[]] = [
   { before: 0.2, after: 0.05, gain: 1 },
@@ -68,77 +68,84 @@ export const variations: readonly [Variation, ...Variation[]] = [
 ];
 
 /**
- * The first readings of all who speak now, if they stop together, may take this long before further readings
- * are given up. The last of those finals must come within two seconds, and one that is under way cannot be
- * interrupted.
+ * The first readings of everybody who speaks now, if they stop together, may take this long before further readings are
+ * given up. The last of those finals must come within two seconds, and a reading that has begun cannot be interrupted.
  */
 export const busyMs = 1_000;
 export const pressedMs = 1_500;
 
-/** Whether something is a little late already, or would be, or more than this share of the time is needed. */
+/** True when something is a little late, or would be, or when more than this share of the time is needed. */
 function isBusy({ needed, latenessMs, togetherMs }: LoadLevel, share: number): boolean {
   return latenessMs > 50 || needed > share || togetherMs > busyMs;
 }
 
-/** The same, where it is too late for anything but what is needed. */
+/** True when there is no time for anything but necessary readings. */
 function isLate({ needed, latenessMs, togetherMs }: LoadLevel, share: number): boolean {
   return latenessMs > 150 || needed > share || togetherMs > pressedMs;
 }
 
-/** How many readings a final may cost under this load. Further readings are given up before finals are late. */
+/**
+ * The number of readings that a final may cost under this load. Further readings are given up before finals are late.
+ */
 export function readingsFor(load: LoadLevel): { first: number; most: number } {
   if (isLate(load, 0.5)) return { first: 1, most: 1 };
   if (isBusy(load, 0.3)) return { first: 3, most: 3 };
   return { first: 3, most: variations.length };
 }
 
-/** From this need on a process serves more than five legs, and saves at what makes a final better. */
+/** Above this load a process serves more than five legs and saves on readings that only improve a final. */
 export const crowded = 0.09;
 
-/** How many margins a doubted piece is read with as one text. With two noise is up to 0.7 points worse, GSM no worse. */
+/**
+ * The number of margins with which a doubted piece is read as one text. With two margins noise is up to 0.7 points
+ * worse, GSM no worse.
+ */
 export function marginsTogether(load: LoadLevel): number {
   return isBusy(load, 0.15) ? 2 : 3;
 }
 
-/** Whether these margins are read side by side, which costs a third less and is understood a little worse. */
+/** True when these margins are read side by side, which costs a third less and is understood a little worse. */
 export function readsSideBySide(load: LoadLevel): boolean {
   return isBusy(load, crowded);
 }
 
 /**
- * Whether only a piece that is doubted most is read again. It halves what further readings cost; of forty live calls
- * 0.1 points more words are wrong clean, 0.2 through GSM, 0.3 in noise.
+ * True when only the most doubted pieces are read again. That halves the cost of further readings. Of forty live calls
+ * 0.1 points more words are wrong when clean, 0.2 through GSM, 0.3 in noise.
  */
 export function doubtsSparingly(load: LoadLevel): boolean {
   return isBusy(load, 0.18);
 }
 
 /**
- * How much of what was said before a short pause is read again with what follows it, in seconds. Without it ten live calls
- * have 0.2 points more wrong words, through GSM and in noise 0.5, and one second is no better than none. Five legs in a
- * process have it, ten do not.
+ * The seconds of speech before a short pause that are read again with the speech after the pause. Without them ten live
+ * calls have 0.2 points more wrong words, and 0.5 through GSM and in noise; one second is no better than none. Five
+ * legs in a process get these seconds, ten do not.
  */
 export function earlierSecondsFor(load: LoadLevel): number {
   if (load.isPatient === true) return 8;
   return isBusy(load, crowded) ? 0 : 2.5;
 }
 
-/** Whether even the first reading has to be the cheapest one, after further readings have been given up. */
+/** True when even the first reading must be the cheapest one, after further readings have been given up. */
 export function isPressed(load: LoadLevel): boolean {
   return isLate(load, 0.6);
 }
 
-/** How many readings of its beginning alone bound the word times of a piece well enough. */
+/** The number of readings of a piece's beginning that bound its word times well enough. */
 export function probesOf(lengthS: number): number {
   return lengthS < 1.2 ? 0 : Math.min(3, Math.ceil(lengthS / 2));
 }
 
-/** Whether there is time for what makes an answer better: probes, and other margins of a doubted piece before it is told. */
+/**
+ * True when there is time for work that makes an answer better: probes, and other margins of a doubted piece before it
+ * is told.
+ */
 export function affordsMore(load: LoadLevel): boolean {
   return !isBusy(load, 0.3);
 }
 
-/** The reading that is closest to the others, and for each of its words the share of readings that hold it. */
+/** The reading that is closest to the others, and for each of its words the share of readings that contain it. */
 export function agreedReading(readings: readonly Reading[]): {
   reading: Reading;
   agreement: number[];
@@ -147,10 +154,10 @@ export function agreedReading(readings: readonly Reading[]): {
   return { reading, agreement: agreement(reading, readings) };
 }
 
-/** A word that is so sure, with all words before it, is shown after one reading. */
+/** A word is shown after one reading when this word and all words before it are at least this sure. */
 const sureEnough = 0.92;
 
-/** How many words at the beginning of a reading are sure by themselves. */
+/** The number of words at the beginning of a reading that are sure by themselves. */
 export function sureWords(words: readonly { confidence: number }[]): number {
   const doubtful = words.findIndex(({ confidence }) => confidence < sureEnough);
   return doubtful < 0 ? words.length : doubtful;
@@ -168,9 +175,9 @@ type FirstAbout = {
 };
 
 /**
- * Decides which words of a growing utterance may be shown: those with which two readings in a row began.
- * The first partial is one word, and only when another word follows it or a pause: the last word of a reading may
- * still be half a word.
+ * Decides which words of a growing utterance may be shown: the words with which two readings in a row began. The first
+ * partial is one word, and only when another word or a pause follows it: the last word of a reading may still be half a
+ * word.
  */
 export class PartialWords {
   #last: string[] = [];
@@ -183,10 +190,10 @@ export class PartialWords {
   }
 
   /**
-   * The words to show now, or undefined when nothing new is sure. `again` reads the same audio with
-   * another margin. It is given for so little audio that two readings may agree by chance. `sure` counts the words at
-   * the beginning of which the model is sure by itself: they need no second reading. `paused`: the audio ends in a
-   * pause, so that its last word is whole.
+   * The words to show now, or undefined when nothing new is sure. `again` reads the same audio with another margin; it
+   * is given for audio so short that two readings may agree by chance. `sure` counts the words at the beginning that
+   * the model is sure of by itself: they need no second reading. `paused` says that the audio ends in a pause, so that
+   * its last word is whole.
    */
   update(
     words: string[],
@@ -216,14 +223,14 @@ export class PartialWords {
     return again && commonStart(again(), words) < 1 ? 0 : 1;
   }
 
-  /** Remembers a reading of the audio up to a moment for the word times; nothing of it is shown. */
+  /** Remembers a reading of the audio up to a moment for the word times; none of its words is shown. */
   note(words: string[], atS: number): void {
     this.#readings.push({ words, atS });
   }
 
   /**
-   * The bounds of each word of a final. A reading that already held the word, with all words before it,
-   * tells that the word had ended by then. A reading with fewer words tells that it had not.
+   * The bounds of each word of a final. When a reading already contained the word and all words before it, the word had
+   * ended by then. When a reading had fewer words, the word had not ended yet.
    */
   bounds(words: readonly string[]): WordBounds[] {
     const bounds: WordBounds[] = words.map(() => ({}));
@@ -246,7 +253,10 @@ function commonStart(a: readonly string[], b: readonly string[]): number {
   return count;
 }
 
-/** As many words as are shown stay shown, whatever they are now; but the last of a reading may be half a word. */
+/**
+ * The number of shown words stays, whatever the words are now. The last word of a reading does not count: it may be
+ * half a word.
+ */
 function kept(words: readonly string[], shown: readonly string[]): number {
   return Math.min(words.length - 1, shown.length);
 }

@@ -6,16 +6,20 @@ import { overBy, spelled, spokenBy } from './word-lengths.ts';
 const rateHz = 16000;
 
 /** A word of a reading with the model's own signs for it. Times are seconds of the stream. */
-export type SpelledWord = RecognisedWord & { ids: readonly number[] };
+export type SpelledWord = RecognisedWord & {
+  ids: readonly number[];
+  /** The second at which the last sign of the word begins, where the reading tells it. */
+  lastSignS?: number;
+};
 
-/** The word as it is told: nobody outside knows the model's signs. */
-export function withoutIds({ ids: _, ...word }: SpelledWord): RecognisedWord {
+/** The word without the model's signs, which nobody outside knows. */
+export function withoutIds({ ids: _, lastSignS: __, ...word }: SpelledWord): RecognisedWord {
   return word;
 }
 
 /**
- * Where one piece of speech ends and the next begins: inside speech, but between two words. The next piece is read
- * from some words before it, which are given to the model as known.
+ * The place where one piece of speech ends and the next begins: inside speech, but between two words. The next piece is
+ * read from some words before this place, and those words are given to the model as known.
  */
 export type Seam = {
   /** The sample at which the first word of the next piece begins. */
@@ -23,31 +27,34 @@ export type Seam = {
   known: readonly SpelledWord[];
 };
 
-/** So many seconds of known words are read again before the first new one, at least. */
+/** At least this many seconds of known words are read again before the first new word. */
 export const contextS = 1;
-/** And at most, where speech was cut: with more of them the model goes on with what it wrote, not with what is said. */
+/**
+ * At most this many seconds of known words are read again where speech was cut. With more of them the model continues
+ * what it wrote, not what is said.
+ */
 export const mostContextS = 2.5;
-/** So much that the model did not write before a cut is read with the next piece, at most. */
+/** At most this much speech before a cut, for which the model wrote nothing, is read with the next piece. */
 const mostLeftS = 2.5;
-/** What was said before a pause is read again with what follows, after so short a pause. */
+/** Speech before a pause of at most this length is read again with the speech after the pause. */
 const shortPauseS = 1;
-/** So many seconds of it at most. */
+/** At most this many seconds of that speech are read again. */
 const earlierS = 8;
-/** A word that nothing follows may go on beyond the audio, unless it began so long before its end. */
+/** A last word may continue beyond the audio, unless it began this long before the end. */
 const longWordS = 1;
 
 /**
- * Divides the words of a piece that was read beyond its cut. Those that begin before the cut are its own, whole. A word
- * that the audio may have ended inside of is left to the next piece, wherever it began:
+ * Divides the words of a piece that was read beyond its cut. The words that begin before the cut are the piece's own,
+ * whole. If the audio may end inside a word, that word is left to the next piece, wherever it began:
  *
  *     audio     ...  the  com|pany has cal...
  *     cut                    ^
  *     own       ...  the  company
  *     next                        has called
  *
- * So is a crowd of words at one moment, which the model made up of the little that it heard, but only if it begins in the
- * piece itself. And so is a little speech behind the last word that the model did not write: with more of what comes it
- * does. What is read at once is never longer than two pieces and that little.
+ * A crowd of words at one moment, which the model made up out of the little that it heard, is left as well, but only if
+ * it begins in the piece itself. So is a little speech behind the last word for which the model wrote nothing: with
+ * more audio the model writes it. A reading is never longer than two pieces and that little.
  */
 export function divideAt(
   words: readonly SpelledWord[],
@@ -70,8 +77,8 @@ export function divideAt(
 }
 
 /**
- * The sample at which the next piece begins: where its first word does, or where the last of this one is over. So it has
- * every stretch that `unreadIn` would tell and `isLeft` leaves to it.
+ * The sample at which the next piece begins: the start of its first word, or the end of the last word of this piece. So
+ * the next piece has every stretch that `unreadIn` would tell and `isLeft` leaves to it.
  */
 function beginOfNext(last: SpelledWord, next: SpelledWord | undefined, to: number): number {
   const overS = overBy(last);
@@ -81,12 +88,12 @@ function beginOfNext(last: SpelledWord, next: SpelledWord | undefined, to: numbe
   return Math.round(Math.max(overS * rateHz, to - mostLeftS * rateHz));
 }
 
-/** What is said digit by digit or letter by letter is one word for the model, and lasts for seconds. */
+/** True for words said digit by digit or letter by letter: one such word of the model lasts for seconds. */
 function isSpelled(word: string): boolean {
   return /\d/.test(word) || spelled.test(word);
 }
 
-/** Whether what is heard of a piece from a sample on is so little that it is read with the next one. */
+/** True when the audio of a piece from this sample on is so short that it is read with the next piece. */
 export function isLeft(from: number, to: number): boolean {
   return from >= to - mostLeftS * rateHz;
 }
@@ -106,7 +113,7 @@ export function nearest({ at, known }: Seam, seconds: number): Seam {
   return { at, known: knownBefore(known, at / rateHz, seconds) };
 }
 
-/** The last of some words, from about a second before this second on. */
+/** The last of some words: those from about a second before `atS` on. */
 export function knownBefore(
   words: readonly SpelledWord[],
   atS: number,
@@ -117,7 +124,7 @@ export function knownBefore(
   return words.slice(first);
 }
 
-/** What a piece that begins after a pause may go on after: the last words of a piece that ended in one. */
+/** The last words of a piece that ended in a pause: the next piece may continue after them. */
 export function pauseAfter(
   words: readonly SpelledWord[],
   { to, cutAfter }: { to: number; cutAfter: boolean },
@@ -126,7 +133,7 @@ export function pauseAfter(
   return nearest({ at: to, known: words }, earlierS);
 }
 
-/** Whether the pause behind these words is still so short at a sample that what follows may belong to them. */
+/** True when the pause behind these words is so short that speech at this sample may belong to them. */
 export function isNear({ at }: Seam, sample: number): boolean {
   return sample >= at && sample - at <= shortPauseS * rateHz;
 }

@@ -5,9 +5,12 @@ const rateHz = 16000;
 type SegmenterOptions = {
   pauseS: number;
   maximumDurationS: number;
-  /** The longest audio that the model reads at once. */
+  /** The longest audio that the model reads in one run. */
   longestPieceS: number;
-  /** True where a piece is read beyond its cut and the next goes on after its words: then no end of speech is too short. */
+  /**
+   * True where a piece is read beyond its cut and the next piece continues after its words: then no end of speech is
+   * too short.
+   */
   goesOn: boolean;
   /** The middle of the quietest 100 ms between two positions. */
   quietest: (from: number, to: number) => number;
@@ -17,14 +20,14 @@ type SegmenterOptions = {
 export type SegmenterEvent =
   /** Speech has begun at `from`: enough voiced windows have come to rule out a click. */
   | { type: 'start'; from: number }
-  /** A piece of the open utterance is complete; the utterance goes on after it. */
+  /** A piece of the open utterance is complete; the utterance continues after it. */
   | ({ type: 'piece' } & SpeechPiece)
-  /** The utterance is over; this is its last piece. `voicedS` counts the voiced windows of the whole utterance. */
+  /** The utterance is over and this is its last piece. `voicedS` counts the voiced windows of the whole utterance. */
   | ({ type: 'end'; voicedS: number; speechEnd: number } & SpeechPiece);
 
 /**
- * `cutBefore` and `cutAfter` say that speech goes on beyond that side: the audio there belongs to another piece.
- * `heardTo` is where the audio ended when the cut was made.
+ * `cutBefore` and `cutAfter` say that speech continues beyond that side: the audio there belongs to another piece.
+ * `heardTo` is the end of the audio at the time of the cut.
  */
 export type SpeechPiece = {
   from: number;
@@ -36,11 +39,11 @@ export type SpeechPiece = {
 
 /** Fewer voiced windows are a click or a breath. A window is 32 ms, and the detector needs two to begin. */
 const leastWindows = 4;
-/** After a forced cut fewer windows are enough: the end of a word may be all that is left. */
+/** After a forced cut fewer windows are enough: only the end of a word may be left. */
 const leastWindowsGoingOn = 2;
-/** A forced cut is made at the quietest point of this stretch before the limit. */
+/** A forced cut is made at the quietest point within this stretch before the limit. */
 const searchS = 1.8;
-/** Behind a forced cut so much is heard already: the word at the cut is then read whole. */
+/** This much audio behind a forced cut has been heard already: the word at the cut is then read whole. */
 const beyondS = 1;
 /** Pieces are cut this much before the model's limit, because readings add a margin. */
 const pieceMarginS = 0.4;
@@ -59,7 +62,7 @@ type OpenUtterance = {
 };
 
 /**
- * Makes utterances out of voiced and unvoiced windows. It is pure except for the callback that finds the
+ * Makes utterances out of voiced and unvoiced windows. The class is pure except for the callback that finds the
  * quietest point of the audio.
  *
  *     voice     ▁▁▂▆▇▆▂▁▇▇▆▁▁▁▁▁▁
@@ -79,7 +82,7 @@ export class Segmenter {
     return this.#open?.confirmed ? this.#open : undefined;
   }
 
-  /** The audio from here on is still needed; undefined when no utterance is open. */
+  /** The first sample that is still needed; undefined when no utterance is open. */
   get neededFrom(): number | undefined {
     return this.#open?.pieceFrom;
   }

@@ -1,14 +1,14 @@
 import { Fourier, hannWindow } from '../signal/fourier.ts';
 
 /**
- * Tells signal tones from voices. A siren or a whistle has the pitch and the swell of a vowel, and both the
- * voice detector and the model take it for one. But its spectrum is a few pure lines with nothing beside
- * them, which that of a voice never is.
+ * Tells signal tones from voices. A siren or a whistle has the pitch and the swell of a vowel, and both the voice
+ * detector and the model take it for one. But the spectrum of a tone is a few pure lines with nothing beside them. The
+ * spectrum of a voice never is.
  */
 
 const frame = 512; // 32 ms at 16 kHz
 const bins = frame / 2;
-/** The window function spreads a line over so many bins on each side. */
+/** The window function spreads a line over this many bins on each side. */
 const spread = 3;
 const lines = 4;
 /** A frame is tonal when less than this share of its energy (-25 dB) lies beside the lines. */
@@ -43,7 +43,7 @@ export function tonalShare(samples: Float32Array): number {
   return frames === 0 ? 0 : tonal / frames;
 }
 
-/** The energy that is left without the strongest lines. Sets those lines to zero in its argument. */
+/** The energy without the strongest lines. Sets those lines to zero in its argument. */
 function besideLines(power: Float64Array): number {
   for (let line = 0; line < lines; line++) {
     let peak = 0;
@@ -60,7 +60,7 @@ function sumOf(values: Float64Array): number {
 }
 
 /**
- * Loops that count, because it is done for every partial: arrays made through iterators took most of its time. The
+ * Uses loops with indexes, because every partial calls this: arrays made through iterators took most of its time. The
  * answer is a part of `real`.
  */
 function powerOf(samples: Float32Array, real: Float64Array, imaginary: Float64Array): Float64Array {

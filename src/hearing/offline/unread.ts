@@ -3,7 +3,7 @@ import { spokenBy } from './word-lengths.ts';
 
 const rateHz = 16000;
 
-/** Where a voice was, as far as the detector tells; stretches of samples that do not touch. */
+/** The stretches of samples in which the detector heard a voice. They do not touch. */
 export class VoicedStretches {
   #stretches: { from: number; to: number }[] = [];
 
@@ -27,14 +27,14 @@ export class VoicedStretches {
   }
 }
 
-/** A stretch of a piece in which somebody spoke and no word was read; `after` counts the words before it. */
+/** A stretch of a piece in which somebody spoke and no reading found a word; `after` counts the words before it. */
 export type Unread = { from: number; to: number; after: number };
 
-/** With less voice than this it is a breath, a drawn-out vowel or the detector's delay. */
+/** A stretch with less voice than this is a breath, a drawn-out vowel or the detector's delay. */
 export const leastVoicedS = 0.4;
 
 /**
- * The stretches that no word accounts for. A model that writes words sometimes leaves out a sentence without a
+ * Finds the stretches that no word accounts for. A model that writes words sometimes leaves out a sentence without a
  * trace, most often one that it has written just before. Only the times of the words on both sides show it.
  */
 export function unreadIn(

@@ -5,9 +5,12 @@ import { heardSamples, type HeardWindow, VoiceNetwork, VoiceState } from './voic
 
 /** The interface's default is 0.6; the detector was measured to be best at 0.5. */
 const belowAsked = 0.1;
-/** A voice that was heard goes on until it is so much less likely than one that begins. */
+/** An ongoing voice lasts until its likelihood is this far below that of a beginning voice. */
 const goesOnBelow = 0.15;
-/** But not less likely than this part of it: of a low threshold nothing would be left, and no voice would end. */
+/**
+ * The threshold of an ongoing voice is at least this share of the other one. With a low threshold nothing would be left
+ * of it, and no voice would end.
+ */
 const goesOnShare = 0.25;
 
 /** The voice detector's weights come with their package. */
@@ -16,7 +19,7 @@ export function vadModelPath(): string {
   return join(dirname(main), 'weights', 'silero_vad_16k_op15.onnx');
 }
 
-/** The voice detector of all streams of a process. What several streams have pushed is heard together. */
+/** The voice detector of all streams of a process. It hears the audio of several streams in one run. */
 export class VoiceDetector {
   readonly #network: VoiceNetwork;
   readonly #waiting = new Set<VoiceActivity>();
@@ -32,7 +35,7 @@ export class VoiceDetector {
     });
   }
 
-  /** The next window of each stream, until no stream has one. */
+  /** Hears the next window of each stream, until no stream has one. */
   #hear(): void {
     while (this.#waiting.size > 0) {
       const streams: VoiceActivity[] = [];
@@ -56,7 +59,7 @@ type SharedEar = { push(stream: VoiceActivity): void; hear(): void };
 
 /**
  * Tells for every 32 ms of a stream whether a voice is in it. The network hears the beginning of the next window with
- * each, so a window that ends is told with what was heard up to the end of the one before.
+ * each window, so the answer for a window comes from what was heard up to the end of the window before.
  */
 export class VoiceActivity {
   readonly #hearing: SharedEar;
@@ -65,7 +68,9 @@ export class VoiceActivity {
   readonly #goesOn: number;
   /** Audio that is not heard yet. */
   #rest = new Float32Array(0);
-  /** For each window that was heard and is not told, whether a voice is in it. Before the first nothing is known. */
+  /**
+   * For each window that was heard and is not told yet: whether a voice is in it. Nothing is known before the first.
+   */
   #heard = [false];
   #voiced = false;
   #beginning = false;
@@ -79,7 +84,7 @@ export class VoiceActivity {
     this.#goesOn = Math.max(this.#begins - goesOnBelow, this.#begins * goesOnShare);
   }
 
-  /** Takes audio in. It is heard when the first stream of all that pushed some takes its windows. */
+  /** Takes audio. The audio is heard when the first of all streams with new audio takes its windows. */
   push(block: Float32Array): void {
     const samples = new Float32Array(this.#rest.length + block.length);
     samples.set(this.#rest);
@@ -103,7 +108,7 @@ export class VoiceActivity {
     this.take(onWindow);
   }
 
-  /** The next window to be heard, while there is one. */
+  /** The next window to hear; undefined while there is none. */
   next(): HeardWindow | undefined {
     if (this.#rest.length < heardSamples) return undefined;
     const samples = this.#rest.subarray(0, heardSamples);
@@ -111,7 +116,7 @@ export class VoiceActivity {
     return { samples, state: this.#state };
   }
 
-  /** A voice begins where it is likely in two windows, and ends in the first in which it is not. */
+  /** A voice begins when it is likely in two windows in a row, and ends in the first window in which it is not. */
   note(likelihood: number): void {
     const begins = likelihood > this.#begins;
     this.#voiced = this.#voiced ? likelihood > this.#goesOn : begins && this.#beginning;
@@ -120,9 +125,12 @@ export class VoiceActivity {
   }
 }
 
-/** The detector reports a voice for a moment after it has ended. This far below the voice nothing is spoken. */
+/**
+ * The detector reports a voice for a moment after it has ended. Nothing is spoken this far below the loudness of the
+ * voice.
+ */
 const silentBelow = 10 ** -4.5; // 45 dB
-/** The loudest moment is forgotten by 10 dB in each second. */
+/** The memory of the loudest moment fades by 10 dB in each second. */
 const decayEachSecond = 0.1;
 
 /** Tells whether a window is loud enough to be part of the voice of the last seconds. */

@@ -4,7 +4,7 @@ import { reasonOf } from '../../lib/errors.ts';
 import { groupRows, KernelMemory, panelColumns } from '../signal/multiply.ts';
 import { tensorsOf } from '../making/graph-tensors.ts';
 
-/** What is heard at once: a window, and the beginning of the next. */
+/** The samples of one run: a window, and the beginning of the next. */
 export const heardSamples = 576;
 
 const hopSamples = 128;
@@ -14,19 +14,19 @@ const bins = frameSamples / 2 + 1;
 const hidden = 128;
 const gates = 4 * hidden;
 
-/** The convolutions look at the moment before, the moment itself and the one after. */
+/** The convolutions look at the previous moment, the present one and the next. */
 const taps = 3;
-/** What goes into each convolution and what comes out, which of the three moments exist, and for how many moments. */
+/** For each convolution: its inputs and outputs, which of the three moments exist, and its number of moments. */
 const convolutions = [
   { ins: bins, outs: hidden, seen: [0, 1, 2], moments: frames },
   { ins: hidden, outs: 64, seen: [0, 1, 2], moments: frames / 2 },
   { ins: 64, outs: 64, seen: [1, 2], moments: 1 },
   { ins: 64, outs: hidden, seen: [1], moments: 1 },
 ] as const;
-/** So many windows are heard together: so often is a weight used each time that it is fetched. */
+/** This many windows are heard in one run: each fetched weight is used that often. */
 const batch = 4 * groupRows;
 
-/** What the network remembers of one stream. */
+/** The network's memory of one stream. */
 export class VoiceState {
   readonly cells = new Float32Array(hidden);
   readonly shown = new Float32Array(hidden);
@@ -48,10 +48,10 @@ export class VoiceNetwork {
   readonly #real = new Float64Array(frameSamples);
   readonly #imaginary = new Float64Array(frameSamples);
   readonly #memory: KernelMemory;
-  /** For each layer its inputs, row after row as the kernel multiplies them. */
+  /** The inputs of each layer, row after row as the kernel multiplies them. */
   readonly #rows: Float32Array[];
   readonly #outputs: Float32Array;
-  /** What each stream's state showed last. */
+  /** The last output of each stream's state. */
   readonly #shown: Float32Array;
   readonly #gates: Float32Array;
   readonly #layers: Layer[];
@@ -122,7 +122,7 @@ export class VoiceNetwork {
     };
   }
 
-  /** How likely a voice is in each of the windows. No two of them are of the same stream. */
+  /** The likelihood of a voice in each of the windows. No two windows are of the same stream. */
   hear(windows: readonly HeardWindow[]): number[] {
     const found: number[] = [];
     for (let from = 0; from < windows.length; from += batch)
@@ -142,7 +142,7 @@ export class VoiceNetwork {
     const outputs = this.#outputs;
     this.#run(one, first, frames * count, outputs);
     for (let index = 0; index < count; index++) {
-      // Every second moment with the one before it, which the first of them has not, and the one after it.
+      // Takes every second moment, with the moments before and after it; the first has none before it.
       const from = index * frames * hidden;
       const at = 2 * index * two.depth;
       second.set(outputs.subarray(from, from + 2 * hidden), at + hidden);
@@ -156,7 +156,10 @@ export class VoiceNetwork {
     return windows.map(({ state }, index) => this.#remember(state, index * gates));
   }
 
-  /** The strength of each tone in four frames, put where the first convolution sees it. Two frames are one transform. */
+  /**
+   * Computes the strength of each tone in four frames and puts it where the first convolution reads it. Two frames
+   * share one transform.
+   */
   #spectrum(samples: Float32Array, rows: Float32Array, depth: number): void {
     const real = this.#real;
     const imaginary = this.#imaginary;
@@ -170,7 +173,7 @@ export class VoiceNetwork {
       this.#fourier.transform(real, imaginary);
       for (let bin = 0; bin < bins; bin++) {
         const back = (frameSamples - bin) % frameSamples;
-        // Pairs taken apart by one statement would be arrays: half of the garbage of the whole process.
+        // Taking pairs apart in one statement would make arrays: half of the garbage of the whole process.
         const re = real[bin] ?? 0;
         const im = imaginary[bin] ?? 0;
         const reBack = real[back] ?? 0;
@@ -212,7 +215,7 @@ export class VoiceNetwork {
     );
   }
 
-  /** The gates in the order in which they were taught: input, forget, cell, output. */
+  /** The gates come in the order of the trained weights: input, forget, cell, output. */
   #remember({ cells, shown }: VoiceState, at: number): number {
     const all = this.#gates;
     let sum = this.#last.bias;
@@ -231,12 +234,15 @@ export class VoiceNetwork {
   }
 }
 
-/** Behind the end the audio is heard backwards. */
+/** Behind its end the audio is mirrored. */
 function mirrored(at: number): number {
   return at < heardSamples ? at : 2 * (heardSamples - 1) - at;
 }
 
-/** Puts the strength of a frame's tone where it is the moment itself, the one after another and the one before. */
+/**
+ * Writes the strength of a frame's tone to three places: as the moment itself, as the moment after another and as the
+ * moment before another.
+ */
 function place(
   rows: Float32Array,
   depth: number,

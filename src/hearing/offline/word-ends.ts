@@ -2,25 +2,31 @@ import type { SpelledWord } from './seam.ts';
 
 const rateHz = 16000;
 const frameSamples = 160;
-/** So many times quieter than its loudest frame, in power, a word is over. */
+/** A word is over when a frame has this many times less power than the word's loudest frame. */
 const quieter = 10 ** 3;
-/** And so many times louder than the quietest frame around it at least, because a line is never silent. */
+/**
+ * A frame of a word has at least this many times the power of the quietest frame around it, because a line is never
+ * silent.
+ */
 const aboveFloor = 4;
-/** A shorter quiet lies between the sounds of two words that follow each other. */
+/** A quiet stretch shorter than this lies between the sounds of two words that follow each other. */
 const leastQuietS = 0.05;
 const shortestS = 0.04;
-/** So much of each sample is taken from the next: a hiss, in which many words end, is then not so far below a vowel. */
+/**
+ * This share of each sample is subtracted from the next one. A hiss, in which many words end, is then not so far below
+ * a vowel.
+ */
 const lowered = 0.7;
 
 /**
- * Where words end. A model that writes words tells when one begins, not when it is over: it is over where the next one
- * begins, or before that, where the audio becomes quiet and stays so until then.
+ * Finds where words end. A model that writes words tells when a word begins, not when it is over. A word is over where
+ * the next one begins, or earlier, where the audio becomes quiet and stays quiet until then.
  *
  *     audio    ▆▇▅▆▂▁▁▁▁▁▇▆▇
  *     begins   ^         ^
  *     ends          ^
  *
- * `audio` begins at the second `fromS`; the last word ends with it at the latest.
+ * `audio` begins at the second `fromS`; the last word ends with the audio at the latest.
  */
 export function withEnds(
   words: readonly SpelledWord[],

@@ -1,22 +1,28 @@
 import type { RecognisedWord } from '../recogniser.ts';
 
-/** A word lasts at most so long: a part for its end, and one for each letter that is spoken. */
+/** The longest duration of a word: a fixed time for its end, and a time for each spoken letter. */
 const wordS = 0.25;
 const letterS = 0.07;
-/** A digit, a letter by itself and each sign of an address are written with one sign and spoken with so many letters. */
+/**
+ * A digit, a single letter and each sign of an address are written with one sign and spoken with this many letters.
+ */
 const lettersOfSign = 5;
-/** And a digit of a short group with more: "342" is "three hundred and forty two". */
+/** A digit of a short group is spoken with more letters: "342" is "three hundred and forty two". */
 const lettersOfDigit = 8;
 
-/** Digits that are said as a number, and not one by one. */
+/** Digits that are spoken as one number, not one by one. */
 const number = /(?<!\d)\d{1,3}(?!\d)/g;
-/** What is spelled, with something between its letters. */
+/** Spelled letters, with a sign between them. */
 export const spelled = /(?<!\p{L})\p{L}[-.]\p{L}(?!\p{L})/u;
-/** What is said sign by sign, too: an address, or an abbreviation of capitals. */
+/** Other text that is said sign by sign: an address, or an abbreviation in capitals. */
 const signBySign = /[.@/:_]\D|^\p{Lu}{2,4}$/u;
 
-/** The second at which a word is over at the latest, by what is written. */
-export function spokenBy({ word, start }: RecognisedWord): number {
+/**
+ * The second at which a word is over at the latest, by what is written. A number or a spelled word also lasts until its
+ * last sign is over: somebody who reads a number from a card says it more slowly than its letters let expect.
+ */
+export function spokenBy(of: RecognisedWord & { lastSignS?: number }): number {
+  const { word, start, lastSignS = start } = of;
   const bare = word.replace(/[\p{P}\p{S}]+$/u, '');
   const inNumbers = (bare.match(number) ?? []).join('').length;
   const digits = bare.replace(/\D/g, '').length;
@@ -25,12 +31,16 @@ export function spokenBy({ word, start }: RecognisedWord): number {
   const others = bare.length - digits - signs;
   const letters =
     others + lettersOfDigit * inNumbers + lettersOfSign * (digits - inNumbers + signs);
-  return start + wordS + letterS * letters;
+  const byLetters = start + wordS + letterS * letters;
+  const isSaidBySigns = bySigns || digits > 0;
+  return isSaidBySigns
+    ? Math.max(byLetters, lastSignS + wordS + letterS * lettersOfSign)
+    : byLetters;
 }
 
 /**
- * The second at which a word is over that nothing follows. Its end is the end of the audio where somebody spoke on and
- * the model wrote no more.
+ * The second at which a word is over that nothing follows. Its `end` is the end of the audio where somebody spoke on
+ * and the model wrote no more.
  */
 export function overBy(word: RecognisedWord): number {
   return Math.min(word.end, spokenBy(word));

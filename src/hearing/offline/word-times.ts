@@ -15,11 +15,11 @@ const disbelief = 10;
 type WordSpan = { start: number; end: number };
 
 /**
- * Places the words in the audio. A good placing gives each word the length that its spelling lets expect
- * and puts the boundaries where the audio is quiet. The cheapest of all placings is found from the left,
- * over every word and every frame in which it may end.
+ * Places the words in the audio. A good placing gives each word the length that its spelling suggests and puts the
+ * boundaries where the audio is quiet. The cheapest of all placings is found from the left, over every word and every
+ * frame in which the word may end.
  *
- * `bounds` are what readings of the growing audio tell of each word's end, counted from the first sample.
+ * `bounds` are the limits of each word's end that readings of the growing audio gave, counted from the first sample.
  */
 export function estimateWordTimes(
   words: readonly string[],
@@ -56,7 +56,7 @@ function loudnessOf(samples: Float32Array, frame: number): number[] {
   return levels.map((level) => Math.min(1, Math.max(0, (level - floor) / range)));
 }
 
-/** The expected length of a word, in no unit: most of it lies in its vowels. */
+/** The expected length of a word, without a unit: most of it lies in its vowels. */
 function weightOf(word: string): number {
   const spoken = word
     .toLowerCase()
@@ -142,8 +142,8 @@ type ModelToken = {
 };
 
 /**
- * Makes words of a model's tokens. A token that begins with a space (or with ▁, which stands for it) begins
- * a word. Languages that are written without spaces come as one token for each sign, and each is a word.
+ * Makes words out of a model's tokens. A token that begins with a space (or with ▁, which stands for it) begins a word.
+ * Languages written without spaces come as one token for each sign, and each is a word.
  */
 export function wordsFromTokens(
   tokens: readonly ModelToken[],
@@ -174,9 +174,11 @@ export function wordsFromTokens(
       previous.word += bare;
       previous.end = Math.max(previous.end, end);
     }
-    words.at(-1)?.ids.push(...(token.ids ?? []));
-    if (token.logProbability !== undefined) words.at(-1)?.logs.push(token.logProbability);
-    if (token.shared !== undefined) words.at(-1)?.shares.push(token.shared);
+    const word = words.at(-1);
+    if (word && /[\p{L}\p{N}]/u.test(bare)) word.lastSignS = token.start;
+    word?.ids.push(...(token.ids ?? []));
+    if (token.logProbability !== undefined) word?.logs.push(token.logProbability);
+    if (token.shared !== undefined) word?.shares.push(token.shared);
   }
   return words.map(({ logs, shares, ...word }) => ({
     ...word,

@@ -1,12 +1,12 @@
 import type { LegCost } from '../engine/child-messages.ts';
 
 /**
- * The share of a core that admission gives away. A leg counts with its whole cost from the moment a place
- * is promised to it, also while it is silent. The rest absorbs the moments in which several callers
- * stop speaking together and all their finals are due at once.
+ * The share of a core that admission gives away. A leg counts with its whole cost from the moment when its place is
+ * promised, also while it is silent. The rest absorbs the moments in which several callers stop speaking together and
+ * all their finals are due at once.
  */
 const plannedShare = 0.65;
-/** The bound for models whose readings cost next to nothing: sockets and messages have a price too. */
+/** The bound for models whose readings cost next to nothing: sockets and messages cost something, too. */
 const mostPerProcess = 400;
 /** A process is late when its work has waited longer than this at each of its last reports. */
 const lateMs = 500;
@@ -17,26 +17,26 @@ const reportsInARow = 4;
  */
 const leastShare = 0.25;
 
-/** How many legs one process serves in time although all of them speak all the time. */
+/** The number of legs that one process serves in time although all of them speak all the time. */
 export function capacityOf(cost: LegCost | undefined): number {
   if (!cost || cost.least <= 0) return mostPerProcess; // not measured yet: the audio waits in its stream
   return Math.max(1, Math.min(mostPerProcess, Math.floor(plannedShare / cost.least)));
 }
 
 /**
- * The channels that one session may have. A machine takes so many whatever it costs there: a service that is idle and
+ * Every machine takes at least the channels of one session, whatever they cost there. A service that is idle and
  * refuses helps nobody, and under load partials, further readings and beams are given up before finals are late.
  */
 const leastCapacity = 8;
 
-/** How many legs all processes of a machine serve together, by what each of them has measured. */
+/** The number of legs that all processes of a machine serve together, from the costs that they have measured. */
 export function capacityOfAll(costs: readonly LegCost[], processes: number): number {
   return Math.max(leastCapacity, capacityOf(leastOf(costs)) * processes);
 }
 
 /**
- * The lowest cost that a process has measured: all of them share one machine, and what makes a measurement higher than
- * another is something else that ran beside it.
+ * The lowest cost that a process has measured. All processes share one machine, and a higher measurement is caused by
+ * something else that ran beside it.
  */
 export function leastOf(costs: readonly LegCost[]): LegCost | undefined {
   return costs.length === 0 ? undefined : { least: Math.min(...costs.map(({ least }) => least)) };

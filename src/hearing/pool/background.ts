@@ -16,8 +16,8 @@ const idleMs = 60_000;
 const lookMs = 10_000;
 
 /**
- * The recogniser of pre-recorded jobs. Its processes start with the first job and end when no job has needed them for
- * a minute. Whether a job can be read at all is known of the live recogniser.
+ * The recogniser of pre-recorded jobs. Its processes start with the first job and end when no job has needed them for a
+ * minute. The live recogniser tells whether a job can be read at all.
  */
 export function backgroundRecogniser(options: BackgroundOptions): Recogniser {
   const { live, clock, log } = options;
@@ -57,7 +57,7 @@ export function backgroundRecogniser(options: BackgroundOptions): Recogniser {
         throw error;
       },
     );
-    started.catch(() => undefined); // told above; the next job tries again
+    started.catch(() => undefined); // logged above; the next job tries again
   };
   const starting: StreamAdmission = {
     outcome: 'at-capacity',
@@ -70,7 +70,7 @@ export function backgroundRecogniser(options: BackgroundOptions): Recogniser {
     status: () => own?.status() ?? live.status(),
     admits(options, streams) {
       const admission = live.admits(options, 0);
-      // Whoever asks has a job: the processes load while its audio is brought and decoded.
+      // A job asks: the processes load while its audio is fetched and decoded.
       if (admission.outcome !== 'no-model' && !closed) begin();
       // Live sessions that fill the machine make jobs slow, not impossible.
       return admission.outcome === 'at-capacity'

@@ -1,7 +1,7 @@
 import { Counter, Gauge } from 'prom-client';
 import { metrics } from '../../lib/metrics.ts';
 
-/** The processes of live sessions, and those that read recordings while there are any. */
+/** The pool of live sessions, and the pool that reads recordings, which exists only while there are any. */
 export type PoolName = 'live' | 'jobs';
 
 export type PoolLoad = {
@@ -11,14 +11,17 @@ export type PoolLoad = {
   capacity: number;
   /** Share of their time that the ready processes worked, 0 to 1. */
   busy: number;
-  /** Of the process that is the latest. */
+  /** The lateness of the latest process. */
   latenessMs: number;
   rssBytes: number;
 };
 
 const pools = new Map<PoolName, () => PoolLoad>();
 
-/** From here on the gauges show this pool, until the answer is called. The last one of a name is the one shown. */
+/**
+ * Shows this pool in the gauges until the returned function is called. If two pools have one name, the last one is
+ * shown.
+ */
 export function showPool(name: PoolName, read: () => PoolLoad): () => void {
   pools.set(name, read);
   restartsTotal.inc({ pool: name }, 0);

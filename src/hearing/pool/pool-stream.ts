@@ -9,8 +9,8 @@ import type {
 } from '../recogniser.ts';
 
 /**
- * A stream's audio from the last decided second on. A process that replaces a dead one is given this
- * audio again. Positions are samples since the start of the stream.
+ * A stream's audio from the last decided second on. A process that replaces a dead one is given this audio again.
+ * Positions are samples since the start of the stream.
  */
 export class KeptAudio {
   readonly #chunks: Int16Array[] = [];
@@ -68,25 +68,24 @@ export class KeptAudio {
 }
 
 /**
- * Audio of one stream that a process holds before it has looked at it. The rest waits in the stream: a
- * process that dies then takes only this much with it that must be sent again.
+ * A process holds at most this much audio of one stream that it has not looked at. The rest waits in the stream: only
+ * this much must be sent again when the process dies.
  */
 export const maxSentAheadS = 4;
 const pieceS = 0.5;
 /**
- * Undecided audio that a stream keeps. A session reads its socket slowly long before this: a stream that
- * reaches it has a caller that ignores `backlogS`, and fails instead of filling the memory.
+ * A stream keeps at most this much undecided audio. A session reads its socket slowly long before this: a stream that
+ * reaches the bound has a caller that ignores `backlogS`, and fails instead of filling the memory.
  */
 export const maxKeptAudioS = 900;
 /** When the same audio has ended this many processes, the audio is the cause and its stream fails. */
 const mostDeaths = 3;
 
 /**
- * A stream as its session sees it, whichever processes serve it one after the other. The stream counts
- * samples and utterances from its beginning; each process counts from the first audio it was given, and
- * its times and numbers are moved here.
+ * A stream as its session sees it, whichever processes serve it one after the other. The stream counts samples and
+ * utterances from its beginning. Each process counts from the first audio that it was given, and its times and numbers
+ * are moved here.
  *
- *   |-- decided, forgotten --|-- kept: a replacement hears it again --------------------|
  *                            base      consumed        sent                          end
  */
 export class PoolStream implements RecogniserStream {
@@ -103,7 +102,7 @@ export class PoolStream implements RecogniserStream {
   #index = 0;
   #speaking = false;
   #speechSaidS = 0;
-  /** Up to this second the earlier processes have told where speech starts and ends. */
+  /** The earlier processes have told where speech starts and ends up to this second. */
   #heardBeforeS = 0;
   #finish: 'open' | 'asked' | 'sent' = 'open';
   #deaths = 0;
@@ -160,7 +159,7 @@ export class PoolStream implements RecogniserStream {
     this.#onEvent({ type: 'failed', reason });
   }
 
-  /** Goes on in this process: the audio after the last decided second is sent again. */
+  /** Continues in this process: the audio after the last decided second is sent again. */
   attach(process: RecogniserProcess): void {
     if (this.#done) return;
     this.#process = process;
@@ -199,7 +198,10 @@ export class PoolStream implements RecogniserStream {
     }
   }
 
-  /** Up to here the audio is of use to the process. Calls bring 20 ms at a time, and each message has its price. */
+  /**
+   * The end of the last whole block, because the process only uses whole blocks. Calls bring 20 ms at a time, and each
+   * message costs something.
+   */
   get #endOfBlocks(): number {
     const { end } = this.#kept;
     if (this.#finish !== 'open') return end;
@@ -253,8 +255,8 @@ export class PoolStream implements RecogniserStream {
   }
 
   /**
-   * A replacement process hears the open utterance again from its beginning. Its start and end of speech
-   * are passed on only beyond what the process before it had told, so that nothing is told twice.
+   * A replacement process hears the open utterance again from its beginning. Its starts and ends of speech are passed
+   * on only beyond those that the previous process told, so that nothing is told twice.
    */
   #speech(type: 'speech-start' | 'speech-end', at: number): void {
     const starts = type === 'speech-start';

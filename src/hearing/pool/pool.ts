@@ -23,8 +23,8 @@ type RecogniserOptions = {
   config: RecogniserConfig;
   log: Logger;
   /**
-   * True for work that nobody waits for. Its processes run at the lowest priority, so that they take only what live
-   * sessions leave, and each stream has a process to itself as long as there may be another one.
+   * True for work that nobody waits for. Its processes run at the lowest priority, so that they take only the time that
+   * live sessions leave. Each stream has a process to itself as long as another process may be started.
    */
   inBackground?: boolean;
   /** The folder of the model that reads recordings once more. */
@@ -32,20 +32,23 @@ type RecogniserOptions = {
 };
 
 export type RecogniserPool = Recogniser & {
-  /** For operators: the processes that run and what each of them holds. */
+  /** For operators: the running processes and their load. */
   processes(): { pid: number | undefined; streams: number; busy: number; rssBytes: number }[];
 };
 
-/** Answers at once. While the model is being downloaded `status()` tells its progress and nobody is admitted. */
+/**
+ * Starts a pool and resolves at once. While the model is being downloaded `status()` tells the progress and no stream
+ * is admitted.
+ */
 export async function startRecogniser(options: RecogniserOptions): Promise<RecogniserPool> {
   const supply = await startModelSupply(options.config, options.log);
   return new Pool(options, supply);
 }
 
 /**
- * Another process is started when this share of the running ones is used, or when each has so many streams. It takes
- * seconds to load, and what streams it finds stay where they are: calls that come together meanwhile share one core. By
- * their price alone many would fit there, but the other core would idle while their words wait.
+ * Another process is started when this share of the capacity of the running ones is used, or when each has this many
+ * streams. A process takes seconds to load and streams stay where they are: calls that come together meanwhile share
+ * one core. By their price alone many would fit there, but the other core would idle while their words wait.
  */
 const startsAtShare = 0.25;
 const startsAtStreams = 8;
@@ -53,7 +56,10 @@ const loadDeadlineMs = 120_000;
 /** A process that fails to load is started again after growing pauses: a broken model must not eat a core. */
 const retryMs = (failures: number): number => Math.min(30_000, 200 * 2 ** failures);
 const failuresToReport = 3;
-/** A second reader works so much longer at once than the first before its process can say that it lives. */
+/**
+ * A process with a second reader may be silent this many times as long: one run of the second reader takes longer than
+ * one of the first.
+ */
 const secondReaderPatience = 4;
 
 class Pool implements RecogniserPool {
@@ -67,7 +73,7 @@ class Pool implements RecogniserPool {
   readonly #streams = new Set<PoolStream>();
   #failures = 0;
   #failure = '';
-  /** What the last process said that became ready. */
+  /** The answer of the process that became ready last. */
   #estimatedTimes: boolean | undefined;
   #retry: NodeJS.Timeout | undefined;
   #nextNumber = 1;
@@ -204,9 +210,9 @@ class Pool implements RecogniserPool {
   }
 
   /**
-   * The ready process with the fewest streams takes it. Without one the audio waits in the stream. A part of a
-   * recording waits as well while another process is about to be ready: what a process has begun it must end, and the
-   * other would have nothing to read.
+   * The ready process with the fewest streams takes the stream. Without one the audio waits in the stream. A part of a
+   * recording also waits while another process is about to be ready: a process must finish what it has begun, and the
+   * other process would have nothing to read.
    */
   #place(stream: PoolStream): void {
     let best: RecogniserProcess | undefined;
@@ -293,11 +299,11 @@ class Pool implements RecogniserPool {
       this.#grow(); // a single crash is replaced without a pause
       return;
     }
-    // A single crash may be the audio's. At the second one the files of the model are suspected.
+    // A single crash may be caused by the audio. At the second one the model's files are checked.
     this.#supply.checkAgain().catch((error: unknown) => {
       this.#log.error({ reason: reasonOf(error) }, 'the recognition model could not be checked');
     });
-    // The machine's timer and not the clock: it spaces out starts of processes, which no clock of ours moves.
+    // The machine's timer and not the clock: the timer spaces out starts of processes, which no clock of ours moves.
     this.#retry ??= setTimeout(() => {
       this.#retry = undefined;
       this.#grow();

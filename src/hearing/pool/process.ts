@@ -15,7 +15,7 @@ type ProcessOptions = {
   vadModel: string;
   /** The folder of the model that reads recordings once more. */
   secondReader?: string | undefined;
-  /** Time to load: a big model on a slow disk takes a while, but an engine that hangs must be ended. */
+  /** The time to load: a big model on a slow disk takes a while, but an engine that hangs must be ended. */
   loadDeadlineMs: number;
   hangDeadlineMs: number;
   /** Runs at the lowest priority and never gives up a reading for time. */
@@ -29,12 +29,12 @@ function withoutPrototype<T extends object>(values: T): T {
   return Object.assign(Object.create(null) as T, values);
 }
 
-/** Where the system does not allow it, the process runs like any other. */
+/** Lowers the priority of a process. If the system does not allow that, the process runs like any other. */
 function lowerPriority(pid: number): void {
   try {
     setPriority(pid, constants.priority.PRIORITY_LOW);
   } catch {
-    // A process that has ended already is told by its exit.
+    // If the process has ended already, its exit event tells that.
   }
 }
 
@@ -43,14 +43,15 @@ type StreamListener = (message: OfStream) => void;
 const loadEveryMs = 500;
 const compileCache = new URL('../../lib/compile-cache.mjs', import.meta.url).href;
 /**
- * Below so many megabytes the whole heap is not searched for garbage. The runtime hands out each of its results in new
- * memory, which a heap of 15 MB counts as growth: three searches a second, a sixth of all processor time at 20 legs.
+ * Below this size, in megabytes, the whole heap is not searched for garbage. The runtime puts each of its results in
+ * new memory, which a heap of 15 MB counts as growth: three searches a second, a sixth of all processor time at 20
+ * legs.
  */
 const quietHeapMb = 128;
 /**
- * What so many streams are sent goes together, and waits up to so long for it. Each message wakes the process, and what
- * comes together is listened to together: with 20 legs in a process a leg costs a twentieth less, and a final comes 18 ms
- * later.
+ * From this many streams on, messages are gathered for up to this long and sent together. Each message wakes the
+ * process, and audio that comes together is heard together: with 20 legs in a process a leg costs a twentieth less, and
+ * a final comes 18 ms later.
  */
 const manyStreams = 5;
 const gatherMs = 20;
@@ -71,7 +72,10 @@ export class RecogniserProcess {
   #state: 'loading' | 'ready' | 'ended' = 'loading';
   #load: ChildLoad = { busy: 0, latenessMs: 0, rssBytes: 0 };
   readonly #lateness: number[] = [];
-  /** What goes to the child next. Its bound is that of the streams: what waits here counts as sent. */
+  /**
+   * The messages that go to the child next. The bound of the streams is also the bound here: audio that waits here
+   * counts as sent.
+   */
   #gathered: ToStream[] = [];
   #legCost: LegCost | undefined;
   #silentMs = 0;
@@ -93,8 +97,8 @@ export class RecogniserProcess {
           '--import',
           compileCache,
         ],
-        // The child needs no setting and must not hold a secret. Node copies inherited names, too: an object
-        // with a prototype would hand over what a polluted one holds, and NODE_OPTIONS among that runs code.
+        // The child needs no setting and must not hold a secret. Node also copies inherited names: an object with a
+        // prototype would hand over the names of a polluted one, and NODE_OPTIONS among them runs code.
         env: withoutPrototype({}),
       } satisfies ForkOptions),
     );
@@ -126,13 +130,16 @@ export class RecogniserProcess {
     return this.#load;
   }
 
-  /** How late the process is. One that stands still reports nothing, and what its callers say waits all the while. */
+  /**
+   * The lateness of the process. A process that stands still reports nothing, and the words of its callers wait all the
+   * while.
+   */
   get latenessMs(): number {
     const dueMs = this.streams > 0 ? this.#silentMs - loadEveryMs : 0;
     return Math.max(this.#load.latenessMs, dueMs);
   }
 
-  /** How late the process was at its last reports, the newest last. */
+  /** The lateness of the process at its last reports, the newest last. */
   get lateness(): readonly number[] {
     return this.#lateness;
   }

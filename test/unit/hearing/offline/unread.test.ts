@@ -44,6 +44,16 @@ test('a number and letters are spoken with more than they are written with', () 
   expect(unreadBehind('HELLO', 1.5)).toHaveLength(1);
 });
 
+test('a number that is read from a card slowly lasts until its last digit is over', () => {
+  const slow = { ...said('7,2,9,9.', 0), lastSignS: 3.2 };
+  expect(unreadIn([slow], { from: 0, to: 3.7 * rate }, voicedFrom([0, 3.7]))).toEqual([]);
+  // Speech for longer than a digit takes was left out.
+  expect(unreadIn([slow], { from: 0, to: 5 * rate }, voicedFrom([0, 5]))).toHaveLength(1);
+  // A word's last sign says nothing of its end: the model may have gone on in the wrong place.
+  const word = { ...said('two', 0), lastSignS: 1 };
+  expect(unreadIn([word], { from: 0, to: 1.4 * rate }, voicedFrom([0, 1.4]))).toHaveLength(1);
+});
+
 test('a piece without a word is unread as a whole, if there was more than a breath', () => {
   expect(unreadIn([], piece, voicedFrom([1, 2]))).toEqual([{ from: 0, to: 6 * rate, after: 0 }]);
   expect(unreadIn([], piece, voicedFrom([1, 1.2]))).toEqual([]);

@@ -34,6 +34,7 @@ const commands: Record<string, () => Promise<(program: Command) => void>> = {
   transcribe: async () => (await import('./commands/transcribe.ts')).registerTranscribe,
   'transcribe-again': async () =>
     (await import('./commands/transcribe-again.ts')).registerTranscribeAgain,
+  search: async () => (await import('./commands/search.ts')).registerSearch,
   erase: async () => (await import('./commands/erase.ts')).registerErase,
   models: async () => (await import('./commands/models.ts')).registerModels,
   webhooks: async () => (await import('./commands/webhooks.ts')).registerWebhooks,

@@ -39,6 +39,8 @@ import { Recordings } from './recordings/recordings.ts';
 import { Tails } from './recordings/tails.ts';
 import type { Objects } from '../objects/objects.ts';
 import { Retention } from './api/retention.ts';
+import { SearchBacklog } from './search/backlog.ts';
+import { searchApi } from './search/search-api.ts';
 import { lastStreamOf } from './api/last-streams.ts';
 import { SecondPasses } from './second-pass/second-passes.ts';
 import { sharedCalls } from './api/shared-calls.ts';
@@ -248,6 +250,7 @@ export async function startBridge(options: BridgeOptions): Promise<BridgePart> {
             log,
           }),
         );
+  const backlog = opened.use(new SearchBacklog({ store, clock, log }));
   const stack = opened.move();
 
   return {
@@ -262,6 +265,7 @@ export async function startBridge(options: BridgeOptions): Promise<BridgePart> {
       },
       ...(others === undefined ? [] : [{ access: 'operator' as const, router: others.router }]),
       { access: 'operator', router: live.router },
+      { access: 'operator', router: searchApi({ store, calls, backlog }) },
       { access: 'operator', router: testEventsApi({ store, outbox, feed, clock }) },
       { access: 'operator', router: operatorCalls },
       {

@@ -177,6 +177,27 @@ export type TranscribeAllAgain = z.infer<typeof TranscribeAllAgain>;
 export const CallPage = page(CallItem).meta({ id: 'CallPage' });
 export const CallEventPage = page(CallEvent).meta({ id: 'CallEventPage' });
 export type CallPage = z.infer<typeof CallPage>;
+
+/** A place at which something was said or written that was asked for. */
+const SearchHit = z.object({
+  kind: z.enum(['turn', 'note', 'summary']),
+  role: z.string().nullable(),
+  /** Seconds of the call; null for what was written beside it. */
+  start: z.number().nullable(),
+  end: z.number().nullable(),
+  text: z.string(),
+  /** Where the words stand in `text`: from, and up to. */
+  marks: z.array(z.tuple([z.number().int(), z.number().int()])),
+});
+export const SearchPage = z
+  .object({
+    items: z.array(z.object({ call: CallItem, hits: z.array(SearchHit) })),
+    next_cursor: z.string().nullable(),
+    /** Calls of before an upgrade are still being put into the search. */
+    older_calls_missing: z.boolean(),
+  })
+  .meta({ id: 'SearchPage' });
+export type SearchPage = z.infer<typeof SearchPage>;
 export type CallEventPage = z.infer<typeof CallEventPage>;
 
 /**

@@ -24,6 +24,7 @@ import * as rolling from './migrations/018-rolling.ts';
 import * as objects from './migrations/019-objects.ts';
 import * as erasedLegs from './migrations/020-erased-legs.ts';
 import * as largeTables from './migrations/021-large-tables.ts';
+import * as said from './migrations/022-said.ts';
 
 type Migration = {
   name: string;
@@ -64,6 +65,7 @@ export const migrations: Migration[] = [
   { name: '019-objects', ...objects },
   { name: '020-erased-legs', ...erasedLegs },
   { name: '021-large-tables', ...largeTables },
+  { name: '022-said', ...said },
 ];
 
 /** The first migration whose programs know that a newer schema may be one that they can work with. */

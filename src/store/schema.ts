@@ -189,6 +189,27 @@ export type SecondPassesTable = {
   service: string | null;
 };
 
+/**
+ * What was said or written of a call, for the search. Triggers of the database write the rows with those of the result;
+ * the index of their words hangs on them.
+ */
+type SaidTable = {
+  /** Rises with time: the newest has the largest. Calls of before the table have negative ones. */
+  id: Generated<number>;
+  call_id: string;
+  leg_id: string;
+  session_id: string;
+  result_key: string;
+  kind: 'turn' | 'note' | 'summary';
+  role: string;
+  start_s: number;
+  end_s: number;
+  text: string;
+};
+
+/** How far the calls of before the search are in it. */
+type SaidBacklogTable = { name: string; before_call: string; next_id: number; done: number };
+
 /** Keys that are made here, by name: all nodes have the same. */
 type SecretsTable = { name: string; value: string };
 
@@ -207,6 +228,8 @@ type CallsTables = {
   erased_legs: ErasedLegsTable;
   second_passes: SecondPassesTable;
   secrets: SecretsTable;
+  said: SaidTable;
+  said_backlog: SaidBacklogTable;
 };
 
 /* Tables of the outbox. Times are on the clock of the database, so that nodes with clocks of their own agree. */

@@ -62,7 +62,7 @@ export const CallListQuery = z.object({
   // As it was stored, whatever the carrier put into it.
   carrier_call_id: z.string().max(300).transform(storableText).optional(),
 });
-type CallListQuery = z.output<typeof CallListQuery>;
+export type CallListQuery = z.output<typeof CallListQuery>;
 
 /** Names that people know from other lists. */
 export const namesOfOthers: Record<string, string> = {
@@ -117,7 +117,15 @@ export async function findCalls(
   };
 }
 
-function filtered(select: Ids, query: CallListQuery): Ids {
+/** The calls that pass every filter of the query, asked of each call by itself. */
+export function passing(select: Ids, query: Omit<CallListQuery, 'sort' | 'cursor' | 'limit'>): Ids {
+  return keysAsked(query).reduce(
+    (found, keys) => found.where((eb) => someOf(eb, keys)),
+    filtered(select, query),
+  );
+}
+
+function filtered(select: Ids, query: Omit<CallListQuery, 'sort' | 'cursor' | 'limit'>): Ids {
   const { state, incomplete, direction, role, carrier, carrier_call_id: carrierCallId } = query;
   const { from_date: from, to_date: to } = query;
   let found = select;
@@ -165,7 +173,11 @@ type KeysAsked = { keys: readonly KeyRange[]; named?: string };
 type KeyRange =
   { kind: string; in: readonly string[] } | { kind: string; from: string; to: string };
 
-function keysAsked({ number, tag, search }: CallListQuery): KeysAsked[] {
+function keysAsked({
+  number,
+  tag,
+  search,
+}: Pick<CallListQuery, 'number' | 'tag' | 'search'>): KeysAsked[] {
   const asked: KeysAsked[] = [];
   if (number !== undefined) asked.push({ keys: ofParty(number) });
   if (tag !== undefined) asked.push({ keys: ofTag(tag) });

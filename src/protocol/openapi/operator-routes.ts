@@ -7,6 +7,7 @@ import {
   CallTranscript,
   CarrierList,
   CallPage,
+  SearchPage,
   ApiCallState,
   CallSort,
   type CallItem,
@@ -173,6 +174,48 @@ export const operatorRoutes: readonly Route[] = [
     ],
     answers: {
       200: answer('A page of calls.', CallPage, { items: [callItem], next_cursor: null }),
+    },
+    errors: [400],
+  },
+  {
+    method: 'get',
+    path: '/api/search',
+    tag: calls,
+    access: 'key',
+    summary: 'Find calls by what was said in them',
+    description:
+      'Calls whose turns, notes or summary hold the words, those with the newest words first, each with up to three places. A page may hold fewer calls than asked for; it is the last one when `next_cursor` is null.',
+    query: [
+      {
+        name: 'q',
+        description:
+          'Words that were all said in the call, wherever. `"a phrase"`, `begin*`, `-not`, `customer:word`, `agent:"a phrase"`, `(one OR other)` and `near(one other, 6)` narrow it.',
+        schema: z.string(),
+        example: 'refund -cancelled',
+      },
+      ...callFilters.filter(({ name }) => name !== 'search'),
+      ...paging,
+    ],
+    answers: {
+      200: answer('A page of calls.', SearchPage, {
+        items: [
+          {
+            call: callItem,
+            hits: [
+              {
+                kind: 'turn',
+                role: 'customer',
+                start: 12.4,
+                end: 14.1,
+                text: 'I would like a refund.',
+                marks: [[15, 21]],
+              },
+            ],
+          },
+        ],
+        next_cursor: null,
+        older_calls_missing: false,
+      }),
     },
     errors: [400],
   },

@@ -34,10 +34,10 @@ export function digitsIn(text: string): string {
 export type HeardCall = { said: SpokenNumber; requests: readonly CrmRequest[]; lateMs: number };
 
 type Entity = { entity_type?: string; text: string; value?: unknown };
-type Event = { type: string; leg?: { role: string }; data: Record<string, unknown> };
+type TalkedEvent = { type: string; leg?: { role: string }; data: Record<string, unknown> };
 
-const eventsOf = (call: HeardCall): Event[] =>
-  call.requests.flatMap(({ event }) => (event ? [event as unknown as Event] : []));
+const eventsOf = (call: HeardCall): TalkedEvent[] =>
+  call.requests.flatMap(({ event }) => (event ? [event as unknown as TalkedEvent] : []));
 
 /** The customer's words as a person reads them. */
 export function textOf(call: HeardCall): string {

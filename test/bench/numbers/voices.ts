@@ -52,10 +52,10 @@ function joined(pieces: readonly Int16Array[], pausesS: readonly number[]): Int1
   return all;
 }
 
-export type SpokenCall = { agent: Int16Array; customer: Int16Array; endS: number };
+export type NumberCall = { agent: Int16Array; customer: Int16Array; endS: number };
 
 /** Both legs of the call in which this is said: first the agent's question, then the answer. */
-export function spokenCall(said: SpokenNumber, index: number): SpokenCall {
+export function spokenCall(said: SpokenNumber, index: number): NumberCall {
   const say = voices[said.half][index % voices[said.half].length]!;
   const isRecorded = said.recorded && index % 2 === 0;
   const pieces = said.pieces.map((piece) => (isRecorded && recordedDigits(piece)) || say(piece));

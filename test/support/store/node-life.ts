@@ -106,6 +106,8 @@ async function askAll(app: App, known: NamesOfRows): Promise<string[]> {
       'carrier=nobody', 'carrier=nobody&sort=longest', 'carrier_call_id=CA9',
       'carrier=telnyx&direction=outbound&role=agent&incomplete=true',
     ].map((query) => `/api/calls?${query}`),
+    ...['thank', '"thank you"&limit=1', 'than*', 'customer:goodbye%20-refund', 'near(thank%20calling,%203)', 'thank&carrier=telnyx',
+      'thank&from_date=2026-01-01'].map((query) => `/api/search?q=${query}`),
     ...['', '/transcript', '/events', '/events?limit=1000', '/statuses', '/evidence', '/recording'].map(
       (what) => `/api/calls/${known.callId}${what}`),
     ...['', 'state=delivered', 'state=parked', 'state=pending', 'state=skipped', 'by=call', 'endpoint=webhook',

@@ -1,0 +1,122 @@
+import { sql } from 'kysely';
+import { reasonOf } from '../../lib/errors.ts';
+import { within, type Clock } from '../../lib/clock.ts';
+import type { Logger } from '../../lib/log.ts';
+import { maxDatabaseWaitMs } from '../../store/backend.ts';
+import type { Store } from '../../store/store.ts';
+
+const callsAtOnce = 20;
+/** Between two steps the calls that are live now have the database for themselves. */
+const pauseMs = 50;
+const afterTroubleMs = 10_000;
+
+type BacklogOptions = { store: Store; clock: Clock; log: Logger };
+
+/**
+ * Puts the calls of before the search into it, from the newest to the oldest. Each step is one transaction with the
+ * place that it has reached: a killed process goes on there, and of several nodes one takes each step.
+ */
+export class SearchBacklog implements AsyncDisposable {
+  readonly #options: BacklogOptions;
+  #cancel: () => void = () => undefined;
+  #isStopped = false;
+  #working: Promise<void> = Promise.resolve();
+
+  constructor(options: BacklogOptions) {
+    this.#options = options;
+    this.#next(0);
+  }
+
+  #next(delayMs: number): void {
+    if (this.#isStopped) return;
+    this.#cancel = this.#options.clock.after(delayMs, () => {
+      this.#working = this.#work();
+    });
+  }
+
+  async #work(): Promise<void> {
+    const { log } = this.#options;
+    try {
+      const step = await this.#step();
+      if (step === 'done') return;
+      if (step === 'finished') log.info('older calls are in the search');
+      else this.#next(pauseMs);
+    } catch (error) {
+      log.warn(
+        { reason: reasonOf(error) },
+        'older calls could not be put into the search; tried again',
+      );
+      this.#next(afterTroubleMs);
+    }
+  }
+
+  /** `done` where nothing was left, `finished` where this step was the last. */
+  async #step(): Promise<'more' | 'finished' | 'done'> {
+    const { store } = this.#options;
+    return store.transaction(async (tx) => {
+      let select = tx.selectFrom('said_backlog').selectAll().where('name', '=', 'calls');
+      if (store.kind === 'postgres') select = select.forUpdate();
+      const place = await select.executeTakeFirst();
+      if (place === undefined || place.done === 1) return 'done';
+      const calls = await tx
+        .selectFrom('calls')
+        .select(['id', 'notes', 'summary'])
+        .where('id', '<', place.before_call)
+        .orderBy('id', 'desc')
+        .limit(callsAtOnce)
+        .execute();
+      let id = place.next_id;
+      for (const call of calls) {
+        const results = await tx
+          .selectFrom('leg_results')
+          .select(['leg_id', 'session_id', 'key', 'role', 'start_s', 'end_s', 'text'])
+          .where('call_id', '=', call.id)
+          .where('kind', '=', 'call.transcript')
+          .where('text', '<>', '')
+          .orderBy('start_s', 'desc')
+          .execute();
+        const written = (kind: 'note' | 'summary', text: string) => ({
+          leg_id: '', session_id: '', key: '', kind, role: '', start_s: 0, end_s: 0, text,
+        }); // prettier-ignore
+        const rows = [
+          ...results.map((result) => ({ ...result, kind: 'turn' as const })),
+          ...[written('note', call.notes ?? ''), written('summary', textOfSummary(call.summary))],
+        ].filter(({ text }) => text !== '');
+        for (const { key, ...row } of rows)
+          await tx
+            .insertInto('said')
+            .values({ id: id--, call_id: call.id, result_key: key, ...row })
+            .onConflict((conflict) => conflict.doNothing())
+            .execute();
+      }
+      const last = calls.at(-1);
+      const isOver = last === undefined || calls.length < callsAtOnce;
+      await tx
+        .updateTable('said_backlog')
+        .set({ next_id: id, done: isOver ? 1 : 0, ...(last ? { before_call: last.id } : {}) })
+        .where('name', '=', 'calls')
+        .execute();
+      return isOver ? 'finished' : 'more';
+    });
+  }
+
+  /** Calls that are still to come; undefined when none are. Counting would read the whole table: it is a yes or no. */
+  async isBehind(): Promise<boolean> {
+    const { rows } = await sql<{
+      done: number;
+    }>`select done from said_backlog where name = 'calls'`.execute(this.#options.store.db);
+    return rows[0]?.done === 0;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isStopped = true;
+    this.#cancel();
+    await within(this.#options.clock, maxDatabaseWaitMs, this.#working);
+  }
+}
+
+function textOfSummary(summary: string | null): string {
+  if (summary === null) return '';
+  const { text } = JSON.parse(summary) as { text?: unknown };
+  return typeof text === 'string' ? text : '';
+}

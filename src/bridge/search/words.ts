@@ -1,0 +1,54 @@
+import { sql, type RawBuilder } from 'kysely';
+import type { Atom, Condition } from './query.ts';
+
+/** Whether the words of row `said` hold one of a condition's atoms, in the words of each database. */
+export type HoldsWords = (condition: Pick<Condition, 'anyOf'>) => RawBuilder<boolean>;
+
+/** FTS5 takes one text. Each word stands in quotation marks, so that none is taken for an operator. */
+export function sqliteMatch({ anyOf }: Pick<Condition, 'anyOf'>): string {
+  return anyOf.map(sqliteAtom).join(' OR ');
+}
+
+function sqliteAtom(atom: Atom): string {
+  switch (atom.kind) {
+    case 'phrase':
+      return `"${atom.words.join(' ')}"`;
+    case 'prefix':
+      return `"${atom.word}" *`;
+    case 'near':
+      return `NEAR(${atom.words.map((word) => `"${word}"`).join(' ')}, ${atom.within})`;
+  }
+}
+
+/** A tsquery, built of parameters alone. */
+export function postgresQuery({ anyOf }: Pick<Condition, 'anyOf'>): RawBuilder<unknown> {
+  return sql`(${sql.join(anyOf.map(postgresAtom), sql` || `)})`;
+}
+
+function postgresAtom(atom: Atom): RawBuilder<unknown> {
+  switch (atom.kind) {
+    case 'phrase':
+      return sql`phraseto_tsquery('simple', ${atom.words.join(' ')})`;
+    case 'prefix':
+      return sql`to_tsquery('simple', ${`${atom.word}:*`})`;
+    case 'near':
+      // Each pair in either order, at each distance up to the one that was asked for: `<n>` is exact.
+      return sql`(${sql.join(
+        pairsOf(atom.words).map((pair) => nearPair(pair, atom.within)),
+        sql` && `,
+      )})`;
+  }
+}
+
+function pairsOf(words: readonly string[]): [string, string][] {
+  return words.slice(1).map((word, index) => [words[index] ?? '', word]);
+}
+
+function nearPair([one, other]: [string, string], within: number): RawBuilder<unknown> {
+  const distances = Array.from({ length: within + 1 }, (_, at) => at + 1);
+  const either = distances.flatMap((apart) => [
+    `${one} <${apart}> ${other}`,
+    `${other} <${apart}> ${one}`,
+  ]);
+  return sql`to_tsquery('simple', ${either.map((pair) => `(${pair})`).join(' | ')})`;
+}

@@ -1,0 +1,52 @@
+import type { Command } from 'commander';
+import type { SearchPage } from '../protocol/api.ts';
+import { answerOf, runningProcess } from './running-process.ts';
+import { printJson, printLine } from './terminal.ts';
+
+type SearchOptions = { url?: string; json?: boolean; from?: string; to?: string; limit?: string };
+
+/** `trunkline search`: calls by what was said in them, from the running process. */
+export function registerSearch(program: Command): void {
+  program
+    .command('search <words...>')
+    .description(
+      'find calls by what was said in them: words, "a phrase", begin*, -not, customer:word',
+    )
+    .option('--from <date>', 'calls that began on this day or later, as 2026-11-28')
+    .option('--to <date>', 'calls that began on this day or earlier')
+    .option('--limit <n>', 'at most so many calls', '20')
+    .option('--url <url>', 'the running process; by default the one of these settings')
+    .option('--json', 'as data')
+    .action(search);
+}
+
+async function search(words: string[], options: SearchOptions): Promise<void> {
+  const { api } = runningProcess(options.url);
+  const query = new URLSearchParams({
+    q: words.map(quoted).join(' '),
+    limit: options.limit ?? '20',
+  });
+  if (options.from !== undefined) query.set('from_date', options.from);
+  if (options.to !== undefined) query.set('to_date', options.to);
+  const page = await answerOf<SearchPage>(api, `/api/search?${query.toString()}`);
+  if (options.json) {
+    printJson(page, 2);
+    return;
+  }
+  for (const { call, hits } of page.items) {
+    const parties = [call.from, call.to].filter((party) => party !== null).join(' to ');
+    printLine(`${call.id}  ${call.started_at}  ${call.carrier}  ${parties}`);
+    for (const { start, role, kind, text } of hits)
+      printLine(`    ${start === null ? kind : `${start.toFixed(1)} s ${role ?? ''}`}: ${text}`);
+  }
+  if (page.items.length === 0) printLine('No call has these words.');
+  if (page.older_calls_missing)
+    printLine('Older calls are still being put into the search: they are not found yet.');
+  if (page.next_cursor !== null)
+    printLine('There are more calls: narrow the search, or raise --limit.');
+}
+
+/** The shell has taken the quotation marks of a phrase away. */
+function quoted(word: string): string {
+  return /\s/.test(word) && !/["():]/.test(word) ? `"${word}"` : word;
+}

@@ -1,0 +1,247 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { sql } from 'kysely';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { partyKey } from '../../../src/bridge/events/call-keys.ts';
+import { SearchPage } from '../../../src/protocol/api.ts';
+import { newId } from '../../../src/lib/ids.ts';
+import { testBridge } from '../../support/bridge/test-bridge.ts';
+import { until } from '../../support/process/until.ts';
+import { FakeSpeech } from '../../support/speech/fake-speech.ts';
+import { postgresMissing, startPostgres } from '../../support/store/postgres.ts';
+import { temporaryStore } from '../../support/store/store.ts';
+
+type Line = [role: 'agent' | 'customer', text: string];
+
+const talks: Record<string, Line[]> = {
+  damaged: [
+    ['agent', 'Thank you for calling, this is Dana.'],
+    ['customer', 'My kettle arrived broken and I want a refund on my visa card.'],
+    ['agent', 'I am sorry. The refund of $89.50 goes to your card.'],
+  ],
+  cancelled: [
+    ['customer', 'Please cancel my café membership, I asked for the refund already.'],
+    ['agent', 'It is cancelled. Would you speak to your manager again?'],
+  ],
+  late: [
+    ['customer', 'The parcel is late, and the card reader does not read any card.'],
+    ['agent', 'The manager will refund nothing today.'],
+  ],
+};
+
+describe.each(['SQLite', 'Postgres'])('the search on %s', (kind) => {
+  if (kind === 'Postgres' && postgresMissing !== undefined) {
+    test.skip(postgresMissing, () => undefined);
+    return;
+  }
+  const opened = new AsyncDisposableStack();
+  let store: Awaited<ReturnType<typeof temporaryStore>>;
+  let app: Awaited<ReturnType<typeof testBridge>>;
+  const ids = new Map<string, string>();
+  let hours = 0;
+
+  /** A call that was stored with what was said in it, as the bridge stores it. */
+  async function stored(name: string, lines: readonly Line[]): Promise<string> {
+    const startedAt = Date.UTC(2026, 0, 1, hours++);
+    const id = newId('call', startedAt);
+    await store.transaction(async (tx) => {
+      await tx
+        .insertInto('calls')
+        .values({
+          id,
+          node: 'node-1',
+          carrier: 'twilio',
+          carrier_call_id: `CA${name}`,
+          state: 'ended',
+          direction: 'inbound',
+          from_number: '+15550100123',
+          to_number: '+15550100200',
+          started_at: startedAt,
+          zero_at: startedAt,
+          hung_up_at: startedAt + 60_000,
+          ended_at: startedAt + 60_500,
+          end_reason: 'stop',
+          custom_metadata: '{}',
+          overrides: '{}',
+          warnings: '[]',
+          counts: '{}',
+          paused: 0,
+          summary_due: 0,
+          has_recording: 0,
+          recover_tries: 0,
+        }) // prettier-ignore
+        .execute();
+      await tx
+        .insertInto('leg_results')
+        .values(
+          lines.map(([role, text], at) => ({
+            leg_id: `leg${id}`, session_id: 'session', kind: 'call.transcript', key: String(at), call_id: id, role,
+            start_s: at * 5, end_s: at * 5 + 4, text,
+          })), // prettier-ignore
+        )
+        .execute();
+    });
+    await store.db
+      .insertInto('call_keys')
+      .values({ call_id: id, ...partyKey('+15550100123')! })
+      .execute();
+    ids.set(name, id);
+    return id;
+  }
+
+  beforeAll(async () => {
+    const options =
+      kind === 'SQLite'
+        ? {}
+        : { databaseUrl: await opened.use(await startPostgres()).newDatabase() };
+    store = opened.use(await temporaryStore(options));
+    const speech = opened.use(await FakeSpeech.start());
+    for (const [name, lines] of Object.entries(talks)) await stored(name, lines);
+    app = opened.use(await testBridge({ store, speechUrl: speech.url }));
+  }, 60_000);
+  afterAll(() => opened.disposeAsync());
+
+  const search = async (q: string, more = ''): Promise<SearchPage> =>
+    SearchPage.parse(await app.json(`/api/search?q=${encodeURIComponent(q)}${more}`));
+  const found = async (q: string, more = ''): Promise<(string | undefined)[]> => {
+    const { items } = await search(q, more);
+    const nameOf = new Map([...ids].map(([name, id]) => [id, name]));
+    return items.map(({ call }) => nameOf.get(call.id));
+  };
+
+  test.each([
+    ['refund', ['late', 'cancelled', 'damaged']],
+    ['refund card', ['late', 'damaged']],
+    ['customer:refund', ['cancelled', 'damaged']],
+    ['refund -cancelled', ['late', 'damaged']],
+    ['"speak to your manager"', ['cancelled']],
+    ['"your to speak"', []],
+    ['manag*', ['late', 'cancelled']],
+    ['cafe', ['cancelled']],
+    ['near(visa refund, 3)', ['damaged']],
+    ['near(kettle card, 3)', []],
+    ['(kettle OR parcel)', ['late', 'damaged']],
+    ['"$89.50"', ['damaged']],
+    ['agent:manager refund', ['late', 'cancelled']],
+    ['nobody', []],
+  ])('%s', async (q, names) => {
+    expect(await found(q)).toEqual(names);
+  });
+
+  test('a hit has its line, its second and the places of the words', async () => {
+    const { items } = await search('customer:refund visa');
+    expect(items[0]?.hits).toEqual([
+      {
+        kind: 'turn',
+        role: 'customer',
+        start: 5,
+        end: 9,
+        text: talks['damaged']?.[1]?.[1],
+        marks: [
+          [38, 44],
+          [51, 55],
+        ],
+      },
+    ]);
+  });
+
+  test('filters hold beside the words, and pages go on without holes', async () => {
+    expect(await found('refund', '&to_date=2026-01-01T00:30:00Z')).toEqual(['damaged']);
+    expect(await found('refund', '&carrier=telnyx')).toEqual([]);
+    expect(await found('refund', '&number=5550100123')).toEqual(['late', 'cancelled', 'damaged']);
+    const first = await search('refund', '&limit=2');
+    expect(first.items).toHaveLength(2);
+    const rest = await search('refund', `&limit=2&cursor=${first.next_cursor ?? ''}`);
+    expect(rest.items.map(({ call }) => call.id)).toEqual([ids.get('damaged')]);
+  });
+
+  test('a query that says nothing is refused with what is wrong', async () => {
+    for (const [q, reason] of [
+      ['-refund', /without a minus/],
+      ['"refund', /quotation mark/],
+      ['seller:x', /customer, agent/],
+    ] as const) {
+      const answer = await app.get(`/api/search?q=${encodeURIComponent(q)}`);
+      expect(answer.status).toBe(400);
+      expect(JSON.stringify(await answer.json())).toMatch(reason);
+    }
+    const unknown = await app.get('/api/search?q=refund&agnet=x');
+    expect(unknown.status).toBe(400);
+  });
+
+  test('a note that somebody writes is found at once, and a changed one by its new words alone', async () => {
+    const id = ids.get('late') ?? '';
+    const write = (notes: string) =>
+      app.get(`/api/calls/${id}`, {
+        method: 'PATCH',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ notes }),
+      });
+    await write('Ask Priya about the walrus.');
+    const { items } = await search('walrus');
+    expect(items[0]?.hits[0]).toMatchObject({ kind: 'note', role: null, start: null });
+    await write('Ask Priya about the narwhal.');
+    expect(await found('walrus')).toEqual([]);
+    expect(await found('narwhal')).toEqual(['late']);
+  });
+
+  test('an erased call is found by no word of it, and its words are in no file', async () => {
+    const word = 'quetzalcoatlus';
+    const id = await stored('erased', [['customer', `The ${word} was never delivered.`]]);
+    expect(await found(word)).toEqual(['erased']);
+    const answer = await app.get(`/api/calls/${id}`, { method: 'DELETE' });
+    expect(answer.status).toBe(204);
+    expect(await found(word)).toEqual([]);
+    if (kind === 'Postgres') return;
+    for (const name of ['trunkline.sqlite', 'trunkline.sqlite-wal'])
+      expect((await readFile(join(store.dataDir, name), 'latin1')).includes(word)).toBe(false);
+  });
+
+  test('words that a second reading replaces are no longer found', async () => {
+    const id = await stored('revised', [['customer', 'the zebra order']]);
+    await store.transaction(async (tx) => {
+      await tx.deleteFrom('leg_results').where('call_id', '=', id).execute();
+      await tx
+        .insertInto('leg_results')
+        .values({
+          leg_id: `leg${id}`,
+          session_id: '',
+          kind: 'call.transcript',
+          key: 'revised:0',
+          call_id: id,
+          role: 'customer',
+          start_s: 0,
+          end_s: 4,
+          text: 'the debris order',
+        }) // prettier-ignore
+        .execute();
+    });
+    expect(await found('zebra')).toEqual([]);
+    expect(await found('debris')).toEqual(['revised']);
+  });
+
+  test('calls of before the search are put into it in the background, the newest first', async () => {
+    for (let at = 0; at < 45; at++)
+      await stored(`old${at}`, [
+        ['customer', `ocelot number ${at}`],
+        ['agent', 'Which ocelot?'],
+      ]);
+    await sql`delete from said`.execute(store.db);
+    await sql`update said_backlog set done = 0, next_id = -1, before_call = '~'`.execute(store.db);
+    expect((await search('ocelot')).older_calls_missing).toBe(true);
+    const speech = await FakeSpeech.start();
+    await using second = await testBridge({ store, speechUrl: speech.url });
+    await until(async () => !(await search('ocelot')).older_calls_missing);
+    const names: (string | undefined)[] = [];
+    for (let cursor: string | null = ''; cursor !== null;) {
+      const page: SearchPage = await search('ocelot', cursor === '' ? '' : `&cursor=${cursor}`);
+      const nameOf = new Map([...ids].map(([name, id]) => [id, name]));
+      names.push(...page.items.map(({ call }) => nameOf.get(call.id)));
+      cursor = page.next_cursor;
+    }
+    expect(names).toEqual(Array.from({ length: 45 }, (_, at) => `old${44 - at}`));
+    expect(await found('refund')).toEqual(['late', 'cancelled', 'damaged']);
+    await speech[Symbol.asyncDispose]();
+    expect(second.url).not.toBe('');
+  });
+});

@@ -168,6 +168,7 @@ export async function startBridge(options: BridgeOptions): Promise<BridgePart> {
     ...(relay === undefined ? {} : { relay }),
     secondPasses,
     eraseAudio: (callId) => eraser.eraseAudio(callId),
+    eraseSessions: (callId) => eraser.eraseSessionsOf(callId),
     wakeOutbox: () => outbox.wake(),
   });
   opened.defer(() => calls.leave());
@@ -233,6 +234,7 @@ export async function startBridge(options: BridgeOptions): Promise<BridgePart> {
     feed,
     secondPasses,
     stereoRoles: config.stereoRoles,
+    isRedacted: config.redactEntities.length > 0,
   });
   const others =
     nodes === undefined || link === undefined

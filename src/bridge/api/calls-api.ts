@@ -26,6 +26,8 @@ type CallsApiOptions = {
   eraser: Eraser;
   feed: LiveFeed;
   secondPasses: SecondPasses;
+  /** Calls are redacted here. */
+  isRedacted: boolean;
   stereoRoles: readonly [Role, Role];
 };
 
@@ -211,6 +213,7 @@ export function callsApi(options: CallsApiOptions): Router {
       callId: request.params.id,
       request,
       response,
+      onlyEnded: options.isRedacted,
     });
   });
 

@@ -149,6 +149,12 @@ export class Eraser {
     this.#working = this.#working.then(() => this.#eraseSessions());
   }
 
+  /** The sessions of a call that is redacted: they have its words as they were said, and what is told of them is stored. */
+  async eraseSessionsOf(callId: string): Promise<void> {
+    await this.#options.store.transaction((tx) => this.#listSessions(tx, callId, []));
+    this.#working = this.#working.then(() => this.#eraseSessions());
+  }
+
   async stop(): Promise<void> {
     this.#stopped.abort();
     this.#stopLooking();

@@ -159,6 +159,9 @@ export class CallEnding {
     const { db } = env.store;
     // Before the summary's commit: a start after a crash in between comes here again.
     if (this.#options.isWithdrawn()) await this.#untilRead(() => env.eraseAudio(record.id));
+    // The speech service has heard everything in clear: all that is told of the call is stored here by now.
+    if (env.config.redactEntities.length > 0)
+      await this.#untilRead(() => env.eraseSessions(record.id));
     const facts = await this.#untilRead(async () => ({
       conversation: await conversationOf(db, record.id),
       ended: await endedCallOf(db, record.id),

@@ -50,6 +50,8 @@ export type CallEnvironment = {
   factsOf: ReadFacts;
   /** The audio of an ended call, here and at the speech service; what was said stays. */
   eraseAudio(callId: string): Promise<void>;
+  /** What the speech service keeps of the sessions of a redacted call. */
+  eraseSessions(callId: string): Promise<void>;
   /** After each commit that holds events: the outbox has work. */
   wakeOutbox(): void;
 };

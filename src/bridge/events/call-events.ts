@@ -15,6 +15,7 @@ import {
   insertLeg,
   insertPartyKeys,
   insertStream,
+  keepHidden,
   keepShortGaps,
   updateCall,
   updateLeg,
@@ -241,6 +242,9 @@ export class CallEvents {
         ...(type === 'call.transcript' ? { speaker: () => this.#speakers.of(sessionId, key) } : {}),
       },
       ...(isQuiet ? {} : { event }),
+      ...(result.hidden === undefined
+        ? {}
+        : { rows: (tx) => keepHidden(tx, this.#id, leg, result) }),
     });
     if (type === 'call.transcript') bridgeMetrics.finals.inc();
   }

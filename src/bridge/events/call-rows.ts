@@ -1,5 +1,6 @@
 import { round3 } from '../../lib/round.ts';
 import type { Kysely, Selectable, Transaction, Updateable } from 'kysely';
+import { z } from 'zod';
 import { CallEvent, GapCause, Incomplete, Role, type Turn } from '../../protocol/events.ts';
 import type { CallsTable, Database, LegsTable } from '../../store/schema.ts';
 import type { LegRecord } from '../records/leg-record.ts';
@@ -9,7 +10,7 @@ import type { CallRecord, CustomMetadata } from '../records/call-record.ts';
 import type { Direction, StreamEncoding } from '../streams.ts';
 import { insertKeys, partyKey } from './call-keys.ts';
 import type { ShortGaps } from '../records/gap.ts';
-import { utteranceIdOf } from '../records/timeline.ts';
+import { utteranceIdOf, type Result } from '../records/timeline.ts';
 
 export type CallRow = Selectable<CallsTable>;
 export type LegRow = Selectable<LegsTable>;
@@ -194,6 +195,43 @@ export async function shortGapsOf(db: Kysely<Database>, callId: string): Promise
     total.bytes += bytes;
   }
   return total;
+}
+
+/** When redacted words were said. The words themselves are kept nowhere. */
+export async function keepHidden(
+  tx: Tx,
+  callId: string,
+  leg: ToldLeg,
+  { sessionId, key, channel, start, end, hidden = [] }: Result,
+): Promise<void> {
+  await tx
+    .insertInto('leg_results')
+    .values({
+      leg_id: leg.record.id,
+      session_id: sessionId,
+      kind: 'hidden',
+      key,
+      call_id: callId,
+      role: leg.roleOf(channel),
+      start_s: start,
+      end_s: end,
+      text: JSON.stringify(hidden),
+    })
+    .onConflict((conflict) => conflict.doNothing())
+    .execute();
+}
+
+const HiddenSpans = z.array(z.object({ start: z.number(), end: z.number() }));
+
+/** In seconds of the call, in no order. */
+export async function hiddenOf(db: Kysely<Database>, callId: string): Promise<Span[]> {
+  const rows = await db
+    .selectFrom('leg_results')
+    .select('text')
+    .where('call_id', '=', callId)
+    .where('kind', '=', 'hidden')
+    .execute();
+  return rows.flatMap(({ text }) => HiddenSpans.parse(JSON.parse(text)));
 }
 
 type GapRow = GapSpan & { role: string };

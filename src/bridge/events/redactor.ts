@@ -5,6 +5,7 @@ import type {
   RedactionState,
   Redacted,
 } from '../../language/redaction/redact.ts';
+import { timelineOf } from '../../language/timing.ts';
 import type { Utterance, Word } from '../../protocol/addons.ts';
 import type { BridgeConfig } from '../config.ts';
 import type { Result } from '../records/timeline.ts';
@@ -228,8 +229,18 @@ function tailState(tail: { text: string } | undefined): Speaker['state'] {
   return tail === undefined ? {} : { tail: tail.text };
 }
 
-function redactedFinal(final: Final, { text, words }: Redacted): Final {
-  return { ...final, text, data: { ...final.data, text, words } };
+function redactedFinal(final: Final, redacted: Redacted): Final {
+  const { text, words } = redacted;
+  const hidden = hiddenIn(final, redacted);
+  const data = { ...final.data, text, words };
+  return { ...final, text, data, ...(hidden.length === 0 ? {} : { hidden }) };
+}
+
+/** When the covered words were said; all of a final that nobody has looked through. */
+function hiddenIn({ data }: Final, { text, covered }: Redacted): { start: number; end: number }[] {
+  if (text === unseen) return [{ start: data.start, end: data.end }];
+  const at = timelineOf({ ...data });
+  return covered.map(({ start, end }) => at(start, end));
 }
 
 function remember(speaker: Speaker, final: Final, redacted: Redacted): void {

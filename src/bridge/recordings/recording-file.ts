@@ -5,7 +5,7 @@ import { Problem } from '../../port/problem.ts';
 import { sendRange } from '../../port/range.ts';
 import type { Role } from '../../protocol/events.ts';
 import type { Database } from '../../store/schema.ts';
-import { legRecordFrom, legsOf } from '../events/call-rows.ts';
+import { hiddenOf, legRecordFrom, legsOf } from '../events/call-rows.ts';
 import type { Recordings } from './recordings.ts';
 import { recordingRoles } from '../roles.ts';
 import type { StreamEncoding } from '../streams.ts';
@@ -25,6 +25,11 @@ export type RecordedLeg = {
 const headerBytes = 44;
 const frameBytes = 4;
 const blockS = 10;
+type HiddenSpan = { start: number; end: number };
+/** The times of words are exact to about so much. */
+const hiddenMarginS = 0.2;
+const toneHz = 1_000;
+const toneLevel = 3_000;
 
 /**
  * The call as a stereo WAV, customer left and agent right and a mixed leg on both sides, 16 bit, computed for the bytes that are asked
@@ -37,9 +42,12 @@ export class StereoRecording {
   /** By channel, left and right. */
   readonly #roles: readonly [Role, Role];
   readonly #frames: number;
+  readonly #hidden: readonly HiddenSpan[];
 
-  constructor(legs: readonly RecordedLeg[]) {
+  /** `hidden`: when redacted words were said, in seconds of the call. A tone is there, in both channels. */
+  constructor(legs: readonly RecordedLeg[], hidden: readonly HiddenSpan[] = []) {
     this.#legs = legs;
+    this.#hidden = hidden;
     this.#roles = recordingRoles(legs.map((leg) => leg.role));
     this.sampleRate = Math.max(8_000, ...legs.map((leg) => leg.sampleRate));
     this.#frames = Math.max(
@@ -67,7 +75,22 @@ export class StereoRecording {
   async #block(fromFrame: number, toFrame: number): Promise<Buffer> {
     const block = Buffer.alloc((toFrame - fromFrame) * frameBytes);
     for (const leg of this.#legs) await this.#lay(leg, fromFrame, toFrame, block);
+    this.#coverHidden(fromFrame, toFrame, block);
     return block;
+  }
+
+  /** Each party hears the other: what one said may be in the channel of the other too. */
+  #coverHidden(fromFrame: number, toFrame: number, block: Buffer): void {
+    for (const { start, end } of this.#hidden) {
+      const first = Math.max(fromFrame, Math.floor((start - hiddenMarginS) * this.sampleRate));
+      const last = Math.min(toFrame, Math.ceil((end + hiddenMarginS) * this.sampleRate));
+      for (let frame = first; frame < last; frame++) {
+        const value = Math.round(toneLevel * Math.sin((2 * Math.PI * toneHz * frame) / this.sampleRate)); // prettier-ignore
+        const at = (frame - fromFrame) * frameBytes;
+        block.writeInt16LE(value, at);
+        block.writeInt16LE(value, at + 2);
+      }
+    }
   }
 
   /** Puts the part of a leg that falls into these frames where it belongs; legs of one role follow each other. */
@@ -147,6 +170,8 @@ type RecordingPlace = {
 };
 
 type RecordingRequest = RecordingPlace & {
+  /** Words that are said now are not redacted yet. */
+  onlyEnded?: boolean;
   request: Request<{ id: string }>;
   response: Response;
 };
@@ -156,10 +181,12 @@ export async function sendRecording(options: RecordingRequest): Promise<void> {
   const { db, callId, request, response } = options;
   const call = await db
     .selectFrom('calls')
-    .select('id')
+    .select(['id', 'state'])
     .where('id', '=', callId)
     .executeTakeFirst();
   if (call === undefined) throw new Problem(404, 'call not found');
+  if (options.onlyEnded === true && call.state !== 'ended')
+    throw new Problem(409, 'the call is redacted: ask for its recording when it has ended');
   const recording = await recordingOf(options);
   if (recording === undefined) throw new Problem(404, 'the call has no recording');
   await sendRange(request, response, {
@@ -187,5 +214,5 @@ export async function recordingOf({
       read: (from, to) => recording.read(from, to),
     });
   }
-  return legs.length === 0 ? undefined : new StereoRecording(legs);
+  return legs.length === 0 ? undefined : new StereoRecording(legs, await hiddenOf(db, callId));
 }

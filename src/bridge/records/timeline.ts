@@ -28,6 +28,8 @@ export type Result = {
     channel: number;
     start: number;
     end: number;
+    /** When redacted words were said: the recording has a tone there. */
+    hidden?: { start: number; end: number }[];
     /** Kept with the result: the words of a transcript, the points of a sentiment; empty for the rest. */
     text: string;
     data: ResultData<Type>;

@@ -21,6 +21,8 @@ export type SpokenCall = AsyncDisposable & {
   feed(): unknown;
   /** What the speaker said, as the events tell it. */
   said(who: Side): string[];
+  /** How loud both channels of the recording are in the tenth of a second from there on. */
+  loudness(): Promise<(second: number) => number[]>;
   speech: FakeSpeech;
 };
 
@@ -70,6 +72,12 @@ export async function startCall(config: Record<string, unknown>): Promise<Spoken
     events: () => app.events(stream.callId),
     json: () => app.callOf(),
     feed: () => reader.messages,
+    async loudness() {
+      const wav = Buffer.from(
+        await (await app.get(`/api/calls/${stream.callId}/recording`)).arrayBuffer(),
+      );
+      return (second) => [0, 1].map((channel) => peakOf(wav, second, channel));
+    },
     said: (who) => told().flatMap(({ leg, data }) => (leg.role === who ? [data.text] : [])),
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
@@ -84,4 +92,12 @@ function utteranceOf(text: string, at: number) {
   }));
   const end = at + words.length / 10;
   return { start: at, end, confidence: 1, channel: 0, language: 'en', text: ` ${text}`, words };
+}
+
+/** Of 16-bit stereo at 8 kHz behind a header of 44 bytes. */
+function peakOf(wav: Buffer, second: number, channel: number): number {
+  let peak = 0;
+  for (let frame = Math.round(second * 8_000); frame < (second + 0.1) * 8_000; frame++)
+    peak = Math.max(peak, Math.abs(wav.readInt16LE(44 + frame * 4 + channel * 2)));
+  return peak;
 }

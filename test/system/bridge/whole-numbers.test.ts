@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { until } from '../../support/process/until.ts';
 import { startCall, type SpokenCall } from '../../support/bridge/spoken-call.ts';
 
 const secretsOnly = { redactEntities: ['PCI', 'SSN'] };
@@ -43,4 +44,18 @@ test('a card in four finals, its date and its code reach nobody, whoever says th
     'Right.',
   ]);
   expect(call.said('agent').at(-1)).toBe('Thank you, [CVV_1].');
+  // Nothing of it stays at the speech service, and the recording has a tone where it was said.
+  await until(() => call.speech.sessions.size === 0);
+  const loudness = await call.loudness();
+  for (const { second, isSecret } of [
+    { second: 3.1, isSecret: true },
+    { second: 18.1, isSecret: true },
+    { second: 19, isSecret: true },
+    { second: 16.1, isSecret: false },
+    { second: 23, isSecret: false },
+  ])
+    expect(
+      loudness(second).every((channel) => channel > 1_000),
+      `at ${second} s`,
+    ).toBe(isSecret);
 });

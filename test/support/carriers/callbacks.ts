@@ -12,7 +12,7 @@ export type Callback = {
   body?: string;
 };
 
-type ToldCall = { callId: string; from?: string; to?: string; isOver?: boolean };
+type CallOfCallback = { callId: string; from?: string; to?: string; isOver?: boolean };
 
 const keys = generateKeyPairSync('ed25519');
 const signalwireKey = 'PSK_signalwire_of_the_tests';
@@ -87,7 +87,7 @@ export function provenRequest(
 }
 
 /** What the carrier tells of this call to its status address. */
-export function callbackOf(carrier: CallingBack, base: string, told: ToldCall): Callback {
+export function callbackOf(carrier: CallingBack, base: string, told: CallOfCallback): Callback {
   const path = `/carriers/${carrier}/status`;
   const { callId, from = '', to = '', isOver = false } = told;
   const asForm = (fields: Record<string, string>): Callback =>

@@ -53,7 +53,7 @@ export function murmurRecogniser(mostProcesses: number): MurmurRecogniser {
     }),
     admits: () => ({ outcome: 'admitted' }),
     open(options, onEvent) {
-      const hearing = new Hearing(onEvent);
+      const hearing = new HeardMurmurs(onEvent);
       let waiting: Int16Array[] = [];
       let isFinishing = false;
       const entry = {
@@ -99,7 +99,7 @@ export function murmurRecogniser(mostProcesses: number): MurmurRecogniser {
   return recogniser;
 }
 
-class Hearing {
+class HeardMurmurs {
   readonly #onEvent: (event: RecogniserEvent) => void;
   #rest = new Int16Array();
   #at = 0;

@@ -255,7 +255,10 @@ describe('settings', () => {
       { TRUNKLINE_API_KEYS: 'key-one-of-these, key-two-of-these', TRUNKLINE_INSECURE: '1' },
       none,
     );
-    expect([config.http.apiKeys, config.insecure]).toEqual([['key-one-of-these', 'key-two-of-these'], true]);
+    expect([config.http.apiKeys, config.insecure]).toEqual([
+      ['key-one-of-these', 'key-two-of-these'],
+      true,
+    ]);
   });
 
   test('the speech service is ours unless the address of another is given', () => {

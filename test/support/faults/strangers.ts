@@ -57,5 +57,7 @@ export async function handlesOf({ pid }: ChildProcess): Promise<number> {
 
 /** A status with a body, or a close frame with a reason. */
 export function isInWords(answer: string): boolean {
-  return /^HTTP\/1\.1 (40[134]|429|503) [^]*\r\n\r\n\S/.test(answer) || /no stream token/.test(answer);
+  return (
+    /^HTTP\/1\.1 (40[134]|429|503) [^]*\r\n\r\n\S/.test(answer) || /no stream token/.test(answer)
+  );
 }

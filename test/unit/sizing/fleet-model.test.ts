@@ -11,10 +11,7 @@ import {
   type Need,
 } from '../../support/sizing/fleet-model.ts';
 
-const page = readFileSync(
-  resolve(import.meta.dirname, '../../../config/docs/sizing.md'),
-  'utf8',
-);
+const page = readFileSync(resolve(import.meta.dirname, '../../../config/docs/sizing.md'), 'utf8');
 const figures = JSON.parse(
   readFileSync(resolve(import.meta.dirname, '../../support/sizing/figures.json'), 'utf8'),
 ) as FleetFigures;

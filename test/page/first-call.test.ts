@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import type { Installation } from '../../src/protocol/api.ts';
 import { startApp, type App } from '../support/process/app.ts';
 import { startBrowser, type OpenPage } from '../support/browser/browser.ts';
+import { realModel } from '../support/recognition/real-model.ts';
 
 const script = JSON.parse(
   readFileSync(new URL('../../src/player/conversation/script.json', import.meta.url), 'utf8'),
@@ -10,11 +11,15 @@ const script = JSON.parse(
 
 const waitMs = 120_000;
 
-test(
-  'from the empty page to the finished test call, by one click and by keyboard alone',
+const real = await realModel();
+
+test.skipIf(!real)(
+  `from the empty page to the finished test call, by one click and by keyboard alone${real ? '' : ' (the speech model is missing)'}`,
   async () => {
     // The program as a newcomer has it, with the default model, and nothing but the page to act through.
-    await using app = await startApp({ env: { TRUNKLINE_MODEL: 'moonshine-tiny-en' } });
+    await using app = await startApp({
+      env: { TRUNKLINE_MODEL: real!.model, TRUNKLINE_MODELS: real!.models },
+    });
     await using browser = await startBrowser();
     await expect.poll(() => recogniserState(app), { timeout: waitMs }).toBe('ready');
     const byMouse = await browser.open(app.url);

@@ -132,19 +132,23 @@ export class Eraser {
 
   /** The audio alone, of a call that has ended; doing it again changes nothing. */
   async eraseAudio(callId: string): Promise<void> {
-    const { store, recordings, log } = this.#options;
+    const { store, recordings, secondPasses, log } = this.#options;
     const legs = await store.db
       .selectFrom('legs')
       .select('id')
       .where('call_id', '=', callId)
       .execute();
     const legIds = legs.map(({ id }) => id);
+    // Somebody may have ordered "Transcribe again" since the call ended: what the service got of the recording goes, too.
+    await secondPasses.leave(callId);
     await recordings.eraseHere(legIds);
     await store.transaction(async (tx) => {
       await this.#listSessions(tx, callId, []);
       await tx.updateTable('calls').set({ has_recording: 0 }).where('id', '=', callId).execute();
+      await secondPasses.erase(tx, callId);
       await recordings.eraseStored(tx, legIds);
     });
+    secondPasses.wake();
     log.info({ callId }, 'audio of a call erased: its consent was withdrawn');
     this.#working = this.#working.then(() => this.#eraseSessions());
   }

@@ -1,4 +1,4 @@
-import type { Transaction } from 'kysely';
+import { sql, type Transaction } from 'kysely';
 import { wait } from '../../lib/clock.ts';
 import { newId } from '../../lib/ids.ts';
 import { reasonOf } from '../../lib/errors.ts';
@@ -84,7 +84,11 @@ export class Calls {
       let owner: string | undefined;
       const opened = await this.inTurn(key, async () => {
         owner = isLast ? undefined : await this.#ownerElsewhere(key, start);
-        return owner === undefined ? this.#open(key, start, control) : undefined;
+        if (owner !== undefined) return undefined;
+        const result = await this.#open(key, start, control, isLast);
+        if (result.outcome !== 'elsewhere') return result;
+        owner = result.node;
+        return undefined;
       });
       if (opened !== undefined) return opened;
       const relayed = owner === undefined ? undefined : await relay?.(owner, start, control);
@@ -101,27 +105,19 @@ export class Calls {
   /** A stream that came in at another node, of a call of this one; undefined where the call is not here. */
   openOwn(start: StreamStart, control: StreamControl): Promise<OpenedStream | undefined> {
     const key = callKey(start.carrier, start.carrierCallId);
-    return this.inTurn(key, () =>
-      this.#byKey.get(key)?.takesStreams === true
-        ? this.#open(key, start, control)
-        : Promise.resolve(undefined),
-    );
+    return this.inTurn(key, async () => {
+      if (this.#byKey.get(key)?.takesStreams !== true) return undefined;
+      const opened = await this.#open(key, start, control, false);
+      return opened.outcome === 'elsewhere' ? undefined : opened;
+    });
   }
 
   /** The node that has the call which this stream belongs to, if it is not this one. */
   async #ownerElsewhere(key: string, start: StreamStart): Promise<string | undefined> {
     const { store, node, takeOverMs } = this.#env;
     if (takeOverMs === 0 || this.#draining || this.#byKey.get(key)?.takesStreams) return undefined;
-    const row = await store.db
-      .selectFrom('calls')
-      .select(['node', 'state'])
-      .where('carrier', '=', start.carrier)
-      .where('carrier_call_id', '=', start.carrierCallId)
-      .orderBy('id', 'desc')
-      .limit(1)
-      .executeTakeFirst()
-      .catch(() => undefined); // whoever opens the call then says that the store is away
-    return row?.state === 'live' && row.node !== node ? row.node : undefined;
+    // An error is left to the opening of the call, which says that the store is away.
+    return liveAtOther(store.db, start, node).catch(() => undefined);
   }
 
   newCall(record: CallRecord, state?: CallState, fence?: number): Call {
@@ -226,7 +222,13 @@ export class Calls {
     this.#byKey.clear();
   }
 
-  async #open(key: string, start: StreamStart, control: StreamControl): Promise<OpenedStream> {
+  /** `isAlone`: the call begins here although another node may have it, because that node was not reached in time. */
+  async #open(
+    key: string,
+    start: StreamStart,
+    control: StreamControl,
+    isAlone: boolean,
+  ): Promise<OpenedStream | Elsewhere> {
     const going = this.#byKey.get(key);
     const joins = going?.takesStreams === true;
     const refusal = this.#refusal(start, joins ? going.newTracksOf(start) : start.tracks.length);
@@ -237,8 +239,9 @@ export class Calls {
     if (joins) return going.join(start, control);
     this.#beginningLegs += start.tracks.length;
     try {
-      return await this.#begin(key, start, control);
+      return await this.#begin(key, start, control, isAlone);
     } catch (error) {
+      if (error instanceof BegunElsewhere) return { outcome: 'elsewhere', node: error.node };
       this.#env.log.error({ err: error, carrier: start.carrier }, 'call could not be begun');
       bridgeMetrics.refused.inc({ reason: 'store' });
       return { outcome: 'refused', reason: `the call could not be stored: ${reasonOf(error)}` };
@@ -275,8 +278,13 @@ export class Calls {
     return shortage === undefined ? undefined : { code: 'memory', reason: shortage };
   }
 
-  async #begin(key: string, start: StreamStart, control: StreamControl): Promise<OpenedStream> {
-    const { store, clock, config } = this.#env;
+  async #begin(
+    key: string,
+    start: StreamStart,
+    control: StreamControl,
+    isAlone: boolean,
+  ): Promise<OpenedStream> {
+    const { store, clock, config, node, takeOverMs } = this.#env;
     const startedAt = clock.now();
     const untilMs = clock.monotonicMs() + maxHeldMs;
     const [continues, facts] = await this.#held(start, untilMs, () =>
@@ -292,7 +300,8 @@ export class Calls {
     const call = this.newCall(record);
     const { stream, newLegs } = call.attach(start, control);
     const begin = async (tx: Transaction<Database>): Promise<StoredEvent> => {
-      await insertCall(tx, record, this.#env.node);
+      if (takeOverMs > 0 && !isAlone) await claimCall(tx, key, start, node);
+      await insertCall(tx, record, node);
       for (const leg of newLegs) await insertLeg(tx, record.id, leg);
       await insertStream(tx, {
         id: stream.id,
@@ -352,6 +361,7 @@ export class Calls {
       try {
         return await work();
       } catch (error) {
+        if (error instanceof BegunElsewhere) throw error;
         const isAway = store.kind === 'postgres' && !store.refusesForGood(error);
         if (!isAway || this.#draining || clock.monotonicMs() >= untilMs) throw error;
         if (tries === 1) {
@@ -395,6 +405,50 @@ export class Calls {
       this.#pace(nowMs);
     });
   }
+}
+
+type Elsewhere = { outcome: 'elsewhere'; node: string };
+
+/** Another node committed a call of the same carrier id first. */
+class BegunElsewhere extends Error {
+  readonly node: string;
+
+  constructor(node: string) {
+    super('another node has begun this call');
+    this.node = node;
+  }
+}
+
+/**
+ * Two streams of one call may come to two nodes within the same moment, and neither sees a row of the other. The lock
+ * makes the second wait for the commit of the first, so that it finds the call and joins it.
+ */
+async function claimCall(
+  tx: Transaction<Database>,
+  key: string,
+  start: StreamStart,
+  node: string,
+): Promise<void> {
+  await sql`select pg_advisory_xact_lock(hashtextextended(${key}, 0))`.execute(tx);
+  const other = await liveAtOther(tx, start, node);
+  if (other !== undefined) throw new BegunElsewhere(other);
+}
+
+/** The other node that has the newest live record of the carrier's call. */
+async function liveAtOther(
+  db: Pick<Transaction<Database>, 'selectFrom'>,
+  { carrier, carrierCallId }: StreamStart,
+  node: string,
+): Promise<string | undefined> {
+  const row = await db
+    .selectFrom('calls')
+    .select(['node', 'state'])
+    .where('carrier', '=', carrier)
+    .where('carrier_call_id', '=', carrierCallId)
+    .orderBy('id', 'desc')
+    .limit(1)
+    .executeTakeFirst();
+  return row?.state === 'live' && row.node !== node ? row.node : undefined;
 }
 
 function recordOf(

@@ -89,7 +89,7 @@ export async function callAt(
     client,
     say: (audio: Buffer): void => {
       for (let at = 0; at < audio.length; at += 160)
-        client.send(twilioMedia(chunk++, audio.subarray(at, at + 160)));
+        client.send(twilioMedia(chunk++, audio.subarray(at, at + 160), more.tracks?.[0]));
     },
   };
 }

@@ -70,6 +70,43 @@ test.skipIf(postgresMissing !== undefined)(
 );
 
 test.skipIf(postgresMissing !== undefined)(
+  'two streams of one call that come to two nodes within the same moment are one call, each from its first byte on',
+  async () => {
+    await using fleet = await fleetOf(2, postgres, { TRUNKLINE_REJOIN_WAIT_MS: '20000' });
+    const nodes = fleet.nodes as [App, App];
+    for (let round = 1; round <= 8; round++) {
+      const callSid = `CA${round}`;
+      const audio = [seededAudio(8_000, 2 * round), seededAudio(8_000, 2 * round + 1)] as const;
+      const open = async (at: 0 | 1, track: string) => {
+        const stream = await callAt(nodes[at], `MZ${round}-${at}`, { callSid, tracks: [track] });
+        stream.say(audio[at]);
+        return stream;
+      };
+      const streams = await Promise.all([open(0, 'inbound'), open(1, 'outbound')]);
+      const isHeard = async () => {
+        const call = await newestCall(nodes[0]);
+        return call?.carrier_call_id === callSid && call.transcript.length === 2;
+      };
+      await until(isHeard, 30_000);
+      for (const { client } of streams) client.send(twilioStop);
+      const { call, events } = await endedCallAt(nodes[0]);
+      expectToldOnce(events);
+      const { items } = (await (await nodes[0].get('/api/calls')).json()) as AnyJson;
+      expect(items.filter((one: AnyJson) => one.carrier_call_id === callSid)).toHaveLength(1);
+      expect(call.legs.map(({ track }: AnyJson) => track).toSorted()).toEqual([
+        'inbound',
+        'outbound',
+      ]);
+      for (const { ledger } of call.legs)
+        expect(ledger).toMatchObject({ received: 8_000, acknowledged: 8_000, gaps: 0 });
+      const heard = Buffer.concat([...fleet.speech.sessions.values()].map(({ bytes }) => bytes));
+      for (const bytes of audio) expect(heard.includes(bytes)).toBe(true);
+    }
+  },
+  120_000,
+);
+
+test.skipIf(postgresMissing !== undefined)(
   'the node of a relayed call is killed: the node with the socket takes the call over, and the stream goes on',
   async () => {
     await using fleet = await fleetOf(2, postgres, { TRUNKLINE_REJOIN_WAIT_MS: '20000' });

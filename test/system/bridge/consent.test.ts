@@ -141,6 +141,41 @@ test('a withdrawn consent outlives the process: the call stays paused, and its a
   expect(await recordingOf(store, callId)).toEqual({ has_recording: 0 });
 });
 
+test('a withdrawn consent takes back what "Transcribe again" has given to the speech service', async () => {
+  await using speech = await FakeSpeech.start();
+  const { recordings } = speech;
+  recordings.script.isSlow = true;
+  await using store = await temporaryStore();
+  let callId = '';
+  {
+    await using app = await testBridge({ store, speechUrl: speech.url, config });
+    const { stream } = await app.open();
+    callId = stream.callId;
+    await speak(stream, 'inbound', seededAudio(8_000, 1));
+    stream.end('stop');
+    await app.ended(callId);
+    await until(() => app.bridge.calls.get(callId) === undefined);
+    const again = await app.get(`/api/calls/${callId}/transcribe`, { method: 'POST' });
+    expect(again.status).toBe(202);
+    await until(() => recordings.jobs.size === 1);
+  }
+  // As a kill between the end and the summary of a call whose consent was withdrawn leaves the row.
+  await store.db
+    .updateTable('calls')
+    .set({ paused: 4, summary_due: 1 })
+    .where('id', '=', callId)
+    .execute();
+  await using app = await testBridge({ store, speechUrl: speech.url, config });
+  await until(() => recordings.jobs.size === 0 && recordings.uploads.size === 0);
+  await until(async () => {
+    const passes = await store.db.selectFrom('second_passes').select('id').execute();
+    return passes.length === 0;
+  });
+  expect(await recordingOf(store, callId)).toEqual({ has_recording: 0 });
+  const told = (await app.events(callId)).map(({ type }) => type as string);
+  expect(told).not.toContain('call.transcript.revised');
+});
+
 describe('words that withdraw the consent', () => {
   const phrases = ['do not record me', "don't record"];
 

@@ -14,7 +14,7 @@ export type ChannelEvent =
   | { type: 'final'; utterance: RecognisedUtterance; decidedS: number }
   /** Somebody spoke between these seconds, and no reading gave words for it. */
   | { type: 'unread'; from: number; to: number }
-  /** Everything that was received is decided. */
+  /** All audio that was received is decided. */
   | { type: 'finished' }
   /** The channel gave up after several streams that failed. */
   | { type: 'failed'; reason: string };
@@ -23,37 +23,37 @@ type ChannelOptions = {
   stream: RecogniserStreamOptions;
   recogniser: Recogniser;
   clock: Clock;
-  /** Reads at most that many samples of this channel back, beginning with that frame. */
+  /** Reads up to `frames` samples of this channel back, from frame `fromFrame` on. */
   read(fromFrame: number, frames: number): Promise<Int16Array>;
   /** Frames received so far. */
   received(): number;
   onEvent(event: ChannelEvent): void;
-  /** Up to here an earlier run of the process had decided everything. */
+  /** The position up to which an earlier run of the process had decided everything. */
   start?: { frame: number; utterances: number };
 };
 
-/** So much audio is read back from the disk at a time. */
+/** At most this much audio is read back from the disk at a time. */
 const catchUpS = 1;
-/** A stream that is caught up is given no more audio while so much of it waits for the recogniser. */
+/** A stream that is being caught up gets no more audio while this much of it waits for the recogniser. */
 export const maxAheadOfRecogniserS = 10;
 const lookAgainMs = 50;
 /**
- * A channel fails after so many streams that failed one after the other. A refused stream does not count:
- * a recogniser that is full or still loading may need minutes.
+ * A channel fails after this many streams failed one after the other. A refused stream does not count: a recogniser
+ * that is full or still loading may need minutes.
  */
 const attempts = 5;
 const refusedRetryMs = 1_000;
 
 /**
- * One channel of a session and its recogniser stream. A stream counts time and utterances from the audio it
- * was opened with. When it fails, or when this process was started again, another stream is opened at the
- * last decided frame: its audio is read back from the session's, and its times and numbers are moved here.
+ * One channel of a session and its recogniser stream. A stream counts time and utterances from the first audio that it
+ * was given. When a stream fails, or when this process was started again, another stream is opened at the last decided
+ * frame. Its audio is read back from the session's audio, and its times and numbers are moved here.
  */
 export class Channel {
   readonly #options: ChannelOptions;
   readonly #rate: number;
   #stream: RecogniserStream | undefined;
-  /** The frame with which the open stream began, and the number of utterances before it. */
+  /** The first frame of the open stream, and the number of utterances before it. */
   #baseFrame: number;
   #baseIndex: number;
   #fedFrames: number;
@@ -75,7 +75,7 @@ export class Channel {
     this.#baseIndex = this.#utterances = options.start?.utterances ?? 0;
   }
 
-  /** Seconds of the session up to which everything is decided. */
+  /** The second of the session up to which everything is decided. */
   get decidedS(): number {
     return this.#over ? this.#options.received() / this.#rate : this.#decidedFrame / this.#rate;
   }
@@ -91,7 +91,7 @@ export class Channel {
     return this.#over ? 0 : unfed + (this.#stream?.backlogS ?? 0);
   }
 
-  /** Takes the newest samples, which `received` counts already. */
+  /** Takes the newest samples; `received` counts them already. */
   push(samples: Int16Array): void {
     if (this.#over) return;
     const isNext = this.#fedFrames + samples.length === this.#options.received();
@@ -218,7 +218,7 @@ export class Channel {
     }
   }
 
-  /** A new stream hears the beginning of the same speech again. Its start is passed on once. */
+  /** A new stream hears the beginning of the same speech again. The start is passed on once. */
   #speech(type: 'speech-start' | 'speech-end', at: number): void {
     const starts = type === 'speech-start';
     if (this.#speaking === starts) return;
@@ -231,7 +231,7 @@ export class Channel {
     this.#decidedFrame = Math.max(this.#decidedFrame, frame);
   }
 
-  /** A client may have sent held-back audio after its stop. Then another stream takes it. */
+  /** A client may have sent held-back audio after its stop. Another stream then takes it. */
   #finished(): void {
     this.#streamClosing = false;
     this.#stream = undefined;

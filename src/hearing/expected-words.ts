@@ -8,11 +8,13 @@ const defaultIntensity = 0.5;
 const fullWeight = 2;
 const fullWeightOfMany = 1.2;
 const many = 50;
-/** So many entries and their ways of being spoken take part; the texts of finals are corrected by all of them. */
+/**
+ * At most this many entries and spoken forms take part in decoding. The texts of finals are corrected by all of them.
+ */
 const most = 1_000;
 const longest = 60;
 
-/** What a session's or a job's vocabulary means for hearing: every value and every way of saying it is expected. */
+/** The expected words of a session's or a job's vocabulary: every value and every way of saying it. */
 export function expectedWords(
   config: CustomVocabularyConfig | null | undefined,
   languages: readonly string[],

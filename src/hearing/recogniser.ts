@@ -1,9 +1,9 @@
 import type { ExpectedWord } from './expected-words.ts';
 
 /**
- * The seam between sessions and the recognition of speech. Each channel of a session has one stream. The
- * pool behind this seam keeps the audio since the last final: when a recogniser process dies, another one
- * hears that audio again, and the session notices nothing but a delay.
+ * The interface between sessions and the recognition of speech. Each channel of a session has one stream. The pool
+ * behind this interface keeps the audio since the last final: when a recogniser process dies, another one hears that
+ * audio again, and the session notices nothing but a delay.
  */
 export type RecognisedWord = {
   /** Without the leading space of live messages; punctuation stays on the word. */
@@ -30,8 +30,8 @@ export type RecogniserEvent =
   | { type: 'speech-end'; at: number }
   | { type: 'partial'; utterance: RecognisedUtterance }
   /**
-   * The final, and everything before `decidedS` is decided. Both come in one event: were they two, a
-   * process that dies between them would make its replacement say the same final again.
+   * The final. Everything before `decidedS` is decided. Both facts come in one event: if a process died between two
+   * events, its replacement would say the same final again.
    */
   | { type: 'final'; utterance: RecognisedUtterance; decidedS: number }
   /** Everything before this second is decided. Its finals were emitted before this event. */
@@ -53,8 +53,8 @@ export type RecogniserStreamOptions = {
   speechThreshold: number;
   audioEnhancer: boolean;
   /**
-   * Nobody waits for the words: each is read as well as the model can, whatever the load is and however slowly the
-   * audio comes. On a machine that is busy with calls a recording comes no faster than it was spoken.
+   * True where nobody waits for the words. Each word is read as well as the model can, whatever the load is and however
+   * slowly the audio comes. On a machine that is busy with calls a recording comes no faster than it was spoken.
    */
   recorded: boolean;
   partials: boolean;
@@ -95,10 +95,10 @@ export type StreamAdmission =
   | { outcome: 'language'; detail: string };
 
 export type Recogniser = AsyncDisposable & {
-  /** So many processes may read side by side. */
+  /** The largest number of processes that may read side by side. */
   readonly mostProcesses: number;
   status(): RecogniserStatus;
-  /** Whether `open` would admit that many streams now. The POST asks before it creates a session. */
+  /** Tells whether `open` would admit this many streams now. The POST asks before it creates a session. */
   admits(
     options: Pick<RecogniserStreamOptions, 'languages'>,
     streams: number,

@@ -68,7 +68,7 @@ export class Enhancer implements Disposable {
 }
 
 /**
- * The way of a stream's audio to the engine:
+ * The path of a stream's audio to the engine:
  *
  *     its rate → 16 kHz
  *     its rate → 48 kHz → noise taken out → 16 kHz     with the enhancer
@@ -93,7 +93,7 @@ export class Chain implements Disposable {
     return this.#second.resample(this.#enhancer.run(samples));
   }
 
-  /** The last block, which may be short, and everything that resamplers and enhancer held back. */
+  /** The last block, which may be short, with everything that resamplers and enhancer held back. */
   end(block: Float32Array): Float32Array {
     const samples = this.#first ? this.#first.flush(block) : block;
     if (!this.#enhancer || !this.#second) return samples;

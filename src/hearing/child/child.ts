@@ -3,8 +3,8 @@ import { RecogniserLoop } from './loop.ts';
 import { loadSherpa } from '../engine/sherpa.ts';
 
 /**
- * A recogniser process. The native engine can end its whole process without an exception, and it blocks
- * its process while it decodes: so it has a process away from the sockets. pool/process.ts supervises it.
+ * A recogniser process. The native engine can end its whole process without an exception, and blocks its process while
+ * it decodes. So it has a process of its own, away from the sockets. pool/process.ts supervises it.
  */
 const send = (message: FromChild): void => {
   process.send?.(message, undefined, undefined, () => undefined); // an error here says that the parent is gone

@@ -26,18 +26,18 @@ type Stream = {
   chain: Chain;
   session: EngineSession;
   finishing: 'no' | 'asked' | 'done';
-  /** A recording has none: it is never live. */
+  /** Undefined for a recording, which is never live. */
   pace: Pace | undefined;
   live: boolean;
-  /** Samples that were looked at since the parent was last told. */
+  /** The samples that were looked at since the parent was last told. */
   untold: number;
 };
 
 /** After this long the loop lets messages in: new audio arrives, and a closed stream is dropped. */
 const turnMs = 20;
 /**
- * How much of live streams was looked at is told so often: messages for each of their blocks cost a fortieth of what all
- * of a leg costs.
+ * The parent is told about live streams at most this often: a message for each block would cost a fortieth of the whole
+ * cost of a leg.
  */
 const tellEveryMs = 50;
 
@@ -170,7 +170,10 @@ export class RecogniserLoop {
     if (worked) this.#wake();
   }
 
-  /** Gives one block to every stream that has one. All have it before any listens: together that costs half as much. */
+  /**
+   * Gives one block to every stream that has one. All streams get theirs before any listens: together that costs half
+   * as much.
+   */
   #round(): boolean {
     const startedMs = performance.now();
     const given: Stream[] = [];
@@ -220,7 +223,7 @@ export class RecogniserLoop {
       if (urgency && (!best || comesBefore(urgency, best.urgency))) best = { session, urgency };
     }
     if (!best) return false;
-    // What was listened to is told before: if the reading ends this process, it was not that audio.
+    // The heard audio is told first: if the reading ends this process, that audio is not the cause.
     this.#tellConsumed();
     best.session.step(startedMs);
     this.#meter.worked(performance.now() - startedMs, best.urgency.needed);
@@ -228,9 +231,9 @@ export class RecogniserLoop {
   }
 
   /**
-   * Tells the parent how much audio was looked at, but of no stream with a waiting reading. When this
-   * process dies, the parent takes the streams with untold audio for those that may have ended it. Of live streams alone it
-   * is told no sooner than so long after the last time.
+   * Tells the parent how much audio was looked at, but leaves out streams with a waiting reading. When this process
+   * dies, the parent takes the streams with untold audio for those that may have ended it. If only live streams have
+   * news, the parent is told no sooner than `everyMs` after the last time.
    */
   #tellConsumed(everyMs = 0): void {
     const told = [...this.#streams.values()].filter(
@@ -251,8 +254,8 @@ export class RecogniserLoop {
   }
 
   /**
-   * Finds by how much the audio or the finals of live streams are overdue, and how long their first readings
-   * would take together. The second is known before anything is late.
+   * Computes how much the audio or the finals of live streams are overdue, and how long their first readings would take
+   * together. The second value is known before anything is late.
    */
   #look(nowMs: number): void {
     this.#latenessMs = 0;

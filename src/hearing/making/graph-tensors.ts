@@ -1,12 +1,12 @@
-/** A tensor that is stored in a graph. All bytes are views: what is written into them changes the graph. */
+/** A tensor that is stored in a graph. All bytes are views: a write into them changes the graph. */
 export type GraphTensor = { name: string; type: Uint8Array; content: Uint8Array };
 
 /** Numbers of the fields on the way to the tensors, in ONNX's format. */
 const fields = { graph: 7, tensor: 5, type: 2, name: 8, content: 9 } as const;
-/** How a field is written, as in `protobuf.ts`; numbers are all that is neither. */
+/** The encodings of a field, as in `protobuf.ts`; every other field is a number. */
 const wires = { bytes: 2, four: 5 } as const;
 
-/** The tensors of a graph whose numbers stand there as bytes. Nothing else of the format is followed. */
+/** The tensors of a graph whose numbers are stored as bytes. No other part of the format is read. */
 export function* tensorsOf(graph: Uint8Array): Generator<GraphTensor> {
   for (const model of fieldsOf(graph)) {
     if (model.field !== fields.graph) continue;
@@ -23,7 +23,7 @@ export function* tensorsOf(graph: Uint8Array): Generator<GraphTensor> {
 
 type Field = { field: number; bytes: Uint8Array };
 
-/** The fields of a message, each with its bytes where they stand. */
+/** The fields of a message, each as a view of its bytes. */
 function* fieldsOf(message: Uint8Array): Generator<Field> {
   for (let at = 0; at < message.length;) {
     const key = varintAt(message, at);
@@ -39,7 +39,7 @@ function* fieldsOf(message: Uint8Array): Generator<Field> {
   }
 }
 
-/** Seven bits a byte, the lowest first; the eighth says that more follow. */
+/** Reads a number of seven bits in each byte, the lowest first; the eighth bit says that more follow. */
 function varintAt(message: Uint8Array, from: number): { value: number; end: number } {
   let value = 0;
   for (let at = from; at < message.length; at++) {

@@ -3,17 +3,19 @@ import { Message } from './protobuf.ts';
 /** Numbers of the types in the format of graphs. */
 const types = { float: 1, uint8: 2, int32: 6, int64: 7 } as const;
 
-/** The name of a value inside a graph: what one node gives and others take. */
+/** The name of a value inside a graph: one node computes the value and others take it. */
 export type Value = string;
 type Attribute = number | readonly number[];
-/** A dimension that only a run tells has a name. */
+/** A dimension is a name where only a run tells its size. */
 type Dimension = number | string;
 
 const formatVersion = 9;
-/** The version of the operators' meanings: the first that has the exact Gelu as one operator. */
+/** The version of the operator definitions: the first one that has the exact Gelu as one operator. */
 const operatorsVersion = 20;
 
-/** Operators that are no part of the format: the runtime has them beside it, several steps in one. */
+/**
+ * The domain of operators that are no part of the format: the runtime adds them, and each does several steps at once.
+ */
 const ofRuntime = new Set([
   'DynamicQuantizeMatMul',
   'MatMulIntegerToFloat',
@@ -22,7 +24,7 @@ const ofRuntime = new Set([
 ]);
 const runtimeDomain = 'com.microsoft';
 
-/** A graph that is put together node by node and written in ONNX's format. The same calls give the same bytes. */
+/** Builds a graph node by node and writes it in ONNX's format. The same calls give the same bytes. */
 export class Graph {
   readonly #graph = new Message();
   readonly #known = new Set<string>();
@@ -31,7 +33,7 @@ export class Graph {
   #nodes = 0;
   #needsRuntime = false;
 
-  /** The properties are what an engine asks of a model of its kind. */
+  /** The properties are those that an engine asks of a model of its kind. */
   constructor(name = 'whisper', properties: Readonly<Record<string, string>> = {}) {
     this.#name = name;
     this.#properties = properties;
@@ -60,7 +62,7 @@ export class Graph {
     return this.#constant(name, 'uint8', dims, values);
   }
 
-  /** Whole numbers that an operator takes as an input: a shape, some indexes. The same ones are written once. */
+  /** Adds whole numbers that an operator takes as an input: a shape, or some indexes. Equal ones are written once. */
   integers(values: readonly number[]): Value {
     const list = BigInt64Array.from(values, BigInt);
     return this.#constant(`integers:${values.join(',')}`, 'int64', [values.length], list);
@@ -140,7 +142,7 @@ function attribute(name: string, value: Attribute): Message {
     for (const one of value) message.number(8, one);
     return message.number(20, integers);
   }
-  // A whole number is an integer: none of the operators used here has a float that could be whole.
+  // A whole number is written as an integer: none of the operators used here has a float attribute that could be whole.
   return Number.isInteger(value)
     ? message.number(3, value).number(20, integer)
     : message.float(2, value).number(20, float);

@@ -1,14 +1,16 @@
-/** The weights of a column are spread over 127 steps on both sides of zero, which is written as 128. */
+/** The weights of a column are spread over 127 steps on both sides of zero. Zero is written as 128. */
 const highest = 127;
 export const zero = 128;
-/** The constant from which such weights count where a graph reads them as floats: 128, and 0 once they have signs. */
+/**
+ * The constant that a graph subtracts when it reads such weights as floats: 128, and 0 once the weights have signs.
+ */
 export const floatZero = 'zero as float';
 
 /**
- * Weights [ins, outs] as whole numbers of eight bits, with one scale for each number that they give. They have no sign,
- * because processors without instructions of their own for it add two products of a number with a sign and one without
- * in 16 bits, where they overflow: with signs, 9.5 % of the words in noise were wrong instead of 5.5 %. Where a
- * processor multiplies exactly, they get signs when they are loaded (`signs.ts`).
+ * Weights [ins, outs] as 8-bit numbers, with one scale for each output. They have no sign: processors without special
+ * instructions add two products of a signed and an unsigned number in 16 bits, where they overflow. With signs, 9.5 %
+ * of the words in noise were wrong on such a processor instead of 5.5 %. Where a processor multiplies exactly, the
+ * weights get signs when they are loaded (`signs.ts`).
  */
 export function quantised(
   values: Float32Array,

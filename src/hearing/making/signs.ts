@@ -7,10 +7,11 @@ const signed = 3;
 const signBit = 0x80;
 
 /**
- * Weights of eight bits without a sign are written as their distance from -128 by our own graphs. With a sign they are
- * the same weights and give the same products, in half the time where a processor has instructions for it.
+ * Gives the weights of a graph signs. Our own graphs store 8-bit weights as their distance from -128, without a sign.
+ * With a sign they are the same weights and give the same products, in half the time where a processor has instructions
+ * for it.
  *
- * The graph is changed in place: the numbers have the same length, and most of a graph are weights.
+ * The graph is changed in place: the numbers keep their length, and most of a graph are weights.
  */
 export function giveSigns(graph: Uint8Array): void {
   for (const { name, type, content } of tensorsOf(graph))

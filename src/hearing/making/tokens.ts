@@ -4,8 +4,8 @@ import { TrunklineError } from '../../lib/errors.ts';
 export const spaceSign = '▁';
 
 /**
- * The tokens of a model. A token is a run of bytes and need not be whole characters: a sign that the table does not
- * have is written as one token for each of its bytes.
+ * The tokens of a model. A token is a run of bytes and need not be whole characters: a character that the table does
+ * not have is written as one token for each of its bytes.
  */
 export class TokenTable {
   readonly #bytes: readonly Uint8Array[];
@@ -30,7 +30,7 @@ export class TokenTable {
     return new TokenTable(bytes);
   }
 
-  /** A table of some of the tokens, which are counted anew. */
+  /** A table of only these tokens, with new numbers. */
   only(tokens: readonly number[]): TokenTable {
     return new TokenTable(tokens.map((token) => this.bytesOf(token)));
   }
@@ -43,7 +43,10 @@ export class TokenTable {
     return this.#bytes[token] ?? new Uint8Array();
   }
 
-  /** A text as few tokens, or undefined where the table cannot spell it. Its spaces are the table's own. */
+  /**
+   * The text in as few tokens as possible; undefined where the table cannot spell it. The table's own sign stands for
+   * spaces.
+   */
   spell(text: string): number[] | undefined {
     const numbers = (this.#numbers ??= this.#byBytes());
     const bytes = Buffer.from(text).toString('latin1');
@@ -61,7 +64,7 @@ export class TokenTable {
     return spelled[bytes.length];
   }
 
-  /** The same of several texts; undefined where one of them cannot be spelt. */
+  /** Spells several texts; undefined where one of them cannot be spelled. */
   spellAll(texts: readonly string[]): number[][] | undefined {
     const spelled = texts.flatMap((text) => {
       const tokens = this.spell(text);
@@ -70,7 +73,7 @@ export class TokenTable {
     return spelled.length < texts.length ? undefined : spelled;
   }
 
-  /** Of tokens that are the same bytes the first is the one that texts are written with. */
+  /** If several tokens have the same bytes, the first one is used in writing. */
   #byBytes(): ReadonlyMap<string, number> {
     const numbers = new Map<string, number>();
     for (const [token, bytes] of this.#bytes.entries()) {
@@ -88,8 +91,8 @@ export class TokenTable {
   }
 
   /**
-   * The tokens in groups that are whole characters, each with its text and the indexes of its first token and of the
-   * token behind its last. Bytes that are no character until the end are one group.
+   * The tokens in groups of whole characters, each with its text, the index of its first token and the index behind its
+   * last. Bytes that never become a character are one group.
    */
   pieces(tokens: readonly number[]): { text: string; from: number; to: number }[] {
     const pieces: { text: string; from: number; to: number }[] = [];
@@ -104,7 +107,7 @@ export class TokenTable {
   }
 }
 
-/** A character has at most so many bytes, and so at most so many tokens of one byte. */
+/** A character has at most this many bytes, and so at most this many one-byte tokens. */
 const longestCharacter = 4;
 /** Longer tokens are rules and dots. */
 const longestToken = 24;

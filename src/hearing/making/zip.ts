@@ -7,7 +7,10 @@ import { createInflateRaw } from 'node:zlib';
 /** The table of contents of an archive with a thousand files takes a hundredth of this. */
 const maxTableBytes = 16_777_216;
 
-/** An entry of a zip file. This reader knows what wheels and checkpoints use: stored and deflated, no encryption, no zip64. */
+/**
+ * An entry of a zip file. This reader knows only what wheels and checkpoints use: stored and deflated entries, no
+ * encryption, no zip64.
+ */
 type ZipEntry = {
   name: string;
   bytes: number;
@@ -51,14 +54,14 @@ export async function zipEntries(file: FileHandle): Promise<ZipEntry[]> {
   return entries;
 }
 
-/** Where the content of an entry begins: behind its own header, a name and a field of any lengths. */
+/** The position of an entry's content: behind its own header, a name and a field of any lengths. */
 export function contentAt({ offset }: Pick<ZipEntry, 'offset'>, header: Buffer): number {
   return offset + localBytes + header.readUInt16LE(26) + header.readUInt16LE(28);
 }
 
 /**
- * Takes one file out of a zip file. Its checksum can be looked at only afterwards, and a small archive can
- * hold an endless file: so no more than `mostBytes` are ever written.
+ * Takes one file out of a zip file. The checksum can be checked only afterwards, and a small archive can hold an
+ * endless file, so at most `mostBytes` are ever written.
  */
 export async function extractEntry(
   zipPath: string,

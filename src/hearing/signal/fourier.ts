@@ -1,4 +1,4 @@
-/** The fast Fourier transform of so many points, a power of two. */
+/** The fast Fourier transform. The number of points is a power of two. */
 export class Fourier {
   readonly size: number;
   readonly #cosines: Float64Array;
@@ -48,7 +48,7 @@ export class Fourier {
   }
 }
 
-/** The window function of Hann over so many points. */
+/** Hann's window function over this many points. */
 export function hannWindow(size: number): Float64Array {
   return Float64Array.from(
     { length: size },

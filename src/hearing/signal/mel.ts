@@ -6,19 +6,19 @@ export const hopSamples = 160;
 
 const frameSamples = 400;
 const bins = frameSamples / 2 + 1;
-/** How the transform of 400 points is taken apart. */
+/** The factors into which the transform of 400 points is divided. */
 const radices = [4, 4, 5, 5];
 
 export type MelOptions = {
   bands: number;
-  /** Beyond the audio's own the frames are zeros; by default there are as many as the audio has. */
+  /** Frames beyond the audio are zeros; by default there are as many frames as the audio has. */
   frames?: number;
 };
 
 /**
- * The power of some bands of 16 kHz audio in frames of 25 ms, one each 10 ms, as networks were taught: the first frame
- * is centred on the first sample, and before it, as behind the last, the audio is heard backwards. No logarithm is
- * taken, so its level counts.
+ * The power of some bands of 16 kHz audio in frames of 25 ms, one each 10 ms, as networks were trained. The first frame
+ * is centred on the first sample; before it, and behind the last, the audio is mirrored. No logarithm is taken, so the
+ * level counts.
  */
 export function melPowers(samples: Float32Array, options: MelOptions): Float32Array {
   const { bands } = options;
@@ -110,7 +110,10 @@ function combine(radix: number, part: number, stride: number, at: number, k: num
   }
 }
 
-/** The frame in the real part is the even half of the spectrum, the one in the imaginary part the odd half. */
+/**
+ * Separates the two frames: the one in the real part is the even half of the spectrum, the one in the imaginary part
+ * the odd half.
+ */
 function powersOfBoth(even: Float64Array, odd: Float64Array): void {
   for (let k = 0; k < bins; k++) {
     const mirror = (frameSamples - k) % frameSamples;

@@ -1,8 +1,8 @@
 /**
  * C += A · W in WebAssembly with vectors, for A with rows in groups of four and W packed in panels of eight columns.
- * The module is a few hundred bytes, so it is written down here instruction by instruction: no build step, no binary.
+ * The module is a few hundred bytes, so it is written here instruction by instruction: no build step and no binary
+ * file.
  *
- *   for each panel of W, for each group of four rows:
  *     eight sums of four numbers stay in registers while k runs; a panel stays in the nearest cache
  */
 export type Multiply = (
@@ -22,7 +22,7 @@ export const panelColumns = 8;
 
 const pageBytes = 65_536;
 
-/** The kernel's memory, out of which arrays are taken one behind the other until so many floats are taken. */
+/** The kernel's memory. Arrays are taken from it one behind the other, up to the given number of floats. */
 export class KernelMemory {
   readonly multiply: Multiply;
   readonly #memory: WebAssembly.Memory;
@@ -39,7 +39,7 @@ export class KernelMemory {
     return taken;
   }
 
-  /** Puts a matrix [columns][depth] into the memory, in panels; the answer is where it lies. */
+  /** Puts a matrix [columns][depth] into the memory, in panels. The answer is its address. */
   pack(matrix: Float32Array, depth: number): number {
     const panels = this.take(matrix.length);
     for (let column = 0; column < matrix.length / depth; column++) {
@@ -94,7 +94,7 @@ const increase = (local: number, by: number[]): number[] => [
   ...add,
   ...set(local),
 ];
-/** Runs the body as long as the local, counted down after it, is not 0. */
+/** Runs the body until the local, which is counted down after each run, is 0. */
 const countedDown = (local: number, body: number[]): number[] => [
   ...[0x03, none],
   ...body,
@@ -190,7 +190,7 @@ function name(text: string): number[] {
   return [text.length, ...Buffer.from(text)];
 }
 
-/** Seven bits in each byte, the lowest first; the eighth says that another follows. */
+/** Writes a number of seven bits in each byte, the lowest first; the eighth bit says that another byte follows. */
 function unsigned(value: number): number[] {
   return value < 128 ? [value] : [(value & 127) | 128, ...unsigned(value >>> 7)];
 }

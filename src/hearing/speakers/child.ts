@@ -11,7 +11,7 @@ async function carryOut(order: SpeakersOrder): Promise<SpeakersAnswer> {
   try {
     return { outcome: 'found', turns: await diarize(order) };
   } catch (error) {
-    // What the client reads names no path of ours; the log has the reason.
+    // The client reads a message without any path of ours; the log has the reason.
     const message =
       error instanceof TrunklineError ? error.message : 'the audio could not be listened to';
     return { outcome: 'failed', message, reason: reasonOf(error) };
@@ -20,7 +20,8 @@ async function carryOut(order: SpeakersOrder): Promise<SpeakersAnswer> {
 
 // Live calls come first.
 giveWay(constants.priority.PRIORITY_LOW);
-// Whoever gave the order is gone. An exit would wait for what the disk or the engine has begun, a kill does not.
+// The process that gave the order is gone. An exit would wait for work that the disk or the engine has begun; a kill
+// does not wait.
 const end = (): void => void process.kill(process.pid, 'SIGKILL');
 process.on('disconnect', end);
 // The parent may have died before anybody listened.

@@ -11,19 +11,19 @@ import { voiceWindows, type VoiceWindow } from './windows.ts';
 /** The session's own default, which is the detector's best threshold. */
 const speechThreshold = 0.6;
 const blockSamples = 8_192;
-/** The detector says that a voice began so long after it did. */
+/** The detector reports the beginning of a voice this much late. */
 const lateSamples = windowSamples;
 const hopS = 0.4;
-/** In files with more speech than this windows lie twice as far apart: half the time for as good an answer. */
+/** In files with more speech than this, windows lie twice as far apart: half the time for an equally good answer. */
 const muchSpeechS = 1_800;
 
-/** Who speaks when, in each channel by itself. */
+/** Finds who speaks when, in each channel by itself. */
 export async function diarize(order: SpeakersOrder): Promise<VoiceTurn[][]> {
   const encoder = await VoiceEncoder.open(order.weights);
   const spoken: SpeechSegment[][] = [];
   const detector = new VoiceDetector(order.voiceActivityModel);
   for (const channel of order.channels) spoken.push(await speechOf(channel, detector));
-  // A channel in which nobody speaks, as of a recorder for two lines, takes nobody away from the others.
+  // A silent channel, such as one of a recorder for two lines, takes no speaker away from the others.
   const hints = hintsOfChannel(order.hints, spoken.filter(({ length }) => length > 0).length);
   const turns: VoiceTurn[][] = [];
   for (const [index, channel] of order.channels.entries())

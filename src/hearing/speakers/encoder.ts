@@ -2,10 +2,12 @@ import { loadSherpa, type SpeakerEmbeddingExtractor } from '../engine/sherpa.ts'
 import { sampleRate } from './segments.ts';
 import { checkWeights } from './weights.ts';
 
-/** What is characteristic of the voice in a piece of speech, as a direction: of one voice all point the same way. */
+/**
+ * The characteristics of the voice in a piece of speech, as a direction: all pieces of one voice point the same way.
+ */
 export type Encoder = { directionOf(samples: Float32Array): Float32Array };
 
-/** The network behind it: the spectrum of a piece of speech is read by the engine, and so is the network. */
+/** The network behind the directions. The engine computes the spectrum and runs the network. */
 export class VoiceEncoder implements Encoder {
   readonly #extractor: SpeakerEmbeddingExtractor;
 
@@ -26,7 +28,7 @@ export class VoiceEncoder implements Encoder {
     stream.inputFinished();
     const direction = this.#extractor.compute(stream, false);
     const length = Math.hypot(...direction);
-    // Like no other, instead of a number that is none in all that follows.
+    // Zeros are like no other direction; NaN would spread into everything that follows.
     if (length === 0 || !Number.isFinite(length)) return direction.fill(0);
     return direction.map((value) => value / length);
   }
@@ -35,8 +37,9 @@ export class VoiceEncoder implements Encoder {
 const steps = 0x8000;
 
 /**
- * Files have 16 bits already; live audio that was brought to 16 kHz has not. Next to nothing is in the upper bands of
- * it, and without the noise of the steps just how little would be taken for the voice: two on one line sounded alike.
+ * Rounds samples to 16 bits. Files have 16 bits already; live audio that was resampled to 16 kHz has not. Its upper
+ * bands are nearly empty, and without the noise of the rounding the exact level of that emptiness would be taken for
+ * the voice: two people on one line sounded alike.
  */
 function inWholeSteps(sample: number): number {
   return Math.round(sample * steps) / steps;

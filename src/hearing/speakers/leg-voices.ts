@@ -9,19 +9,22 @@ import type { SpeakerHints } from './voices.ts';
 import { voiceWindows, type VoiceWindow } from './windows.ts';
 
 const speechThreshold = 0.6;
-/** The detector says that a voice began so long after it did. */
+/** The detector reports the beginning of a voice this much late. */
 const lateSamples = windowSamples;
-/** Who goes on without a pause is listened to in pieces of this length: the labels must not wait for the pause. */
+/** Speech without a pause is analysed in pieces of this length: the labels must not wait for the pause. */
 const longestPiece = 8 * sampleRate;
-/** The number of voices is found: whoever speaks alone stays one. More than four in one channel are a meeting. */
+/** The number of voices is found automatically, and may be one. More than four in one channel are a meeting. */
 export const liveHints: SpeakerHints = { max: 4 };
-/** Audio that is kept while nobody speaks: a voice is told a moment after it began. */
+/** This much audio is kept while nobody speaks: the start of a voice is reported a moment late. */
 const keptSamples = sampleRate;
-/** The first two minutes of talk have windows twice as close: the sooner two voices are found. */
+/** In the first two minutes of talk windows lie twice as close, so that two voices are found sooner. */
 const hopS = { atFirst: 0.4, later: 0.8 };
 const atFirst = 120 * sampleRate;
 
-/** The voices of one leg of a call that goes on. Audio is let go as soon as its windows are read: an hour of talk is some 5 MB. */
+/**
+ * The voices of one leg of a running call. Audio is dropped as soon as its windows are read: an hour of talk needs some
+ * 5 MB.
+ */
 export class LegVoices {
   readonly #encoder: Encoder;
   readonly #windows: LegWindows;
@@ -45,7 +48,7 @@ export class LegVoices {
     if (options.rateHz !== sampleRate) this.#resampler = new Resampler(options.rateHz, sampleRate);
   }
 
-  /** Seconds up to which every voice has its windows: behind it somebody may be speaking. */
+  /** The second up to which every voice has its windows. Behind it somebody may be speaking. */
   get knownS(): number {
     return (this.#segments.openFrom ?? this.#end) / sampleRate;
   }
@@ -71,7 +74,7 @@ export class LegVoices {
     this.#windows.finish();
   }
 
-  /** Who speaks when, of everything heard so far. */
+  /** Who speaks when, in everything heard so far. */
   turns(): VoiceTurn[] {
     return this.#windows.turns();
   }

@@ -3,23 +3,25 @@ import { turnsOf, type VoiceTurn } from './turns.ts';
 import { followed, mostGrouped, voicesOf, type SpeakerHints } from './voices.ts';
 import type { VoiceWindow } from './windows.ts';
 
-/** Of a leg with so much talk that grouping it takes longer than listening, this share of the times. */
+/**
+ * The share of the requests that are answered for a leg with so much talk that grouping it takes longer than listening.
+ */
 const groupedEvery = 3;
-/** Directions that one leg keeps, of 1 KB each: beyond it every second one of the older half goes. */
+/** A leg keeps at most this many directions, of 1 KB each. Beyond it every second one of the older half is dropped. */
 export const maxDirections = 4_096;
 
 type LegWindow = {
   from: number;
   to: number;
   seconds: number;
-  /** Undefined where it was let go: the voice stays what it was. */
+  /** Undefined where the direction was dropped: the voice then stays as it was. */
   embedding: Float32Array | undefined;
   voice: number;
 };
 
 /**
- * The windows of one leg. All of them are grouped anew, because a voice is known the better the more there is of it; a
- * group keeps the number that most of it had before.
+ * The windows of one leg. All of them are grouped anew each time, because more audio tells a voice better. A group
+ * keeps the number that most of its windows had before.
  */
 export class LegWindows {
   readonly #hints: SpeakerHints;
@@ -35,7 +37,7 @@ export class LegWindows {
     return this.#windows.filter(({ embedding }) => embedding !== undefined).length;
   }
 
-  /** Nothing more comes: the next answer is made of all there is. */
+  /** No more audio comes: the next answer uses all windows. */
   finish(): void {
     this.#asked = 0;
   }
@@ -50,7 +52,7 @@ export class LegWindows {
       if (index % 2 === 0) window.embedding = undefined;
   }
 
-  /** Who speaks when, of everything heard so far. */
+  /** Who speaks when, in everything heard so far. */
   turns(): VoiceTurn[] {
     const known = this.#windows.flatMap((window) => {
       const { embedding, seconds, from, to } = window;
@@ -82,9 +84,13 @@ export class LegWindows {
       window.voice = numbers.get(groups[index] ?? 0) ?? 0;
   }
 
-  /** Each group takes the number that most of its seconds had; those that are left over get new ones, as they appear. */
+  /**
+   * Each group takes the number that most of its seconds had before. The remaining groups get new numbers, in the order
+   * in which they appear.
+   */
   #numbersOf(windows: readonly LegWindow[], groups: readonly number[]): Map<number, number> {
-    // As long as there was one voice its number said nothing: the first two are numbered as they come up.
+    // While there was only one voice its number meant nothing: the first two voices are numbered in order of
+    // appearance.
     const isNew = !windows.some(({ voice }) => voice > 0);
     const shared = new Map<string, { group: number; voice: number; samples: number }>();
     for (const [index, { voice, from, to }] of windows.entries()) {

@@ -6,7 +6,10 @@ import { VoiceEncoder } from './encoder.ts';
 import { LegVoices, liveHints } from './leg-voices.ts';
 import type { FromLiveListener, ToLiveListener } from './live-messages.ts';
 
-/* The process that listens to all live legs whose parties share one channel. One order after the other, in order. */
+/*
+ * The process that listens to all live legs with several speakers on one channel. It carries out one order after the
+ * other.
+ */
 
 const legs = new Map<number, LegVoices>();
 let encoder: VoiceEncoder | undefined;
@@ -45,9 +48,9 @@ async function take(message: ToLiveListener): Promise<void> {
   }
 }
 
-// Live words come first; behind them this is live too, so files wait for it.
+// Live words come first. This work is live, too, so files come after it.
 setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
-// Whoever gave the orders is gone. A kill does not wait for what the engine has begun.
+// The process that gave the orders is gone. A kill does not wait for work that the engine has begun.
 const end = (): void => void process.kill(process.pid, 'SIGKILL');
 process.on('disconnect', end);
 if (!process.connected) end();

@@ -5,9 +5,9 @@ import { vadModelPath } from '../offline/voice-activity.ts';
 import type { FromLiveListener, LiveTurns, ToLiveListener } from './live-messages.ts';
 import { isPulled, pullCommand, weightsPath } from './weights.ts';
 
-/** A leg that is listened to. One order at a time: the next samples wait until the last ones were heard. */
+/** A leg whose voices are told apart. One order at a time: the next samples wait until the last ones were heard. */
 export type HeardLeg = {
-  /** Rejects when the process was lost: everything from the leg's beginning must be heard again by another. */
+  /** Rejects when the process was lost: another one must then hear everything from the leg's beginning. */
   hear(
     samples: Int16Array,
     order: { group: boolean; isLast: boolean },
@@ -15,12 +15,18 @@ export type HeardLeg = {
   close(): void;
 };
 
-/** Legs that are listened to at once: each takes some hundredths of a core. More are not told apart while they last. */
+/**
+ * At most this many legs are analysed at once: each takes some hundredths of a core. The voices of further legs are not
+ * told apart.
+ */
 export const maxLegsHeard = 16;
 const maxHeapMiB = 256;
-/** The process runs behind those that hear words, so it may take long; one that stands still is ended. */
+/**
+ * The process has a lower priority than those that hear words, so an answer may take long. A process that stands still
+ * is ended.
+ */
 const orderWithinMs = 120_000;
-/** Without a leg for so long the process ends. */
+/** The process ends after this long without a leg. */
 const idleMs = 30_000;
 const program = new URL('./live-child.ts', import.meta.url);
 
@@ -32,8 +38,8 @@ type Listener = {
 };
 
 /**
- * Tells the voices of live legs apart, in one process of low priority for all of them. It keeps no audio and no
- * queue: each leg hands over its next seconds when the last ones were heard.
+ * Tells the voices of live legs apart, in one process of low priority for all of them. The process keeps no audio and
+ * no queue: each leg hands over its next seconds when the last ones were heard.
  */
 export class LiveListener implements Disposable {
   readonly #options: { models: string; log: Logger };
@@ -46,7 +52,7 @@ export class LiveListener implements Disposable {
     this.#options = options;
   }
 
-  /** Undefined where the model is not installed, or too many are listened to. */
+  /** Undefined where the model is not installed, or where too many legs are open. */
   async open(rateHz: number): Promise<HeardLeg | undefined> {
     const { models, log } = this.#options;
     if (!(await isPulled(models))) {
@@ -125,7 +131,7 @@ export class LiveListener implements Disposable {
     waiting.resolve(message.told);
   }
 
-  /** Once, however it ended. Whoever waits is told; the next leg starts another process. */
+  /** Called once, however the process ended. Waiting legs are told; the next leg starts another process. */
   #end(listener: Listener, reason: string): void {
     const { child, legs, said } = listener;
     if (this.#listener === listener) this.#listener = undefined;
@@ -142,7 +148,7 @@ export class LiveListener implements Disposable {
   }
 }
 
-/** What cannot be sent any more is told by the end of the process. */
+/** A message that cannot be sent any more is answered by the end of the process. */
 function send({ child }: Listener, message: ToLiveListener): void {
   if (child.connected) child.send(message, () => undefined);
 }

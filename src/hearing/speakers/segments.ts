@@ -1,4 +1,4 @@
-/** Of the audio in which voices are looked for. */
+/** The rate of the audio in which voices are looked for. */
 export const sampleRate = 16_000;
 
 /** A stretch of speech, in samples. */
@@ -8,10 +8,13 @@ const longestPause = 0.2 * sampleRate;
 const shortest = 0.15 * sampleRate;
 const pad = 0.03 * sampleRate;
 const smallestGap = 0.05 * sampleRate;
-/** Speech without a pause is cut here, so that no file makes a segment that fills the memory. */
+/** Speech without a pause is cut at this length, so that no file makes a segment that fills the memory. */
 const longestOfFile = 30 * sampleRate;
 
-/** Segments out of voiced windows: so long a pause ends one; one that is too short was no speech. */
+/**
+ * Makes segments out of voiced windows. A pause of this length ends a segment; a segment that is too short was no
+ * speech.
+ */
 export class Segments {
   readonly #longest: number;
   readonly #found: SpeechSegment[] = [];
@@ -23,7 +26,7 @@ export class Segments {
     this.#longest = longest;
   }
 
-  /** Where the audio begins that is still needed: nothing before it is part of a segment that is not taken. */
+  /** The first sample that is still needed: no audio before it is part of a segment that was not taken. */
   get openFrom(): number | undefined {
     return this.#from < 0 ? undefined : Math.max(0, this.#from - pad);
   }
@@ -36,7 +39,7 @@ export class Segments {
     } else if (this.#from >= 0 && to - this.#lastVoiced >= longestPause) this.close();
   }
 
-  /** The segments that have ended since the last time, each a little wider than its voice; for audio that goes on. */
+  /** The segments that ended since the last call, each a little wider than its voice; for audio that goes on. */
   taken(end: number): SpeechSegment[] {
     const found = this.#found.splice(0);
     return found.map(({ from, to }) => {
@@ -46,7 +49,7 @@ export class Segments {
     });
   }
 
-  /** All segments, each a little wider than its voice, those that nearly touch as one. */
+  /** All segments, each a little wider than its voice. Segments that nearly touch become one. */
   finish(end: number): SpeechSegment[] {
     this.close();
     const segments: SpeechSegment[] = [];

@@ -13,7 +13,7 @@ import type { SpeakerHints } from './voices.ts';
 import { isPulled, pullCommand, voiceModel, weightsPath } from './weights.ts';
 
 export type Speakers = {
-  /** The turns of each channel. What goes wrong is in the block; throws only when the signal is aborted. */
+  /** The turns of each channel. A failure is told in the block; only an aborted signal throws. */
   find(
     channels: readonly SpokenChannel[],
     hints: SpeakerHints,
@@ -25,16 +25,16 @@ export type SpeakersOptions = {
   /** The folder of all models. */
   models: string;
   log: Logger;
-  /** Time for so much audio, from the start of its process. */
+  /** The time for this much audio, from the start of its process. */
   deadlineMs?: (audioS: number) => number;
 };
 
-/** Files that are listened to at the same time. */
+/** At most this many files are analysed at the same time. */
 const maxAtOnce = 2;
 const maxHeapMiB = 192;
 const program = new URL('./child.ts', import.meta.url);
 
-/** An hour takes some two minutes of processor time, of which a busy machine leaves little to this. */
+/** An hour takes some two minutes of processor time, and a busy machine leaves little to this process. */
 function usualDeadlineMs(audioS: number): number {
   return 120_000 + audioS * 1_000;
 }

@@ -4,7 +4,7 @@ import type { Utterance, Word } from '../../protocol/addons.ts';
 /** A stretch in which one voice speaks. */
 export type VoiceTurn = { start: number; end: number; voice: number };
 
-/** Turns out of windows in order of time: those of one voice that touch are one. */
+/** Makes turns out of windows in order of time: neighbouring windows of one voice become one turn. */
 export function turnsOf(windows: readonly VoiceTurn[]): VoiceTurn[] {
   const turns: VoiceTurn[] = [];
   for (const window of windows) {
@@ -15,10 +15,10 @@ export function turnsOf(windows: readonly VoiceTurn[]): VoiceTurn[] {
   return turns;
 }
 
-/** So many voices a channel can have at most, so that no two channels share one. */
+/** A channel has at most this many voices, so that no two channels share a number. */
 const voicesOfChannel = 1_000;
 
-/** The utterances of a file with their speakers. The turns are those of the channels, in the same order. */
+/** The utterances of a file with their speakers. The turns are given for each channel, in the same order. */
 export function withSpeakersOf(
   channels: readonly number[],
   turns: readonly VoiceTurn[][],
@@ -35,7 +35,7 @@ export function withSpeakersOf(
 
 /**
  * Utterances with their speakers. The recogniser cuts at pauses and knows nothing of voices, so an utterance of two
- * speakers is cut where they change: each word has the voice that covers most of it, and near a change the end of a
+ * speakers is cut where they change. Each word has the voice that covers most of it; near a change the end of a
  * sentence and the longer pause decide.
  */
 export function withSpeakers(
@@ -46,7 +46,7 @@ export function withSpeakers(
   return utterances.flatMap((utterance) => {
     const { words, text } = utterance;
     const isWhole = words.map(({ word }) => word).join('') === text;
-    // Words that are not the text cannot be divided with it.
+    // If the words do not make up the text, the text cannot be divided with them.
     if (words.length < 2 || !isWhole) return [{ ...utterance, speaker: voiceOf(utterance, turns) }];
     return cutAtSpeakers(utterance, words, turns);
   });
@@ -88,18 +88,21 @@ function speakersOf(words: readonly Word[], turns: readonly VoiceTurn[]): number
   );
 }
 
-/** A change of speakers is known to some tenths of a second, so it may be at another word: so many away, so far. */
+/**
+ * A change of speakers is known to some tenths of a second, so the real change may be this many words and this many
+ * seconds away.
+ */
 const movedWords = 2;
 const movedS = 0.8;
-/** A longer pause says no more. */
+/** A pause beyond this length counts no more. */
 const longestPauseS = 0.5;
-/** What the end of a sentence is worth, and that the voice changed just there, in seconds of pause. */
+/** The value of the end of a sentence, and of a voice that changes just there, in seconds of pause. */
 const sentenceEndS = 0.3;
 const foundS = 0.1;
 
 /**
- * The speakers of words, changed where one is likeliest to have ended. Who says less than three words between two
- * others only said those: nothing is moved there.
+ * The speakers of words, with changes moved to the place where a speaker most likely ended. A speaker with fewer than
+ * three words between two others keeps them: nothing is moved there.
  */
 function changedAtPauses(words: readonly Word[], found: readonly number[]): number[] {
   const speakers = [...found];
@@ -139,7 +142,7 @@ function meanConfidence(words: readonly Word[]): number {
   return Math.round((sum / Math.max(1, words.length)) * 1e4) / 1e4;
 }
 
-/** The voice that says most of an utterance: each word has its own, and long words count for more. */
+/** The voice that says most of an utterance: each word counts for its own voice, long words count for more. */
 export function speakerOf(utterance: Utterance, turns: readonly VoiceTurn[]): number {
   const seconds = new Map<number, number>();
   const speakers = speakersOf(utterance.words, turns);
@@ -151,7 +154,7 @@ export function speakerOf(utterance: Utterance, turns: readonly VoiceTurn[]): nu
   return most[0] >= 0 ? most[0] : voiceOf(utterance, turns);
 }
 
-/** The voices numbered as they come up in the utterances. */
+/** Numbers the voices in the order in which they appear in the utterances. */
 export function inOrderOfAppearance(
   turns: readonly VoiceTurn[],
   utterances: readonly Utterance[],
@@ -182,7 +185,7 @@ function voiceOf(span: { start: number; end: number }, turns: readonly VoiceTurn
   return span.start - before.end <= after.start - span.end ? before.voice : after.voice;
 }
 
-/** By halving: two hours of talk have ten thousand turns and twenty thousand words. */
+/** Finds the turn by halving: two hours of talk have ten thousand turns and twenty thousand words. */
 function firstEndingAfter(turns: readonly VoiceTurn[], time: number): number {
   let low = 0;
   let high = turns.length;

@@ -1,35 +1,35 @@
 import { groupsAfter, product, unionsOf, type Union } from './clusters.ts';
 
-/** What a client says of the number of speakers. */
+/** A client's hints about the number of speakers. */
 export type SpeakerHints = {
   number?: number | undefined;
   min?: number | undefined;
   max?: number | undefined;
 };
 
-/** A window as it is grouped: its direction, its length, and the seconds that it answers for. */
+/** A window for grouping: its direction, its length, and the seconds that it answers for. */
 export type VoicePiece = { embedding: Float32Array; seconds: number; spanS: number };
 
 /** Shorter windows say too little of a voice: they follow the groups of the others. */
 const shortestS = 1;
-/** So many pieces are grouped; a long file has an even choice of them, and the others follow. */
+/** At most this many pieces are grouped. A long file has an even choice of them, and the others follow. */
 export const mostGrouped = 300;
-/** Groups of pieces are of one voice when they are so much alike. */
+/** Groups of pieces belong to one voice when they are at least this much alike. */
 const alike = 0.45;
-/** Two voices whose middles are so much alike are one. */
+/** Two voices are one when their mean directions are at least this much alike. */
 const sameVoice = 0.65;
-/** A voice that speaks less in the whole file is part of another one. */
+/** A voice that speaks less than this in the whole file becomes part of another one. */
 const leastS = 3;
-/** It may speak less when a client knows how many there are, */
+/** With a known number of speakers a voice may speak less, */
 const leastOfGivenS = 1.5;
-/** but a cough in a long file, of which few pieces are grouped, is nobody. */
+/** but a cough in a long file, of which few pieces are grouped, is no voice. */
 const leastOfGivenPieces = 3;
-/** However many speakers a client names. */
+/** The largest number of speakers, whatever a client asks for. */
 export const mostSpeakers = 20;
 
 /**
- * A client counts the people of the whole file. Of several channels in which somebody speaks each has at least one of
- * them, so none has more than what the others leave; and nobody can know in which channel the rest are.
+ * A client counts the people of the whole file. Of several channels with speech, each has at least one of these people,
+ * so no channel has more than the others leave. Nobody can know in which channel the rest are.
  */
 export function hintsOfChannel(hints: SpeakerHints, spokenChannels: number): SpeakerHints {
   if (spokenChannels < 2) return hints;
@@ -50,7 +50,7 @@ export function voicesOf(pieces: readonly VoicePiece[], hints: SpeakerHints): nu
   );
 }
 
-/** The voices of pieces of which some have none yet (below 0): those go to the nearest of the others. */
+/** The voices of all pieces, where some have none yet (below 0): those join the nearest of the others. */
 export function followed(pieces: readonly VoicePiece[], voices: readonly number[]): number[] {
   const known = pieces.flatMap((piece, at) => ((voices[at] ?? -1) < 0 ? [] : [{ piece, at }]));
   const groups = new Groups(
@@ -91,7 +91,7 @@ class Choice {
     this.#unions = unionsOf(this.#choice.map(({ embedding }) => embedding));
   }
 
-  /** As long as groups are alike they become one. */
+  /** Joins groups as long as two of them are alike. */
   alike(): number[] {
     const { length } = this.#unions;
     const first = this.#unions.findIndex(({ likeness }) => likeness < alike);
@@ -99,8 +99,8 @@ class Choice {
   }
 
   /**
-   * So many, of which each speaks for a while: what is left over of somebody's voice is not one of them. Where there are
-   * not so many, shorter ones count.
+   * Divides the pieces into this many voices, each of which speaks for a while: a remnant of somebody's voice is not
+   * one of them. Where there are too few such voices, shorter ones count.
    */
   inGroups(number: number): number[] {
     for (let count = number; count <= this.#choice.length; count++) {
@@ -113,7 +113,7 @@ class Choice {
   }
 
   #speaking(labels: readonly number[]): Set<number> {
-    // Each chosen piece stands for so many.
+    // Each chosen piece stands for this many pieces.
     const each = this.#pieces.length / this.#choice.length;
     const groups = new Map<number, { pieces: number; seconds: number }>();
     for (const [index, label] of labels.entries()) {
@@ -140,7 +140,7 @@ class Choice {
   }
 }
 
-/** Voices that hardly speak go to others, and voices that are the same become one. */
+/** Joins voices that hardly speak to others, and voices that are the same to one. */
 function settled(pieces: readonly VoicePiece[], labels: readonly number[]): number[] {
   return dissolved(pieces, merged(pieces, dissolved(pieces, labels)));
 }
@@ -169,7 +169,7 @@ function merged(pieces: readonly VoicePiece[], labels: readonly number[]): numbe
   }
 }
 
-/** The middle direction of each group, and how long it speaks. */
+/** The mean direction of each group, and how long the group speaks. */
 class Groups {
   readonly #middles = new Map<number, Float32Array>();
   readonly #seconds = new Map<number, number>();

@@ -12,7 +12,7 @@ export function weightsPath(models: string): string {
   return join(folderOf(models, voiceModel), weightsFile);
 }
 
-/** Whether the model has been pulled; whether it is right is found out where it is read. */
+/** True when the model has been pulled. Its files are checked where they are read. */
 export async function isPulled(models: string): Promise<boolean> {
   return stat(weightsPath(models)).then(
     (found) => found.isFile(),
@@ -20,7 +20,7 @@ export async function isPulled(models: string): Promise<boolean> {
   );
 }
 
-/** Throws unless it is the file that the catalogue names: the engine ends its process over many that are not. */
+/** Throws unless the file is the one that the catalogue names: the engine ends its process over many other files. */
 export async function checkWeights(path: string): Promise<void> {
   const known = catalogueEntry(voiceModel).derived?.files.find(({ name }) => name === weightsFile);
   const { size } = await stat(path);

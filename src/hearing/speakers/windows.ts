@@ -3,12 +3,12 @@ import { sampleRate, type SpeechSegment } from './segments.ts';
 
 /** Samples of a window. The network reads pieces of at most 2 s. */
 export const windowLength = 1.6 * sampleRate;
-/** A rest of a segment that is longer than this gets a window of its own. */
+/** If more than this is left of a segment, the rest gets a window of its own. */
 const longestRest = 0.1 * sampleRate;
 
 /** A piece of a segment in which one voice is assumed. */
 export type VoiceWindow = {
-  /** What the window answers for, in samples: the instants that are nearest to its centre. */
+  /** The samples that the window answers for: the instants that are nearest to its centre. */
   from: number;
   to: number;
   seconds: number;
@@ -17,7 +17,10 @@ export type VoiceWindow = {
 
 type Cut = { at: number; length: number };
 
-/** The windows of a segment: each of 1.6 s, the last one at its end; a segment that is shorter is one window. */
+/**
+ * The windows of a segment. Each has 1.6 s, and the last one stands at the end of the segment; a shorter segment is one
+ * window.
+ */
 export function cutsOf(length: number, hop: number): Cut[] {
   if (length <= windowLength) return [{ at: 0, length }];
   const cuts: Cut[] = [];
@@ -27,7 +30,7 @@ export function cutsOf(length: number, hop: number): Cut[] {
   return cuts;
 }
 
-/** The windows of a segment with their directions, so many seconds apart. */
+/** The windows of a segment with their directions, this many seconds apart. */
 export function voiceWindows(
   { from, to }: SpeechSegment,
   samples: Float32Array,
@@ -47,7 +50,7 @@ export function voiceWindows(
   });
 }
 
-/** A piece that is too short is said again and again: directions of pieces of one length compare best. */
+/** Repeats a piece that is too short: directions of pieces of one length compare best. */
 function filled(piece: Float32Array): Float32Array {
   if (piece.length >= windowLength) return piece;
   return Float32Array.from({ length: windowLength }, (_, at) => piece[at % piece.length] ?? 0);

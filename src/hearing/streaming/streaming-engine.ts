@@ -20,11 +20,11 @@ import { wordsFromTokens } from '../offline/word-times.ts';
 
 type StreamingDescription = Extract<ModelDescription, { kind: `streaming-${string}` }>;
 
-/** The engine counts silent frames of 40 ms, whatever the model. */
+/** The engine counts silence in frames of 40 ms, whatever the model is. */
 const blankS = 0.04;
 /** The engine decodes whole windows only. This much silence at the end pushes the last one out. */
 const flushS = 0.8;
-/** An utterance that is too long is cut at the next gap between two words, or after this time in a word. */
+/** An utterance that is too long is cut at the next gap between two words, or inside a word after this time. */
 const cutPatienceS = 1;
 const progressEveryS = 0.5;
 /** Greedy CTC decoding gives no probabilities. A fixed value says neither sure nor unsure. */

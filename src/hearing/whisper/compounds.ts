@@ -2,20 +2,20 @@ import { bare } from '../offline/readings.ts';
 import { digitsOf, isOfNumber } from './numbers.ts';
 import { asHeard, placesOf, type Reconciled } from './places.ts';
 
-/** The same word is not looked for farther away, in seconds: the readers may have it twice. */
+/** The search for the same word ends this far away, in seconds: the readers may have it twice. */
 const mostApartS = 2;
 
 type Words = readonly Reconciled[];
 /** A reading without some of its words. */
 type Left = readonly (Reconciled | undefined)[];
 type WordRun = { from: number; to: number };
-/** The same letters as one word of one reader and as several of the other, or the same number. */
+/** The same letters as one word of one reader and as several words of the other, or the same number. */
 type Alike = { first: WordRun; second: WordRun };
 
 /**
- * Both readings, divided into words alike. The same letters or numbers in fewer words or in more would pass for words
- * that one of the readers did not hear, and what is spelled would be said twice. The second reader is followed, except where the
- * first has a word that is expected.
+ * Divides both readings into words alike. If the same letters or numbers stood in fewer words or in more, they would
+ * pass for words that one of the readers did not hear, and spelled text would be told twice. The division of the second
+ * reader is followed, except where the first has an expected word.
  *
  *     second          A-B-C-1    voice mail    $342.16
  *     first           a b c 1    voicemail     three hundred and forty two dollars and sixteen cents
@@ -49,7 +49,7 @@ export function dividedAlike(
   };
 }
 
-/** Both readings without the words that are the same in both: those have found their place. */
+/** Both readings without the words that are the same in both: those words have their place already. */
 function unequal(first: Words, second: Words): { first: Left; second: Left } {
   const left: Record<'first' | 'second', (Reconciled | undefined)[]> = {
     first: [...first],
@@ -64,7 +64,7 @@ function unequal(first: Words, second: Words): { first: Left; second: Left } {
   return left;
 }
 
-/** The words of one reader that the other has in several words of one unit, at the place that is the nearest in time. */
+/** The words of one reader that the other has as several words of one unit, at the place that is nearest in time. */
 function alikeIn(wholes: Left, words: Left): { whole: WordRun; run: WordRun }[] {
   return wholes.flatMap((whole, at) => {
     if (!whole) return [];
@@ -121,7 +121,10 @@ function numbersIn(words: Left): SpokenNumber[] {
   return found;
 }
 
-/** Where the words end that are these letters together; undefined where they are not, or one word is alone. */
+/**
+ * The end of the words that together have these letters; undefined where no such words follow, or where one word
+ * suffices.
+ */
 function endOfRun(letters: string, words: Left, from: number): number | undefined {
   let rest = letters;
   for (let at = from; at < words.length; at++) {
@@ -135,7 +138,7 @@ function endOfRun(letters: string, words: Left, from: number): number | undefine
   return undefined;
 }
 
-/** The words with each of these runs written like others, each of which lasts as long as it has letters. */
+/** Rewrites each of these runs in other words. Each new word lasts in proportion to its letters. */
 function withRuns(words: Words, runs: readonly { run: WordRun; like: Words }[]): Words {
   const result: Reconciled[] = [];
   for (let at = 0; at < words.length;) {

@@ -1,17 +1,17 @@
 import { melPowers } from '../signal/mel.ts';
 
-/** The model hears 30 s at once, whatever is in them. */
+/** The model always hears 30 s, whatever they contain. */
 export const windowSamples = 480_000;
 export const melBands = 80;
 export const melFrames = 3_000;
 
 const leastPower = 1e-10;
-/** Powers of ten below the loudest band at which everything is equally silent. */
+/** Values this many powers of ten below the loudest band count as equally silent. */
 const range = 8;
 
 /**
- * What the encoder hears of up to 30 s at 16 kHz: the logarithm of 80 bands every 10 ms, band after band. What is
- * behind the audio is silence.
+ * The encoder's input for up to 30 s at 16 kHz: the logarithm of 80 bands every 10 ms, band after band. Silence fills
+ * the rest behind the audio.
  */
 export function logMel(samples: Float32Array): Float32Array {
   const window = samples.length >= windowSamples ? samples.subarray(0, windowSamples) : samples;
@@ -35,7 +35,7 @@ export function logMel(samples: Float32Array): Float32Array {
   return mel;
 }
 
-/** Enough silence that the end of the audio is not mirrored, unless it is the end of the window. */
+/** Adds silence so that the end of the audio is not mirrored, unless it is the end of the window. */
 function padded(samples: Float32Array): Float32Array {
   const audio = new Float32Array(Math.min(windowSamples, samples.length + 400));
   audio.set(samples);

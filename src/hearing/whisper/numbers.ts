@@ -14,33 +14,35 @@ const factors = new Map([
   ['thousand', 1_000],
   ['million', 1_000_000],
 ]);
-/** What is said between or behind the parts of a number and has no digit of its own. */
+/** Words that are said between or behind the parts of a number and have no digit of their own. */
 const silent = new Set(
   'and point a.m p.m am pm dollar dollars cent cents pound pounds pence euro euros percent'.split(
     ' ',
   ),
 );
 
-/** A number of one word in figures. */
+/** The figures of a number of one word. */
 export function figureOf(word: string): string | undefined {
   return word.length < 3 ? undefined : values.get(word)?.toString();
 }
 
-/** Whether a word can be a part of a spoken number. */
+/** True when a word can be a part of a spoken number. */
 export function isOfNumber(word: string): boolean {
   return /\d/.test(word) || values.has(word) || factors.has(word) || silent.has(word);
 }
 
 /**
- * The digits of a number as they are written: "three hundred and forty two dollars and sixteen cents" are those of
- * $342.16, "five five five zero one" those of 555-01. Empty where nothing of it is a number.
+ * The digits of a spoken number: "three hundred and forty two dollars and sixteen cents" has those of $342.16, "five
+ * five five zero one" those of 555-01. Empty where the words are no number.
  */
 export function digitsOf(words: readonly string[]): string {
   let digits = '';
   let started = false;
   let thousands = 0;
   let group = 0;
-  /** What is said next belongs to this number if it is less: after twenty there is room for five, not for thirty. */
+  /**
+   * The next word belongs to this number if its value is less: after twenty there is room for five, not for thirty.
+   */
   let room = 0;
   const flush = () => {
     if (started) digits += String(thousands + group);

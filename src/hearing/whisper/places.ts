@@ -10,17 +10,18 @@ export type Reconciled = RecognisedWord & {
 };
 
 /**
- * Two readings of the same audio, word by word in the order of time: what both have at one place, what only the second
- * has, what only the first has. The times of the second are those of its heads, which are sometimes far off.
+ * Two readings of the same audio, word by word in the order of time: words that both have at one place, words that only
+ * the second has, words that only the first has. The times of the second come from its heads, which are sometimes far
+ * off.
  */
 export type WordPlace = {
   first?: number;
   second?: number;
-  /** Whose word is right here, where both readers were asked. */
+  /** The reader whose word is right here, where both readers were asked. */
   right?: 'first' | 'second' | undefined;
 };
 
-/** The price of a word that has no partner, of a pair that differs, and of a pair that lies apart in time. */
+/** The prices of a word without a partner, of a pair that differs, and of a pair that lies apart in time. */
 const alonePrice = 0.7;
 const differentPrice = { least: 0.5, ofLetters: 0.8 };
 const apartPrice = { each: 0.3, free: 0.3, most: 1.5 };
@@ -66,7 +67,7 @@ function difference(a: string, b: string): number {
   return differentPrice.least + differentPrice.ofLetters * share;
 }
 
-/** A word as it is compared: one reader writes "five" where the other writes "5". */
+/** The form in which words are compared: one reader writes "five" where the other writes "5". */
 export function asHeard(word: string): string {
   const name = bare(word);
   return figureOf(name) ?? name;

@@ -5,16 +5,20 @@ import { isOfNumber } from './numbers.ts';
 import { asHeard, placesOf, type Reconciled, type WordPlace } from './places.ts';
 import { type Readers, weighed } from './weighing.ts';
 
-/** Words of the first reader that the second passed over are heard words if there are so many, for so long. */
+/**
+ * Words of the first reader that the second passed over count as heard if there are at least this many, over at least
+ * this long.
+ */
 const passedOver = { words: 3, seconds: 0.8 };
-/** A word that only the heads place lasts so long for each of its letters. */
+/** A word whose times come only from the heads lasts this long for each of its letters. */
 const letterS = 0.07;
 const shortestS = 0.02;
 
 /**
- * The words of the second reader, with the times of the first wherever both have a word at one place, and with the
- * agreement of both as confidence. Where they disagree and can be asked, the surer is right. Nothing that was heard may
- * vanish: where the second reader passed over several words, or over a whole unit of speech, those of the first stay.
+ * Joins both readings: the words of the second reader, with the times of the first wherever both have a word at one
+ * place, and with the agreement of both as confidence. Where they disagree and can be asked, the surer reader is right.
+ * No heard speech may vanish: where the second reader passed over several words, or over a whole unit of speech, the
+ * words of the first stay.
  */
 export function reconciled(
   heardFirst: readonly Reconciled[],
@@ -54,9 +58,9 @@ export function reconciled(
 type DraftWord = Reconciled & { placed: boolean };
 
 /**
- * Of a word that both have, the second reader tells how sure it is; of one that they disagree on, the first, which knows
- * how well its whole piece is understood. Fitted to the even half of the telephone prompts, plain, through GSM and in
- * noise.
+ * The confidence of a word. For a word that both readers have, the second tells it. For a word on which they disagree,
+ * the first tells it, because it knows how well its whole piece is understood. Fitted to the even half of the telephone
+ * prompts, plain, through GSM and in noise.
  */
 const agreedConfidence = (own: number): number =>
   logistic(1.05 - 1.15 * Math.log(leastDoubt - Math.log(Math.max(leastOwn, own))));
@@ -65,7 +69,7 @@ const disputedConfidence = (theirs: number | undefined): number =>
 const leastDoubt = 0.003;
 const leastOwn = 1e-6;
 
-/** The places without the words of the first reader that the second did not read, except where they must stay. */
+/** Removes the words of the first reader that the second did not read, except where they must stay. */
 function kept(
   places: readonly WordPlace[],
   first: readonly Reconciled[],
@@ -101,7 +105,7 @@ function kept(
   return found;
 }
 
-/** Whether words are what one of the words beside them is in figures, even if the readers heard other digits. */
+/** True when one of the words beside them says these words in figures, even if the readers heard other digits. */
 function isNumberOf(
   words: readonly Reconciled[],
   beside: readonly (Reconciled | undefined)[],
@@ -116,7 +120,7 @@ const isFirstAlone = (place: WordPlace | undefined): boolean =>
   place !== undefined && place.second === undefined;
 const isSecondAlone = (place: WordPlace): boolean => place.first === undefined;
 
-/** Words that the heads alone place are moved between their neighbours, whose times are better. */
+/** Moves words whose times come only from the heads between their neighbours, whose times are better. */
 function withTimes(words: readonly DraftWord[]): Reconciled[] {
   const result: Reconciled[] = [];
   for (const [index, { placed, ...word }] of words.entries()) {

@@ -13,16 +13,19 @@ import type { EncodedWindow, WhisperReader, WindowText } from './whisper-reader.
 import { mostWindowS, type SpeechUnit, SpeechWindow, unitsOf } from './windows.ts';
 
 const rateHz = 16000;
-/** A window that holds nothing but noise is read as a word or two. Speech stays below 0.11, noise above 0.7. */
+/**
+ * Above this no-speech probability a window counts as noise: noise alone is read as a word or two. Speech stays below
+ * 0.11, noise above 0.7.
+ */
 const mostNoSpeech = 0.5;
-/** A text that can be told so many times shorter repeats itself. */
+/** A text that compresses by more than this factor repeats itself. */
 const mostRepetition = 2.4;
-/** Speech waits at most so long for its window to fill, in seconds of the stream. */
+/** Speech waits at most this long for its window to fill, in seconds of the stream. */
 export const maxHeldS = 60;
-/** What lies before decided audio may still be a margin of what comes next. */
+/** Audio before the decided position may still be a margin of the next window. */
 const keptS = 1;
 const longestTokenS = 0.5;
-/** The first reader hears a stretch with as much of what is around it as when it read it. */
+/** When the first reader is asked again, it hears a stretch with as much audio around it as in its own reading. */
 const [marginsOfFirst] = variations;
 
 type FirstFinal = Extract<RecogniserEvent, { type: 'final' }>;
@@ -43,19 +46,19 @@ type ReadyWindow = {
 };
 
 type SecondReader = Pick<WhisperReader, 'encode' | 'read' | 'likelihoods'>;
-/** The first reader, where it can tell how likely a text is. */
+/** The first reader, where it can tell the likelihood of a text. */
 export type LikelihoodReader = {
   likelihoods(audio: Float32Array, texts: readonly string[]): number[] | undefined;
 };
 
 /**
- * A recording that is read twice: the first reader finds the speech and its words, and a slower one reads the same
- * speech again, half a minute at once. Its words are told with the utterances of the first, so utterances wait:
+ * A recording that is read twice. The first reader finds the speech and its words; a slower one reads the same speech
+ * again, half a minute at once. Its words are told with the utterances of the first, so utterances wait:
  *
  *     first     ▇▆▇ 1   ▇▇ 2      ▆▇▇▇ 3     ▇▆ 4
  *     window   [▇▆▇ ▇▇ ▆▇▇▇]      full: 1, 2 and 3 are read, and told; 4 begins the next
  *
- * Where the second reader fails, the words of the first are told as they are.
+ * If the second reader fails, the words of the first are told as they are.
  */
 export class SecondReading implements EngineSession {
   readonly #first: EngineSession;
@@ -64,12 +67,12 @@ export class SecondReading implements EngineSession {
   readonly #emit: (event: RecogniserEvent) => void;
   readonly #expected: ReadonlySet<string>;
   readonly #track = new AudioTrack();
-  /** What the first reader has told, in its order, from the first utterance that waits for its second reading. */
+  /** The events of the first reader, in order, from the first utterance on that waits for its second reading. */
   readonly #held: (HeldUtterance | Exclude<RecogniserEvent, { type: 'final' }>)[] = [];
   #units: HeldUnit[] = [];
-  /** Where voice began and ended last: more than the words of the first reader, which may lack some. */
+  /** The last beginning and end of voice. They say more than the words of the first reader, which may lack some. */
   #voice = { from: 0, to: 0 };
-  /** The end of the speech that belongs to earlier windows. */
+  /** The end of the speech of earlier windows. */
   #windowedTo = 0;
   readonly #ready: ReadyWindow[] = [];
 
@@ -96,7 +99,7 @@ export class SecondReading implements EngineSession {
     return this.#first.settled && this.#ready.length === 0;
   }
 
-  /** A window that waits to be read must not be joined by a second one: each holds half a minute of audio. */
+  /** Only one window waits at a time: each holds half a minute of audio. */
   get full(): boolean {
     return this.#first.full || this.#ready.length > 0;
   }
@@ -130,7 +133,7 @@ export class SecondReading implements EngineSession {
       : this.#first.urgency(nowMs);
   }
 
-  /** Hearing, writing and weighing are three steps, so that the process says in between that it lives. */
+  /** Hearing, writing and weighing are three steps, so that the process gives a sign of life in between. */
   step(nowMs: number): void {
     const [ready] = this.#ready;
     if (!ready) this.#first.step(nowMs);
@@ -148,7 +151,7 @@ export class SecondReading implements EngineSession {
   #take(event: RecogniserEvent): void {
     if (event.type === 'speech-start' || event.type === 'speech-end') {
       this.#voice[event.type === 'speech-start' ? 'from' : 'to'] = Math.round(event.at * rateHz);
-      this.#emit(event); // where speech begins and ends decides nothing, so it need not wait
+      this.#emit(event); // the edges of speech decide nothing, so they need not wait
     } else if (event.type === 'final') this.#hold(event);
     else {
       if (event.type === 'finished') this.#close(this.#track.end);
@@ -176,7 +179,7 @@ export class SecondReading implements EngineSession {
     }
   }
 
-  /** The waiting speech is read as one window. What lies behind `latest` belongs to the next one. */
+  /** Reads the waiting speech as one window. Audio behind `latest` belongs to the next one. */
   #close(latest: number): void {
     const units = this.#units;
     const last = units.at(-1);
@@ -199,7 +202,7 @@ export class SecondReading implements EngineSession {
     }
   }
 
-  /** Both readers, to be asked what they think of each other's words. */
+  /** Both readers, for questions about each other's words. */
   #asked(units: readonly HeldUnit[], encoded: EncodedWindow): { readers?: Readers } {
     const firstReader = this.#firstReader;
     if (!firstReader) return {};
@@ -250,7 +253,7 @@ export class SecondReading implements EngineSession {
   }
 }
 
-/** An engine whose recordings are read twice. What is live is read by the first reader alone. */
+/** An engine that reads recordings twice. Live audio is read by the first reader alone. */
 export function readTwice(
   first: Engine,
   reader: WhisperReader,
@@ -282,12 +285,12 @@ export function readTwice(
   };
 }
 
-/** Whether a text is none: the model heard no speech, wrote nothing or repeated itself. */
+/** True when a text counts as none: the model heard no speech, wrote nothing or repeated itself. */
 function failed({ text, noSpeech, repetition }: WindowText): boolean {
   return text === '' || noSpeech > mostNoSpeech || repetition > mostRepetition;
 }
 
-/** Whether the second reader found words where the first had found none. */
+/** True when the second reader found words where the first had found none. */
 function accountsFor(
   { words }: HeldUtterance,
   { from, to }: { from: number; to: number },

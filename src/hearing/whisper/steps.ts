@@ -23,7 +23,7 @@ type StepOutput = { scores: Float32Array; attention: Float32Array };
 export type SuppressedTokens = { always: readonly number[]; atBegin: readonly number[] };
 
 /**
- * The decoder over one window of audio. It is told that a text begins, and that no times are wanted in it:
+ * The decoder over one window of audio. Its first tokens say that a text begins, and that no times are wanted in it:
  *
  *     begin ─▶ how likely nothing is said     no times ─▶ what the first token is     a token ─▶ what comes after it
  */
@@ -38,7 +38,7 @@ export class WhisperSteps implements Steps {
   /** The probability that the window holds no speech, known after the first step. */
   noSpeech = 0;
 
-  /** `frames` are those that hold audio; no token is looked for behind them. */
+  /** `frames` counts the frames that hold audio; no token is looked for behind them. */
   constructor(
     parts: { onnx: Onnx; decoder: OnnxSession; suppressed: SuppressedTokens },
     { audio, frames }: { audio: Feeds; frames: number },

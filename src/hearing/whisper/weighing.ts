@@ -1,8 +1,8 @@
 import { asHeard, type Reconciled, type WordPlace } from './places.ts';
 
-/** Both readers, asked how likely some texts are, in nats. Undefined where one of the texts cannot be written. */
+/** Both readers' log-probabilities of some texts, in nats; undefined where one of the texts cannot be written. */
 export type Readers = {
-  /** Where each unit of speech begins and ends, in seconds of the stream. */
+  /** The beginning and end of each unit of speech, in seconds of the stream. */
   units: readonly { from: number; to: number }[];
   /** The first reader hears this stretch alone. */
   first: (stretch: { from: number; to: number }, texts: readonly string[]) => number[] | undefined;
@@ -10,30 +10,34 @@ export type Readers = {
   second: (texts: readonly string[]) => number[] | undefined;
 };
 
-/** A nat of the first reader counts so much of a nat of the second, which has half the wrong words. */
+/** A nat of the first reader counts this much of a nat of the second, which has half as many wrong words. */
 const weightOfFirst = 0.4;
-/** And no more than this in all: a name that it cannot write is not only unlikely to it, but out of the question. */
+/**
+ * The first reader's preference counts no more than this in all: a name that the first reader cannot write is not only
+ * unlikely to it, but impossible.
+ */
 const mostOfFirst = 3;
-/** In noise the first reader guesses: words of which it is not so sure are none against the second's. */
+/** In noise the first reader guesses: its words count as none against the second's when it is less sure than this. */
 const leastSure = 0.94;
-/** The second reader is not believed so easily where it has nothing at all for so many words. */
+/** The second reader is believed less easily where it has nothing for this many words. */
 const runOfWords = 3;
 /**
- * A window in which the readers disagree more often is noise to one of them: what is beyond is not weighed. So many and
- * the second reader's own text are read side by side, which takes about as long as writing that text did.
+ * At most this many disagreements of a window are weighed. More of them mean that the window is noise to one of the
+ * readers. These texts and the second reader's own are read side by side, which takes about as long as writing that
+ * text did.
  */
 const mostDisputes = 7;
-/** The first reader hears a unit as a whole, and of a longer one so many seconds around what is weighed. */
+/** The first reader hears a whole unit, and of a longer one this many seconds around the weighed words. */
 const longestS = 9;
 const aroundS = { before: 4, behind: 3 };
 
 type Dispute = { from: number; to: number; first: Reconciled[]; second: Reconciled[] };
 
 /**
- * Which reader is right where they disagree, for each place; undefined where that cannot be told. Each is asked how
- * likely the other's words are in the midst of its own text: who would not have said them at any price is right, unless
- * the other is as sure. The numbers were chosen on the even half of the telephone prompts, plain, through GSM and in
- * noise.
+ * Decides which reader is right where they disagree, for each place; undefined where that cannot be told. Each reader
+ * is asked for the likelihood of the other's words in the midst of its own text. A reader that would never have written
+ * the other's words is right, unless the other is as sure. The numbers were chosen on the even half of the telephone
+ * prompts, plain, through GSM and in noise.
  *
  *     first    press one to reach the  color          second   Press one to reach the  caller.
  *              press one to reach the  caller.  -1 nat         Press one to reach the  color   -9 nats
@@ -65,13 +69,13 @@ export function weighed(
     const weight = Math.min(weightOfFirst * firstMind, mostOfFirst);
     if (isSure(dispute.first) && weight > secondMind)
       verdicts.fill('first', dispute.from, dispute.to);
-    // Words that both readers would rather not have said are none.
+    // If both readers would rather leave the words out, the words are dropped.
     else if (firstMind < 0) verdicts.fill('second', dispute.from, dispute.to);
   }
   return verdicts;
 }
 
-/** By how many nats the first reader prefers its own words to those of the second. */
+/** The first reader's preference for its own words over those of the second, in nats. */
 function mindOfFirst(
   dispute: Dispute,
   places: readonly WordPlace[],
@@ -79,7 +83,7 @@ function mindOfFirst(
   readers: Readers,
 ): number {
   const spoken = [...dispute.first, ...dispute.second];
-  // The first reader hears one unit at once, and knows best in which its words were said.
+  // The first reader hears one unit at once, and knows best in which unit its words were said.
   const numbers = new Set(dispute.first.map(({ unit }) => unit));
   if (numbers.size > 1) return NaN;
   const number = [...numbers, ...dispute.second.map(({ unit }) => unit)][0] ?? -1;
@@ -107,7 +111,7 @@ function mindOfFirst(
   return own - other;
 }
 
-/** The stretches of places at which the readers have different words, or one of them none. */
+/** The stretches of places where the readers have different words, or where one of them has none. */
 function disputesIn(
   places: readonly WordPlace[],
   first: readonly Reconciled[],
@@ -139,7 +143,7 @@ function isSure(words: readonly Reconciled[]): boolean {
   return words.length > 0 && words.every(({ confidence }) => confidence >= leastSure);
 }
 
-/** One reader writes numbers in figures and the other in words: how likely they are tells how they are written. */
+/** One reader writes numbers in figures and the other in words. The likelihood would only tell the way of writing. */
 function inFigures(words: readonly { word: string }[]): boolean {
   return words.some(({ word }) => /\d/.test(word));
 }

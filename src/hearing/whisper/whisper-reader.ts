@@ -12,22 +12,22 @@ import { TokenTable } from '../making/tokens.ts';
 import { logMel, melBands, melFrames } from './mel.ts';
 import { audioOutputs, endToken, type SuppressedTokens, WhisperSteps } from './steps.ts';
 
-/** What the encoder made of a window. */
+/** The encoder's output for a window. */
 export type EncodedWindow = { audio: Feeds; seconds: number };
 
 /** A text with the times of its tokens in seconds of the window. */
 export type WindowText = TimedText & {
-  /** The probability that nothing is said in the window. */
+  /** The probability that the window contains no speech. */
   noSpeech: number;
-  /** How many times shorter the text can be told: a loop can be told very shortly. */
+  /** The factor by which the text can be compressed: a loop compresses strongly. */
   repetition: number;
 };
 
 const beams = 4;
-/** So many texts are weighed side by side: each has keys of its own. */
+/** At most this many texts are weighed side by side: each has keys of its own. */
 const atOnce = 8;
 const frameS = 0.02;
-/** The heads look so far behind the beginning of a word: the median over 1,362 words that both readers have. */
+/** The heads lie this far behind the beginning of a word: the median over 1,362 words that both readers have. */
 const delayS = 0.36;
 
 const Description = z.object({
@@ -78,7 +78,7 @@ export class WhisperReader {
     return this.#spentS;
   }
 
-  /** The dear part, whatever the window holds: a window should be full. */
+  /** The expensive part. It costs the same whatever the window contains, so a window should be full. */
   encode(samples: Float32Array): EncodedWindow {
     const { onnx, encoder } = this.#parts;
     let audio: Feeds = {};
@@ -100,7 +100,10 @@ export class WhisperReader {
     return { ...found, noSpeech: steps.noSpeech, repetition: repetitionOf(found.text) };
   }
 
-  /** How likely each of these texts is as what is said in the window, in nats; undefined where one cannot be written. */
+  /**
+   * The log-probability, in nats, that each text is said in the window; undefined where one of the texts cannot be
+   * written.
+   */
   likelihoods({ audio }: EncodedWindow, texts: readonly string[]): number[] | undefined {
     const spelled = this.#parts.table.spellAll(texts.map((text) => ` ${text}`));
     if (spelled === undefined) return undefined;

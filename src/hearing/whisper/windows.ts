@@ -2,22 +2,22 @@ import type { RecognisedWord } from '../recogniser.ts';
 
 const rateHz = 16000;
 
-/** A stretch of speech, in samples of its stream, with what the first reader heard in it. */
+/** A stretch of speech, in samples of its stream, with the words of the first reader. */
 export type SpeechUnit = { from: number; to: number; words: readonly RecognisedWord[] };
 
-/** The model hears 30 s at once. What is cut off at the end of them is misread, so a little stays free. */
+/** The model hears 30 s at once. Speech that is cut off at their end is misread, so a little room stays free. */
 export const mostWindowS = 28;
-/** Speech keeps so much of the quiet around it: without it first and last words are lost. */
+/** Speech keeps this much of the quiet around it: without it first and last words are lost. */
 const marginS = 0.3;
 /** The longest unit: with its margins it fits a window. */
 const mostUnitS = mostWindowS - 2 * marginS - 0.4;
 
-/** A stretch of a stream and where it begins in the window, in samples. */
+/** A stretch of a stream and its beginning in the window, in samples. */
 type WindowPart = { from: number; to: number; at: number };
 
 /**
- * Cuts an utterance that is longer than a window where the first reader heard the widest pause between two words: a
- * word that a cut divides would be read twice.
+ * Cuts an utterance that is longer than a window at the widest pause between two words of the first reader: a word that
+ * a cut divides would be read twice.
  */
 export function unitsOf(
   { from, to }: { from: number; to: number },
@@ -58,8 +58,8 @@ function widestPause(
 }
 
 /**
- * Speech of one stream that is read at once: units one after the other, of the pauses between them only as much as
- * tells them apart. Longer pauses would fill the window with nothing, and each window costs the same.
+ * The speech of one stream that is read at once: units one after the other. Of the pauses between them only enough
+ * stays to tell the units apart. Longer pauses would fill the window with silence, and each window costs the same.
  *
  *     stream   ▁▁▁▇▆▇▆▁▁▁▁▁▁▁▁▁▇▇▆▁▁▆▇▇▁▁▁▁▁▁▁
  *     window      ▁▇▆▇▆▁▁▇▇▆▁▁▆▇▇▁
@@ -68,7 +68,7 @@ export class SpeechWindow {
   readonly units: readonly SpeechUnit[];
   readonly #parts: readonly WindowPart[];
 
-  /** No audio before `earliest` and none from `latest` on belongs to this window: other windows read it. */
+  /** This window uses no audio before `earliest` and none from `latest` on: other windows read that audio. */
   constructor(units: readonly SpeechUnit[], earliest: number, latest: number) {
     this.units = units;
     const parts: WindowPart[] = [];
@@ -87,14 +87,14 @@ export class SpeechWindow {
     return last ? (last.at + last.to - last.from) / rateHz : 0;
   }
 
-  /** The audio of the window, out of the stream's. */
+  /** The audio of the window, taken from the stream. */
   audio(view: (from: number, to: number) => Float32Array): Float32Array {
     const samples = new Float32Array(Math.round(this.seconds * rateHz));
     for (const { from, to, at } of this.#parts) samples.set(view(from, to), at);
     return samples;
   }
 
-  /** The second of the stream that a second of the window is. */
+  /** The second of the stream for a second of the window. */
   inStream(second: number): number {
     const sample = second * rateHz;
     const part = this.#parts.findLast(({ at }) => at <= sample) ?? this.#parts[0];

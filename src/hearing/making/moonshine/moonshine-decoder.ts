@@ -14,17 +14,17 @@ import type { OrtFile } from './ort-file.ts';
 import { taughtTokens } from './taught-tokens.ts';
 import type { TokenTable } from '../tokens.ts';
 
-/** A text has fewer tokens than this: 6.5 for each second of at most some twelve seconds, and those that are given. */
+/** A text has fewer tokens than this: 6.5 for each second of at most some twelve seconds, and the given ones. */
 const positions = 512;
-/** The layer and the head that look at the audio of the token that is written. */
+/** The layer and the head whose attention lies on the audio of the token that is written. */
 const alignmentLayer = 4;
 const alignmentHead = 6;
-/** So many of the likeliest tokens are told for each place. */
+/** This many of the likeliest tokens are returned for each place. */
 export const toldTokens = 8;
 
 const outputNode = '/proj_out';
 
-/** The tokens that the model of a file learnt to write. */
+/** The tokens that the model of a file was trained to write. */
 export function taughtTokensOf(file: OrtFile, table: TokenTable): number[] {
   const { weights, zero } = storedProduct(file, outputNode);
   return taughtTokens(table, weights, zero);
@@ -34,24 +34,24 @@ export const pastKeys = keysOf('past');
 export const presentKeys = keysOf('present');
 
 /**
- * One step of the decoder: some tokens for each text → what comes after each of them.
+ * One step of the decoder: some tokens for each text → the probabilities after each of them.
  *
  *     tokens [E · B, L]  place [1]  parents [E · B]  past.N.key, … [E · A, 8, P, 36]
  *     audio.N.key, … [E, 8, T, 36]  lengths [E]  shares [1, E]  asked [B · L]
  *       → scores [B · L, tokens]  best [B · L, 8]  bestTokens [B · L, 8]  askedScores [B · L, 1]
  *         attention [B · L, T]  present.N.key, … [E · B, 8, P + L, 36]
  *
- * Tokens are counted as `taught` has them, the others are none.
+ * Tokens are numbered as in `taught`; the other tokens do not exist here.
  *
- * `parents` says which of the texts before each text goes on. `scores` are log-probabilities, and `asked` the tokens whose
- * are told besides those of the likeliest. `attention` is that of the head that looks at the audio of the token that is
- * written. All texts look at the same audio, so they are rows of one product.
+ * `parents` names the earlier text that each text continues. `scores` are log-probabilities, and `asked` lists the
+ * tokens whose scores are returned besides those of the likeliest. `attention` is the attention of the head that
+ * follows the audio of the written token. All texts attend to the same audio, so they are rows of one product.
  *
- * Several encodings of the audio stand side by side, of which `lengths` tells how many frames each has. The texts then
- * stand there once for each, those of the first encoding first, and `scores` are the means of what they say, with the
- * weights `shares`. `attention` is that of the first.
+ * Several encodings of the audio can stand side by side; `lengths` has the number of frames of each. Each text then has
+ * one row for each encoding, those of the first encoding first. `scores` are the means over these rows with the weights
+ * `shares`, and `attention` is that of the first encoding.
  *
- * The graph that the model comes with does the same with some thousand small nodes, most of which compute shapes. They
+ * The graph that comes with the model does the same with some thousand small nodes, most of which compute shapes. They
  * took more than half of the time of a step.
  */
 export function decoderGraph(file: OrtFile, taught: readonly number[]): Uint8Array {
@@ -93,7 +93,7 @@ export function decoderGraph(file: OrtFile, taught: readonly number[]): Uint8Arr
   return graph.finish();
 }
 
-/** The mean of what the rows of each encoding say. */
+/** The mean over the rows of each encoding. */
 function meanOverEncodings(
   graph: Graph,
   scores: Value,
@@ -101,13 +101,13 @@ function meanOverEncodings(
 ): Value {
   const apart = graph.node('Concat', [encodings, graph.integers([-1])], { axis: 0 });
   const each = graph.node('Reshape', [scores, apart]);
-  // As a product: an operator for means takes ten times as long.
+  // Written as a product: an operator for means takes ten times as long.
   const shares = graph.input('shares', 'float', [1, 'E']);
   const mean = graph.node('MatMul', [shares, each]);
   return graph.node('Reshape', [mean, graph.integers([-1, tokens])]);
 }
 
-/** Each token looks at those before it in its text. */
+/** Each token attends to the tokens before it in its text. */
 function ownAttention(
   parts: MoonshineLayers,
   x: Value,
@@ -136,7 +136,7 @@ function ownAttention(
   return graph.node('Add', [x, parts.products(seen, [`${name}/o_proj`])]);
 }
 
-/** Each token looks at the audio. */
+/** Each token attends to the audio. */
 function audioAttention(
   parts: MoonshineLayers,
   x: Value,
@@ -175,7 +175,9 @@ function audioAttention(
   return { x: sum, attention };
 }
 
-/** The two layers behind the attention, with what goes past them: one half of the first says how much of the other counts. */
+/**
+ * The two layers behind the attention, with the sum around them: one half of the first layer weighs the other half.
+ */
 function feedForward(parts: MoonshineLayers, x: Value, layer: number): Value {
   const { graph } = parts;
   const name = `/model/decoder/layers.${String(layer)}/mlp`;

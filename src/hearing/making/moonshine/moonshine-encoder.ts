@@ -10,29 +10,29 @@ import {
 } from './moonshine-layers.ts';
 import type { OrtFile } from './ort-file.ts';
 
-/** A frame of the encoder stands for so many samples; the audio of its middle begins so many samples later. */
+/** The number of samples that a frame of the encoder stands for, and the offset of the audio of its middle. */
 const frameSamples = 384;
 const middleSamples = 450;
-/** The attention looks so far behind the beginning of a word; measured on a voice of its own. */
+/** The attention lies this far behind the beginning of a word, as measured on a separate voice. */
 const delayS = 0.048;
-/** Frames that have places: 49 s. */
+/** The largest number of frames with a position: 49 s. */
 const positions = 2048;
 
-/** The three convolutions that make frames of samples, as the file has them. */
+/** The three convolutions that turn samples into frames, as stored in the file. */
 const first = { outs: 288, reach: 127, stride: 64 } as const;
 const second = { ins: 288, outs: 576, reach: 7, stride: 3 } as const;
 const third = { ins: 576, outs: 288, reach: 3, stride: 2 } as const;
 type Convolution = { ins: number; outs: number; reach: number; stride: number };
-/** Up to the end of the dimension, however long it is. */
+/** A slice to the end of the dimension, however long it is. */
 const toEnd = 2 ** 31;
 
 /**
- * The encoder, with the keys and values of the audio at which all tokens of a text look:
+ * The encoder. Its outputs are the keys and values of the audio to which all tokens of a text attend:
  *
  *     audio [1, 1, N] → audio.N.key, … [1, 8, T, 36]
  *
- * The graph that the model comes with computes shapes with some hundred small nodes and convolves in whole floats. Here
- * a convolution is a product, and the dearest of them a product of eight bits like those of the layers.
+ * The graph that comes with the model computes shapes with some hundred small nodes and convolves in whole floats. Here
+ * a convolution is a product, and the most expensive one has eight bits, as the products of the layers do.
  */
 export function encoderGraph(encoder: OrtFile, decoder: OrtFile): Uint8Array {
   const graph = new Graph('moonshine encoder');
@@ -59,7 +59,7 @@ function frames(parts: MoonshineLayers, audio: Value): Value {
     strides: [first.stride],
   });
   const bent = graph.node('Tanh', [waves]);
-  // The loudness of the whole piece is taken out.
+  // The loudness of the whole piece is normalised.
   const all = graph.node('Reshape', [bent, graph.integers([1, 1, -1])]);
   const even = graph.node(
     'InstanceNormalization',
@@ -81,7 +81,7 @@ function frames(parts: MoonshineLayers, audio: Value): Value {
   return graph.node('Gelu', [convolved(parts, wide, 'conv3', third)]);
 }
 
-/** What each output of a convolution sees, side by side: [1, T, ins] → [1, T', reach · ins]. */
+/** Lays the inputs of each output of a convolution side by side: [1, T, ins] → [1, T', reach · ins]. */
 function windows(graph: Graph, x: Value, { reach, stride }: Convolution): Value {
   const each = Array.from({ length: reach }, (_, at) => {
     const end = at === reach - 1 ? toEnd : at + 1 - reach;
@@ -100,7 +100,7 @@ function convolved(parts: MoonshineLayers, x: Value, name: string, of: Convoluti
   return graph.node('Add', [product, parts.floats(`${name}.bias`, [of.outs])]);
 }
 
-/** The same with numbers of eight bits. */
+/** The same with 8-bit numbers. */
 function convolvedInBytes(parts: MoonshineLayers, x: Value, name: string, of: Convolution): Value {
   const { graph } = parts;
   const { weights, scales } = quantised(asProduct(parts, name, of), of.outs);
@@ -131,7 +131,7 @@ function asProduct(
   return rows;
 }
 
-/** Each frame looks at all others. */
+/** Each frame attends to all others. */
 function attention(parts: MoonshineLayers, x: Value, name: string): Value {
   const { graph } = parts;
   const of = `/${name}/self_attn`;

@@ -1,7 +1,7 @@
-/** A number array of a graph as its file has it. */
+/** A number array of a graph, as stored in its file. */
 export type StoredTensor = { dims: readonly number[]; bytes: Uint8Array };
 
-/** Where the fields stand in the table of an object of the format. */
+/** The positions of the fields in the table of an object of the format. */
 const fields = {
   file: { model: 1 },
   model: { graph: 7 },
@@ -11,14 +11,14 @@ const fields = {
   attribute: { graph: 7 },
 } as const;
 
-/** A graph cannot hold graphs inside graphs without an end, whatever its file says. */
+/** The bound for graphs inside graphs: a damaged file could nest them without an end. */
 const deepest = 4;
 
 /**
- * The weights inside a graph of the runtime's own format. Its objects are tables: each begins with the distance back to
- * a list of the places of its fields, and a field that is not there has the place 0.
+ * Reads the weights inside a graph of the runtime's own format. Its objects are tables: each begins with the distance
+ * back to a list of its fields' positions, and an absent field has the position 0.
  *
- * Weights are found by the node that uses them, because only nodes have names that say what they are for.
+ * Weights are found through the node that uses them, because only nodes have names that say what they are for.
  */
 export class OrtFile {
   readonly #view: DataView;
@@ -46,7 +46,7 @@ export class OrtFile {
     return this.tensor(this.#inputs.get(node)?.[index] ?? `of ${node}`);
   }
 
-  /** The same where the node can do without it. */
+  /** The same for an input that the node can do without. */
   optional(node: string, index: number): StoredTensor | undefined {
     return this.#tensors.get(this.#inputs.get(node)?.[index] ?? '');
   }
@@ -78,7 +78,7 @@ export class OrtFile {
     return this.#view.getUint32(at, true);
   }
 
-  /** Where the thing stands that a field of a table points to. */
+  /** The position that a field of a table points to. */
   #follow(table: number | undefined, field: number): number | undefined {
     if (table === undefined) return undefined;
     const places = table - this.#view.getInt32(table, true);

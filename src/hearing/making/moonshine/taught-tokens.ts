@@ -1,24 +1,24 @@
 import type { StoredTensor } from './ort-file.ts';
 import type { TokenTable } from '../tokens.ts';
 
-/** Signs that the table has for other purposes than text. */
+/** The table's entries that are not text. */
 const sign = /^<<ST_\d+>>$/;
 /** The unknown sign, the beginning and the end: they keep their numbers. */
 const firstTokens = 3;
 /**
- * How alike the weights of a token are to those of the signs, as the cosine of their angle. Of the 10,386 tokens above
- * this none was ever likelier than 0.06 in 10,000 words, and hardly one of those above 0.65 than 0.01. Not far below
- * are tokens that are written.
+ * A token's weights count as those of an untrained token above this cosine with the weights of the signs. Of the 10,386
+ * tokens above it none was ever likelier than 0.06 in 10,000 words, and hardly one of those above 0.65 was likelier
+ * than 0.01. Not far below are tokens that the model writes.
  */
 const likeSigns = 0.5;
 
 /**
- * The tokens that a model learnt to write, by their weights. The table is that of a model of many languages and of
- * program code; a third of it never stood in the texts that this one was taught with. All that such tokens learnt is to
- * be unlikely, as the signs did, so their weights point where those of the signs do. Left out, they save a fifth of a
- * step: what comes next is asked of all tokens.
+ * Finds the tokens that a model was trained to write, by their weights. The table is that of a model of many languages
+ * and of program code; a third of it never occurred in this model's training texts. Such tokens only learnt to be
+ * unlikely, as the signs did, so their weights point in the direction of the signs' weights. Leaving them out saves a
+ * fifth of a step, because the next token is computed over all tokens.
  *
- * `weights` has a row for each number that goes in and a column for each token; `zero` stands for nothing.
+ * `weights` has a row for each input and a column for each token; `zero` stands for nothing.
  */
 export function taughtTokens(
   table: TokenTable,

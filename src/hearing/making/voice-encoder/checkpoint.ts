@@ -7,9 +7,10 @@ const textOpcode = 0x58;
 const longestName = 200;
 
 /**
- * The tensors of a checkpoint of PyTorch: a zip with the numbers of each in a file of its own, and a program for
- * Python's unpickler that says which file is whose. No instruction of it is interpreted: of the one file whose checksum
- * the catalogue names it is known that each name of a tensor is followed by the number of its file, and both are texts.
+ * Reads the tensors of a PyTorch checkpoint: a zip file with the numbers of each tensor in a file of its own, and a
+ * program for Python's unpickler that says which file belongs to which tensor. No instruction of that program is
+ * interpreted. In the one file whose checksum the catalogue names, each tensor's name is followed by the number of its
+ * file, and both are texts.
  */
 export async function tensorsOf(path: string): Promise<Map<string, Float32Array>> {
   await using file = await open(path);

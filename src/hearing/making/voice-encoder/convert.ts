@@ -4,8 +4,8 @@ import { tensorsOf } from './checkpoint.ts';
 import { voiceGraph } from './network.ts';
 
 /**
- * Makes the graph that the engine reads out of the checkpoint in which the model is published. The same file gives the
- * same bytes on every machine, so the catalogue names their checksum.
+ * Makes the engine's graph out of the checkpoint in which the model is published. The same file gives the same bytes on
+ * every machine, so the catalogue names their checksum.
  */
 export async function convertVoiceEncoder(
   from: string,
@@ -14,7 +14,7 @@ export async function convertVoiceEncoder(
 ): Promise<void> {
   const tensors = await tensorsOf(from);
   onStep(1, 2);
-  await others(); // between the steps the lock of the folder is touched
+  await others(); // lets the lock's timer run between the steps
   await writeFile(to, voiceGraph(tensors));
   onStep(2, 2);
 }

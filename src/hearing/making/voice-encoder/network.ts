@@ -1,7 +1,7 @@
 import { TrunklineError } from '../../../lib/errors.ts';
 import { Graph, type Value } from '../graph.ts';
 
-/** Bands of the spectrum that the network reads, and numbers of the direction that it gives. */
+/** The number of bands of the input spectrum, and the number of dimensions of the output direction. */
 const bands = 80;
 const directionSize = 192;
 
@@ -9,7 +9,7 @@ const directionSize = 192;
 const planes = 32;
 const bandsLeft = bands / 8;
 const firstChannels = 128;
-/** Each layer of a block adds so many channels to those before it. */
+/** Each layer of a block adds this many channels to those before it. */
 const growth = 32;
 const squeezed = 4 * growth;
 const blocks = [
@@ -17,10 +17,10 @@ const blocks = [
   { layers: 24, dilation: 2 },
   { layers: 16, dilation: 2 },
 ];
-/** What the normalisations were taught with, so that nothing is divided by zero. */
+/** The epsilon used in training; it keeps the division away from zero. */
 const epsilon = 1e-5;
 
-/** What the engine asks of a model of this kind. */
+/** The properties that the engine asks of a model of this kind. */
 const properties = {
   framework: '3d-speaker',
   language: 'Chinese, English',
@@ -33,14 +33,14 @@ const properties = {
 };
 
 /**
- * CAM++ as a graph: the spectrum of a piece of speech → what is characteristic of the voice.
+ * CAM++ as a graph: the spectrum of a piece of speech → the characteristics of the voice.
  *
  *     spectrum [n, t, 80] → convolutions over time and frequency → [n, 320, t] → every second frame
  *         → three blocks of layers, each of which sees all before it, weighed by what the whole piece is like
  *         → mean and deviation over time → direction [n, 192]
  *
- * A piece is at most 2 s long: in longer ones the network would also look at parts of 2 s by themselves. What the
- * normalisations do to each channel is put into the weights before them.
+ * A piece is at most 2 s long: in longer ones the network would also look at parts of 2 s by themselves. The scales of
+ * the normalisations are multiplied into the weights before them.
  */
 export function voiceGraph(tensors: ReadonlyMap<string, Float32Array>): Uint8Array {
   const graph = new Graph('voice', properties);
@@ -112,7 +112,9 @@ function overBoth(parts: VoiceLayers, spectrum: Value): Value {
   });
 }
 
-/** What a layer adds: a convolution over time, each channel of it weighed by what the whole piece is like. */
+/**
+ * The addition of one layer: a convolution over time, with each channel weighed by the character of the whole piece.
+ */
 function denseLayer(
   parts: VoiceLayers,
   x: Value,
@@ -145,7 +147,7 @@ function denseLayer(
   return graph.node('Mul', [local, graph.node('Sigmoid', [weights])]);
 }
 
-/** Mean and deviation of each channel, of which the sample is all but one of the frames. */
+/** The mean and deviation of each channel. The deviation divides by the number of frames less one. */
 function overTime(graph: Graph, x: Value): Value {
   const mean = meanOf(graph, x);
   const away = graph.node('Sub', [x, mean]);
@@ -168,12 +170,12 @@ type VoiceConvolution = {
   /** The normalisation behind it. */
   normal?: string;
   attributes?: Record<string, readonly number[]>;
-  /** What is below zero stays. Without a normalisation it always does. */
+  /** True where values below zero stay; without a normalisation they always do. */
   isLinear?: boolean;
   hasBias?: boolean;
 };
 
-/** The layers of the network as nodes of a graph, with the tensors that are named. */
+/** The layers of the network as nodes of a graph, with the named tensors. */
 class VoiceLayers {
   readonly graph: Graph;
   readonly #tensors: ReadonlyMap<string, Float32Array>;
@@ -202,7 +204,7 @@ class VoiceLayers {
     return isLinear ? sums : this.graph.node('Relu', [sums]);
   }
 
-  /** Each channel as it was taught to be, without what is below zero. */
+  /** Normalises each channel as in training and cuts values below zero. */
   normalised(x: Value, name: string, channels: number): Value {
     const { graph } = this;
     const { scale, offset } = this.#normal(name, channels);

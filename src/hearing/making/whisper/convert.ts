@@ -5,8 +5,8 @@ import { decoderGraph } from './decoder.ts';
 import { encoderGraph } from './encoder.ts';
 
 /**
- * Makes the encoder and the decoder that the runtime reads out of the file in which the model is published. The same
- * file gives the same bytes on every machine, so the catalogue names their checksums.
+ * Makes the runtime's encoder and decoder out of the file in which the model is published. The same file gives the same
+ * bytes on every machine, so the catalogue names their checksums.
  */
 export async function convertWhisper(
   from: string,
@@ -16,7 +16,7 @@ export async function convertWhisper(
   const steps = 3;
   const variables = variablesOf(await readFile(from));
   onStep(1, steps);
-  await others(); // between the steps the lock of the folder is touched
+  await others(); // lets the lock's timer run between the steps
   await writeFile(to.encoder, encoderGraph(variables));
   onStep(2, steps);
   await others();

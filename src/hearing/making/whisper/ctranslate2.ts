@@ -6,12 +6,12 @@ export type Variable = { dims: readonly number[]; values: Float32Array };
 const knownVersion = 6;
 const knownSpecification = 'WhisperSpec';
 const halfType = 4;
-/** A file with more is damaged: its count decides how long the reader goes on. */
+/** A file with more variables is damaged: its count would decide how long the reader goes on. */
 const mostVariables = 4_096;
 
 /**
- * The variables of a model in CTranslate2's form, numbers of 16 bits as floats. Variables of other types describe the
- * model (how many heads, which activation) and are left out: the graphs that are made from the file know them.
+ * Reads the variables of a model in CTranslate2's form; 16-bit numbers become floats. Variables of other types describe
+ * the model (the number of heads, the activation) and are left out: the graphs that are made from the file know them.
  *
  *     version  "WhisperSpec"  revision  count
  *     count ×  name  rank  dims…  type  bytes  data

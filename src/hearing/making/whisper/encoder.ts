@@ -12,7 +12,8 @@ import {
 } from './layers.ts';
 
 /**
- * The encoder: the mel spectrum of 30 s → the keys and values with which each layer of the decoder looks at the audio.
+ * The encoder: the mel spectrum of 30 s → the keys and values with which each layer of the decoder attends to the
+ * audio.
  *
  *     mel [1, 80, 3000] → two convolutions → 4 × (attention, two layers) → for each layer of the decoder
  *         audio.N.key [6, 64, 1500]   audio.N.value [6, 1500, 64]
@@ -66,7 +67,7 @@ function convolution(
   return graph.node('Gelu', [sums]);
 }
 
-/** Each frame looks at all frames; what comes of it is added to it. */
+/** Each frame attends to all frames; the result is added to the frame. */
 function attention(graph: Graph, parts: Layers, x: Value, name: string): Value {
   const normal = parts.normalised(x, `${name}/layer_norm`);
   const all = parts.linear(normal, `${name}/linear_0`, [3 * width, width]);

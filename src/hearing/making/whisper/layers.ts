@@ -3,7 +3,7 @@ import type { Variable } from './ctranslate2.ts';
 import type { Graph, Value } from '../graph.ts';
 import { floatZero, quantised, transposed, zero } from '../quantised.ts';
 
-/** The sizes of the one model that is known. Its file has them too, and a file with others is refused by them. */
+/** The sizes of the one known model. Its file has them too, and a file with other sizes is refused. */
 export const width = 384;
 export const heads = 6;
 export const headSize = 64;
@@ -12,14 +12,14 @@ export const melBands = 80;
 /** Frames of the mel spectrum in 30 s; two of them are one frame of the encoder. */
 export const melFrames = 3_000;
 export const audioFrames = 1_500;
-/** Heads of the decoder that look at the audio of the token that they write, as layer and head. */
+/** The decoder's heads that follow the audio of the token they write, as layer and head. */
 const alignmentHeads = [[1, 0], [2, 0], [2, 5], [3, 0], [3, 1], [3, 2], [3, 3], [3, 4]] as const; // prettier-ignore
 
 export function alignmentHeadsOf(layer: number): number[] {
   return alignmentHeads.filter(([of]) => of === layer).map(([, head]) => head);
 }
 
-/** The layers of the model as nodes of a graph, with the weights of the variables that are named. */
+/** The layers of the model as nodes of a graph, with the weights of the named variables. */
 export class Layers {
   readonly #graph: Graph;
   readonly #variables: ReadonlyMap<string, Variable>;
@@ -44,7 +44,7 @@ export class Layers {
     return this.#graph.floats(name, dims, this.variable(name, dims).values);
   }
 
-  /** `x` [rows, in] → [rows, out]. The rows are made whole numbers, too, by a scale that each run finds. */
+  /** `x` [rows, in] → [rows, out]. The rows are quantised, too, with a scale that each run finds. */
   linear(x: Value, name: string, [outs, ins]: readonly [outs: number, ins: number]): Value {
     const product = this.product(x, `${name}/weight`, [outs, ins]);
     return this.#graph.node('Add', [product, this.floats(`${name}/bias`, [outs])]);
@@ -64,7 +64,7 @@ export class Layers {
     return graph.node('Mul', [graph.node('Cast', [whole], { to: 1 }), factors]);
   }
 
-  /** The rows of weights that are numbered: what tokens mean. */
+  /** The numbered rows of the weights: the embeddings of tokens. */
   rowsOf(name: string, [outs, ins]: readonly [outs: number, ins: number], chosen: Value): Value {
     const graph = this.#graph;
     const { weights, scales } = this.#quantisedOf(name, [outs, ins]);
@@ -79,7 +79,7 @@ export class Layers {
     return graph.node('Mul', [rows, graph.node('Unsqueeze', [scale, graph.integers([1])])]);
   }
 
-  /** The file has weights row after row, [outs, ins]. */
+  /** The file stores weights row after row, [outs, ins]. */
   #quantisedOf(name: string, dims: readonly [outs: number, ins: number]) {
     return quantised(transposed(this.variable(name, dims).values, dims), dims[0]);
   }
@@ -92,7 +92,7 @@ export class Layers {
     });
   }
 
-  /** The two layers behind the attention, with what goes past them. */
+  /** The two layers behind the attention, with the sum around them. */
   feedForward(x: Value, name: string): Value {
     const inner = this.linear(this.normalised(x, `${name}/layer_norm`), `${name}/linear_0`, [
       4 * width,
@@ -116,7 +116,7 @@ export class Layers {
     return graph.node('Reshape', [rows, graph.integers([-1, width])]);
   }
 
-  /** Queries [heads, rows, headSize] are made so small that the softmax of their products stays soft. */
+  /** Scales the queries [heads, rows, headSize], so that the softmax of their products stays soft. */
   scaled(queries: Value): Value {
     const factor = this.#graph.floats('query scale', [], Float32Array.of(headSize ** -0.5));
     return this.#graph.node('Mul', [queries, factor]);

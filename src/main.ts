@@ -175,6 +175,7 @@ async function openParts(opened: OpenProcess, internalKey: string): Promise<void
       capacity: config.bridge.maxLegs,
     }),
   );
+  http.reckon(() => nodes.link?.connections ?? 0);
   const objects = await objectStoreOf(opened);
   const language = own(startLanguageRunner({ config: config.language }));
   let recogniser: Recogniser | undefined;

@@ -6,7 +6,7 @@ import { systemClock } from '../lib/clock.ts';
 import type { Health } from '../lib/health.ts';
 import type { Logger } from '../lib/log.ts';
 import { version } from '../lib/version.ts';
-import type { PublicUrl } from '../port/addresses.ts';
+import { isOverTls, type PublicUrl } from '../port/addresses.ts';
 import type { KeyVerdict } from '../port/keys.ts';
 import type { Part } from '../port/part.ts';
 import type { CarrierPlayer } from '../player/dialogue.ts';
@@ -62,7 +62,7 @@ export async function startConsole(options: ConsoleOptions): Promise<Part & Asyn
       throw new Problem(400, 'Validation failed', { validationErrors: parsed.validationErrors });
     response.status(202).json(await testCalls.place(parsed.value.carrier));
   });
-  const overTls = http.publicUrl().startsWith('https:');
+  const overTls = (request: IncomingMessage): boolean => isOverTls(request, http.publicUrl);
   const signIn = signInRoutes({ keys: http, signIns, overTls });
   return Promise.resolve({
     name: 'console',

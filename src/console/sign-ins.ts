@@ -38,7 +38,7 @@ export class SignIns {
       if (this.#endsAt.size < maxSignIns) break;
       this.#endsAt.delete(digest);
     }
-    this.#endsAt.set(digestOf(token), this.#clock.now() + lifeMs);
+    this.#endsAt.set(digestOf(token), this.#clock.monotonicMs() + lifeMs);
     return token;
   }
 
@@ -54,7 +54,7 @@ export class SignIns {
     const digest = digestOf(token);
     const endsAt = this.#endsAt.get(digest);
     if (endsAt === undefined) return false;
-    if (endsAt <= this.#clock.now()) {
+    if (endsAt <= this.#clock.monotonicMs()) {
       this.#endsAt.delete(digest);
       return false;
     }
@@ -80,12 +80,13 @@ type SignInRoutesOptions = {
   };
   signIns: SignIns;
   /** Over TLS the cookie never travels without it. */
-  overTls: boolean;
+  overTls: (request: IncomingMessage) => boolean;
 };
 
 /** /api/session: takes a key and answers a cookie that no script can read and no other site can send. */
 export function signInRoutes({ keys, signIns, overTls }: SignInRoutesOptions): Router {
-  const cookie = { httpOnly: true, sameSite: 'strict', path: '/', secure: overTls } as const;
+  const cookieFor = (request: IncomingMessage) =>
+    ({ httpOnly: true, sameSite: 'strict', path: '/', secure: overTls(request) }) as const;
   const router = Router();
 
   // The page asks this before anything else, so that it learns of the key without meeting a 401.
@@ -100,13 +101,13 @@ export function signInRoutes({ keys, signIns, overTls }: SignInRoutesOptions): R
       throw new Problem(400, 'Validation failed', { validationErrors: parsed.validationErrors });
     const refusal = refusalOf(keys.judgeKey(request, parsed.value.key), request);
     if (refusal) throw refusal;
-    if (keys.needsKey) response.cookie(signInCookie, signIns.open(), cookie);
+    if (keys.needsKey) response.cookie(signInCookie, signIns.open(), cookieFor(request));
     response.status(204).end();
   });
 
   router.delete('/api/session', (request, response) => {
     signIns.close(request);
-    response.clearCookie(signInCookie, cookie).status(204).end();
+    response.clearCookie(signInCookie, cookieFor(request)).status(204).end();
   });
   return router;
 }

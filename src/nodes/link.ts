@@ -7,12 +7,14 @@ import {
   type ServerResponse,
 } from 'node:http';
 import { createServer as createTlsServer, request as httpsRequest } from 'node:https';
+import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { WebSocket, WebSocketServer } from 'ws';
 import { reasonOf, TrunklineError } from '../lib/errors.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
 import { equalSecrets } from '../port/secrets.ts';
+import { connectionRoom, handleLimit, networkOf } from '../port/connections.ts';
 import { pathOf } from '../port/problem.ts';
 import type { NodesConfig } from './config.ts';
 
@@ -28,6 +30,9 @@ export type LinkDuties = {
 };
 
 export const maxNodeSockets = 20_000;
+/** Connections that have shown no key yet, of all addresses and of one: beyond it the oldest of them is ended. */
+export const maxStrangersAtLink = 256;
+const maxStrangersOfOneAddress = 64;
 /** Of the interface: audio of a client that comes back may be all that was lost. */
 const maxMessageBytes = 16_777_216;
 const answerWithinMs = 30_000;
@@ -62,6 +67,9 @@ export class NodeLink implements AsyncDisposable {
     allowSynchronousEvents: false,
   });
   readonly #duties: LinkDuties = { sockets: {} };
+  /** By address and port of the peer: over TLS a request has another socket than its connection. */
+  readonly #strangers = new Map<string, Socket>();
+  #open = 0;
 
   private constructor({ config, clock, log }: NodeLinkOptions) {
     this.#clock = clock;
@@ -79,7 +87,8 @@ export class NodeLink implements AsyncDisposable {
     this.#server = this.url.startsWith('https:')
       ? createTlsServer({ ...limits, cert: file(config.tlsCert), key: file(config.tlsKey) })
       : createServer(limits);
-    this.#server.maxConnections = maxNodeSockets;
+    this.#server.maxConnections = connectionRoom(maxNodeSockets, handleLimit()).connectionsAtMost;
+    this.#server.on('connection', (socket: Socket) => this.#opened(socket));
     this.#server.setTimeout(quietMs);
     this.#server.on('request', (request: IncomingMessage, response: ServerResponse) => {
       const isOfSpeech = speechPath.test(pathOf(request.url ?? ''));
@@ -124,6 +133,36 @@ export class NodeLink implements AsyncDisposable {
       link.#log.error({ err: error }, 'the port of the nodes failed'),
     );
     return link;
+  }
+
+  /** Connections of nodes and of strangers. */
+  get connections(): number {
+    return this.#open;
+  }
+
+  /** A new one takes the place of the oldest stranger: a node shows its key at once, and a stranger never. */
+  #opened(socket: Socket): void {
+    const peer = peerOf(socket);
+    this.#open++;
+    socket.once('close', () => {
+      this.#open--;
+      this.#strangers.delete(peer);
+    });
+    this.#strangers.set(peer, socket);
+    const network = networkOf(socket.remoteAddress ?? '');
+    const near = [...this.#strangers].filter(
+      ([, { remoteAddress }]) => networkOf(remoteAddress ?? '') === network,
+    );
+    if (near.length > maxStrangersOfOneAddress) this.#endStranger(near[0]);
+    else if (this.#strangers.size > maxStrangersAtLink)
+      this.#endStranger(this.#strangers.entries().next().value);
+  }
+
+  #endStranger(entry: [string, Socket] | undefined): void {
+    if (entry === undefined) return;
+    const [peer, socket] = entry;
+    this.#strangers.delete(peer);
+    socket.destroy();
   }
 
   /** Each part says what it does for the other nodes. */
@@ -217,7 +256,13 @@ export class NodeLink implements AsyncDisposable {
     return { authorization: this.authorization };
   }
 
-  #isNode({ headers: { authorization } }: IncomingMessage): boolean {
-    return authorization !== undefined && equalSecrets(authorization, this.authorization);
+  #isNode({ headers: { authorization }, socket }: IncomingMessage): boolean {
+    const isNode = authorization !== undefined && equalSecrets(authorization, this.authorization);
+    if (isNode) this.#strangers.delete(peerOf(socket));
+    return isNode;
   }
+}
+
+function peerOf({ remoteAddress, remotePort }: Socket): string {
+  return `${remoteAddress} ${remotePort}`;
 }

@@ -85,6 +85,19 @@ export function clientAddress(request: IncomingMessage, isProxy: IsProxy): strin
   return address;
 }
 
+/**
+ * Whether the browser speaks TLS to whatever stands in front of us: by the public address, or by what the request says
+ * of itself. Anybody may say so, because it makes the answer stricter and nothing else.
+ */
+export function isOverTls({ headers }: IncomingMessage, publicUrl: PublicUrl): boolean {
+  const said = [headers['x-forwarded-proto']].flat()[0]?.split(',')[0]?.trim();
+  return (
+    publicUrl().startsWith('https:') ||
+    said?.toLowerCase() === 'https' ||
+    /\bproto="?https\b/i.test(headers.forwarded ?? '')
+  );
+}
+
 /** True when a proxy has passed the request on. Whether it may be believed is another question. */
 export function isForwarded(request: IncomingMessage): boolean {
   return forwardedHeaders.some((name) => request.headers[name] !== undefined);

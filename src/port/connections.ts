@@ -11,6 +11,8 @@ import type { IsProxy } from './addresses.ts';
 
 /** Handles that one connection may bring with it: its own and the sockets of a call's two legs to the speech service. */
 const handlesPerConnection = 3;
+/** Connections that a port takes however few handles there are. */
+export const leastConnections = 16;
 /** Handles for the store, the journals, deliveries to the CRM and the recognisers. */
 const handlesReserved = 96;
 /** Connections of one address however few there are in all: our own requests and those of one page fit. */
@@ -42,7 +44,7 @@ type ConnectionRoom = {
 export function connectionRoom(wanted: number, limit: number | undefined): ConnectionRoom {
   const possible =
     limit === undefined ? wanted : Math.floor((limit - handlesReserved) / handlesPerConnection);
-  const connectionsAtMost = Math.max(16, Math.min(wanted, possible));
+  const connectionsAtMost = Math.max(leastConnections, Math.min(wanted, possible));
   return {
     connectionsAtMost,
     newCallsBelow: connectionsAtMost - Math.ceil(connectionsAtMost / 8),

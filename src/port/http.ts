@@ -9,10 +9,10 @@ import { TrunklineError } from '../lib/errors.ts';
 import type { Health } from '../lib/health.ts';
 import type { Logger } from '../lib/log.ts';
 import { metrics } from '../lib/metrics.ts';
-import { isLoopback, ownAddress, proxiesIn, publicUrls } from './addresses.ts';
+import { isLoopback, isOverTls, ownAddress, proxiesIn, publicUrls } from './addresses.ts';
 import type { IsProxy, PublicUrl } from './addresses.ts';
 import type { HttpConfig } from './config.ts';
-import { connectionRoom, Connections, handleLimit } from './connections.ts';
+import { connectionRoom, Connections, handleLimit, leastConnections } from './connections.ts';
 import { KeyCheck, type KeyVerdict } from './keys.ts';
 import type { Access, Part } from './part.ts';
 import { askForBody } from './body.ts';
@@ -51,6 +51,8 @@ export type HttpServer = AsyncDisposable & {
   started(): void;
   /** False when the connections that are left are kept for the calls that go on. */
   hasRoom(): boolean;
+  /** Tells of connections at another port of this process: the handles are the same. */
+  reckon(connections: () => number): void;
   /** Lines for the start of the process. */
   notes(): string[];
   /** Turns readiness off: balancers turn away. Whoever comes all the same is heard by the parts until the end. */
@@ -86,6 +88,7 @@ export async function listen(options: HttpOptions): Promise<HttpServer> {
   const limit = handleLimit();
   const room = connectionRoom(config.maxConnections, limit);
   const isProxy = proxiesIn(config.trustedProxies);
+  let elsewhere = (): number => 0;
   const secrets = new SecretJudge({ clock: systemClock, log: log.child({ part: 'port' }) });
   const connections = new Connections({
     server,
@@ -93,7 +96,10 @@ export async function listen(options: HttpOptions): Promise<HttpServer> {
     isProxy,
     log,
     clock: systemClock,
-    eachLook: () => secrets.tick(),
+    eachLook: () => {
+      secrets.tick();
+      server.maxConnections = Math.max(leastConnections, room.connectionsAtMost - elsewhere());
+    },
   });
   const port = await startListening(server, config);
   const ownUrl = ownAddress(config.host, port);
@@ -118,7 +124,7 @@ export async function listen(options: HttpOptions): Promise<HttpServer> {
     speech: express.Router(),
   };
   const state: ServerState = { isStarting: options.isStarting ?? false, isAccepting: true };
-  const app = createApp({ options, keyCheck, routers, parts, state });
+  const app = createApp({ options, publicUrl, keyCheck, routers, parts, state });
   const answer = (request: IncomingMessage, response: ServerResponse): void => {
     if (connections.admit(request, response, () => keyCheck.hasOperatorKey(request)))
       app(request, response);
@@ -158,7 +164,10 @@ export async function listen(options: HttpOptions): Promise<HttpServer> {
     started: () => {
       state.isStarting = false;
     },
-    hasRoom: () => connections.count < room.newCallsBelow,
+    hasRoom: () => connections.count + elsewhere() < room.newCallsBelow,
+    reckon(others) {
+      elsewhere = others;
+    },
     notes: () => [
       ...(room.connectionsAtMost < config.maxConnections
         ? [
@@ -263,6 +272,7 @@ const remedies: Record<string, string> = {
 
 type AppContext = {
   options: HttpOptions;
+  publicUrl: PublicUrl;
   keyCheck: KeyCheck;
   routers: Record<Access, Router>;
   parts: Part[];
@@ -271,16 +281,26 @@ type AppContext = {
 
 type ServerState = { isStarting: boolean; isAccepting: boolean };
 
-function createApp({ options, keyCheck, routers, parts, state }: AppContext): express.Express {
+function createApp({
+  options,
+  publicUrl,
+  keyCheck,
+  routers,
+  parts,
+  state,
+}: AppContext): express.Express {
   const app = express();
   app.disable('x-powered-by');
   app.disable('etag');
-  app.use(helmet(headersFor(options.config)));
+  app.use(helmet(headers));
   app.use((request, response, next) => {
     const id = newRequestId();
     response.locals['requestId'] = id;
     // Express may let other work run between two layers: a part could be mounted behind the back of this request.
     response.locals['isStarting'] = state.isStarting;
+    // Half a year.
+    if (isOverTls(request, publicUrl))
+      response.set('strict-transport-security', 'max-age=15552000; includeSubDomains');
     response.set({ 'x-request-id': id, 'x-aipi-call-id': id, 'cache-control': 'no-store' });
     const foreign = keyCheck.whyForeign(request);
     next(foreign === undefined ? undefined : new Problem(403, foreign));
@@ -308,27 +328,25 @@ function askForJson(request: Request, response: Response, next: () => void): voi
   next();
 }
 
-function headersFor(config: HttpConfig): Parameters<typeof helmet>[0] {
-  const overTls = config.publicUrl?.startsWith('https:') ?? false;
-  return {
-    contentSecurityPolicy: {
-      useDefaults: false,
-      directives: {
-        defaultSrc: ["'none'"],
-        scriptSrc: ["'self'"],
-        styleSrc: ["'self'"],
-        imgSrc: ["'self'", 'data:'],
-        mediaSrc: ["'self'", 'blob:'],
-        connectSrc: ["'self'"],
-        baseUri: ["'none'"],
-        formAction: ["'self'"],
-        frameAncestors: ["'none'"],
-      },
+const headers: Parameters<typeof helmet>[0] = {
+  contentSecurityPolicy: {
+    useDefaults: false,
+    directives: {
+      defaultSrc: ["'none'"],
+      scriptSrc: ["'self'"],
+      styleSrc: ["'self'"],
+      imgSrc: ["'self'", 'data:'],
+      mediaSrc: ["'self'", 'blob:'],
+      connectSrc: ["'self'"],
+      baseUri: ["'none'"],
+      formAction: ["'self'"],
+      frameAncestors: ["'none'"],
     },
-    strictTransportSecurity: overTls ? { maxAge: 15_552_000 } : false,
-    referrerPolicy: { policy: 'no-referrer' },
-  };
-}
+  },
+  // Decided by request, below.
+  strictTransportSecurity: false,
+  referrerPolicy: { policy: 'no-referrer' },
+};
 
 function starting(): Problem {
   const headers = { 'retry-after': String(retryAfterS) };

@@ -69,7 +69,7 @@ export async function startRecordedApi(
     streams.add(response);
     response.on('close', () => streams.delete(response));
   });
-  const overTls = false;
+  const overTls = (): boolean => false;
   http.mount({
     name: 'recorded',
     routers: [

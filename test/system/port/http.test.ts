@@ -167,6 +167,31 @@ describe('keys', () => {
     ]);
   });
 
+  test('connections at another port of the process leave less room for new calls', async () => {
+    await using http = await server({ maxConnections: 16 });
+    expect(http.hasRoom()).toBe(true);
+    http.reckon(() => 14);
+    expect(http.hasRoom()).toBe(false);
+  });
+
+  test('behind a proxy that speaks TLS the browser is told to stay with it, by each request', async () => {
+    const over = async (
+      headers: Record<string, string>,
+      publicUrl?: string,
+    ): Promise<string | null> => {
+      const options = publicUrl === undefined ? {} : { publicUrl };
+      await using http = await server({ apiKeys: ['a-good-key-of-16'], ...options });
+      const answer = await fetch(`${http.ownUrl}/health/live`, { headers });
+      return answer.headers.get('strict-transport-security');
+    };
+    const told = 'max-age=15552000; includeSubDomains';
+    expect(await over({})).toBeNull();
+    expect(await over({ 'x-forwarded-proto': 'http' })).toBeNull();
+    expect(await over({ 'x-forwarded-proto': 'https, http' })).toBe(told);
+    expect(await over({ forwarded: 'for=192.0.2.1;proto=https' })).toBe(told);
+    expect(await over({}, 'https://bridge.example.net')).toBe(told);
+  });
+
   test('the internal key opens the speech interface and nothing else', async () => {
     await using http = await server({ apiKeys: ['a-good-key-of-16'] });
     http.mount(samplePart());

@@ -1,9 +1,10 @@
 import express from 'express';
-import { request as ask } from 'node:http';
+import { request as ask, type IncomingMessage } from 'node:http';
 import { expect, test } from 'vitest';
-import { SignIns, signInCookie } from '../../../src/console/sign-ins.ts';
+import { SignIns, signInCookie, signInRoutes } from '../../../src/console/sign-ins.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { createLog } from '../../../src/lib/log.ts';
+import { isOverTls } from '../../../src/port/addresses.ts';
 import { HttpConfig } from '../../../src/port/config.ts';
 import { listen } from '../../../src/port/http.ts';
 
@@ -100,4 +101,31 @@ test('a page elsewhere, or one that does not say where it is, opens no job with 
   expect(await server.status('POST', '/v2/upload')).toBe(401);
   expect(await server.status('DELETE', job)).toBe(401);
   expect(server.reached).toEqual([]);
+});
+
+test('behind a proxy that speaks TLS the cookie of a sign-in is for TLS alone', async () => {
+  const key = 'a-good-key-of-16';
+  const config = HttpConfig.parse({ port: 0, apiKeys: [key] });
+  const log = createLog({ level: 'silent' });
+  await using http = await listen({
+    config,
+    insecure: false,
+    internalKey: 'internal-key-0000',
+    log,
+  });
+  const signIns = new SignIns(systemClock, http.publicUrl);
+  const overTls = (request: IncomingMessage): boolean => isOverTls(request, http.publicUrl);
+  const router = signInRoutes({ keys: http, signIns, overTls });
+  http.mount({ name: 'console', routers: [{ access: 'public', router }] });
+  const cookieOf = async (headers: Record<string, string>): Promise<string> => {
+    const answer = await fetch(`${http.ownUrl}/api/session`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...headers },
+      body: JSON.stringify({ key }),
+    });
+    expect(answer.status).toBe(204);
+    return answer.headers.get('set-cookie') ?? '';
+  };
+  expect(await cookieOf({})).not.toMatch(/secure/i);
+  expect(await cookieOf({ 'x-forwarded-proto': 'https' })).toMatch(/; Secure/);
 });

@@ -6,7 +6,7 @@ import { streamToken } from './stream-token.ts';
 import { consentOf } from './voice-answer.ts';
 
 /** What a proven webhook told of its call. */
-export type ToldCall = {
+export type WebhookCall = {
   callId: string | undefined;
   fields: Record<string, string>;
   /**
@@ -16,7 +16,7 @@ export type ToldCall = {
   proof?: string;
 };
 
-type VoiceAndStatus<Config, Told extends ToldCall> = {
+type VoiceAndStatus<Config, Told extends WebhookCall> = {
   carrier: string;
   body: 'form' | 'bytes';
   headers: Parameter[];
@@ -38,7 +38,7 @@ type VoiceAndStatus<Config, Told extends ToldCall> = {
  * The two webhooks of a carrier whose numbers ask us what to do: `voice` answers with a stream and where the call goes
  * on, `status` is kept with the call. The stream's token is bound to the call that the proven request was about.
  */
-export function voiceAndStatus<Config, Told extends ToldCall>(
+export function voiceAndStatus<Config, Told extends WebhookCall>(
   of: VoiceAndStatus<Config, Told>,
 ): readonly [CarrierWebhook<Config>, CarrierWebhook<Config>] {
   const { carrier, body, headers, callIdField, announces = true } = of;

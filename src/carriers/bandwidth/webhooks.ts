@@ -6,10 +6,10 @@ import { basicProof, jsonBody, type BasicProof } from '../forms.ts';
 import { textParameters } from '../json/frames.ts';
 import { ownRecord } from '../parameters.ts';
 import { answerPauseS, element, socketUrlOf, xmlDocument, xmlText } from '../voice-answer.ts';
-import { voiceAndStatus, type ToldCall } from '../voice-webhooks.ts';
+import { voiceAndStatus, type WebhookCall } from '../voice-webhooks.ts';
 import type { BandwidthConfig } from './settings.ts';
 
-type BandwidthEvent = ToldCall & { by?: BasicProof };
+type BandwidthEvent = WebhookCall & { by?: BasicProof };
 
 /** The stream token is made of the call's id: the event of one call, however often it is sent, brings the one token. */
 export const bandwidthWebhooks = voiceAndStatus<BandwidthConfig, BandwidthEvent>({

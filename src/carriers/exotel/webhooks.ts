@@ -6,7 +6,7 @@ import { basicProof, jsonBody, type BasicProof } from '../forms.ts';
 import { textParameters } from '../json/frames.ts';
 import { fieldsIn, ownRecord, splitTarget } from '../parameters.ts';
 import { socketUrlOf } from '../voice-answer.ts';
-import { voiceAndStatus, type ToldCall } from '../voice-webhooks.ts';
+import { voiceAndStatus, type WebhookCall } from '../voice-webhooks.ts';
 import type { ExotelConfig } from './settings.ts';
 
 const headers = [
@@ -19,7 +19,7 @@ const headers = [
 ];
 
 /** The stream token is made of the call's id: one call has one, however often its applet asks. */
-const [voice, asked] = voiceAndStatus<ExotelConfig, ToldCall>({
+const [voice, asked] = voiceAndStatus<ExotelConfig, WebhookCall>({
   carrier: 'exotel',
   body: 'form',
   headers,

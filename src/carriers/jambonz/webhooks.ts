@@ -4,11 +4,11 @@ import { basicProof, jsonBody } from '../forms.ts';
 import { textParameters } from '../json/frames.ts';
 import { ownRecord } from '../parameters.ts';
 import { answerPauseS, socketUrlOf, type NextStep } from '../voice-answer.ts';
-import { voiceAndStatus, type ToldCall } from '../voice-webhooks.ts';
+import { voiceAndStatus, type WebhookCall } from '../voice-webhooks.ts';
 import type { JambonzConfig } from './settings.ts';
 
 /** The stream token is made of the call's id: one call has one, however often its webhook comes. */
-export const jambonzWebhooks = voiceAndStatus<JambonzConfig, ToldCall>({
+export const jambonzWebhooks = voiceAndStatus<JambonzConfig, WebhookCall>({
   carrier: 'jambonz',
   body: 'bytes',
   headers: [

@@ -12,7 +12,7 @@ import {
   xmlText,
   type NextStep,
 } from '../voice-answer.ts';
-import { voiceAndStatus, type ToldCall } from '../voice-webhooks.ts';
+import { voiceAndStatus, type WebhookCall } from '../voice-webhooks.ts';
 import type { PlivoConfig } from './settings.ts';
 import { isPlivoSignature } from './signature.ts';
 
@@ -20,7 +20,7 @@ import { isPlivoSignature } from './signature.ts';
 const nonceMs = 86_400_000;
 
 /** `nonce` is absent where the insecure mode lets the fields in unsigned. */
-type PlivoCall = ToldCall & { nonce?: string };
+type PlivoCall = WebhookCall & { nonce?: string };
 
 /**
  * The stream token is made of the nonce and the call, which the signature proved. The nonce of a voice webhook need not

@@ -8,14 +8,14 @@ import { clockSkewSeconds } from '../metrics.ts';
 import { fieldsAtMost, fieldsIn, ownRecord } from '../parameters.ts';
 import { leadCall } from './call-control.ts';
 import { twimlAnswer } from '../twiml.ts';
-import { voiceAndStatus, type ToldCall } from '../voice-webhooks.ts';
+import { voiceAndStatus, type WebhookCall } from '../voice-webhooks.ts';
 import type { TelnyxConfig } from './settings.ts';
 
 /**
  * The stream token stands in the address, because Telnyx does not describe how parameters of a stream arrive. It is made
  * of the signature, which only Telnyx can make; the parties' numbers come with the stream itself.
  */
-const [voice, status] = voiceAndStatus<TelnyxConfig, ToldCall>({
+const [voice, status] = voiceAndStatus<TelnyxConfig, WebhookCall>({
   carrier: 'telnyx',
   body: 'bytes',
   headers: [

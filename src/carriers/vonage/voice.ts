@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { socketUrlOf, type NextStep } from '../voice-answer.ts';
-import type { ToldCall } from '../voice-webhooks.ts';
+import type { WebhookCall } from '../voice-webhooks.ts';
 import type { WebhookContext } from '../carrier.ts';
 import { requiredCallId } from '../forms.ts';
 import type { VonageConfig } from './settings.ts';
@@ -23,7 +23,7 @@ export function eventSignature(secret: string, callId: string): string {
  * conversation, and one that cannot be had is passed over.
  */
 export function voiceAnswer(
-  { fields }: ToldCall,
+  { fields }: WebhookCall,
   token: string | undefined,
   { config, publicUrl, announcement }: WebhookContext<VonageConfig>,
 ): object[] {

@@ -7,12 +7,12 @@ import { bearerOf } from '../credentials.ts';
 import { jsonBody } from '../forms.ts';
 import { textParameters } from '../json/frames.ts';
 import { fieldIn, ownRecord, splitTarget } from '../parameters.ts';
-import { voiceAndStatus, type ToldCall } from '../voice-webhooks.ts';
+import { voiceAndStatus, type WebhookCall } from '../voice-webhooks.ts';
 import { checkVonageJwt } from './signature.ts';
 import type { VonageConfig } from './settings.ts';
 import { eventSignature, voiceAnswer } from './voice.ts';
 
-type VonageCall = ToldCall & { nonces: UsedNonce[] };
+type VonageCall = WebhookCall & { nonces: UsedNonce[] };
 
 /**
  * The stream token is made of the JWT: the same request, sent again, brings the same answer. The `jti` of a voice webhook

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { CallEvent, callEventTypes, Incomplete, LedgerFigures, Role, Turn } from './events.ts';
+import { Sentiment } from './addons.ts';
 import { DateTime, FreeObject, LanguageCode, Seconds, Uuid } from './values.ts';
 
 /** The operator API: bodies of /api/*. Names of schemas (`meta`) are public: they stand in the API description. */
@@ -70,6 +71,8 @@ export const ApiLeg = z
   .meta({ id: 'CallLeg' });
 export type ApiLeg = z.infer<typeof ApiLeg>;
 
+export const CallMood = Sentiment.exclude(['unknown']);
+
 const callFields = {
   id: z.string(),
   carrier: z.string(),
@@ -105,6 +108,9 @@ const callFields = {
     .optional()
     .describe('Talk, interruptions and dead air, as in call.ended.'),
   summary: z.unknown().optional().describe('As in call.summary, once it is made.'),
+  mood: CallMood.nullable()
+    .optional()
+    .describe('Of the whole call; null before its summary, and where sentiment was not asked for.'),
   notes: z.string().nullable().optional().describe('What people wrote beside the call.'),
   tags: z.array(z.string()).optional().describe('As people wrote them, in their order.'),
 };

@@ -59,13 +59,40 @@ test('a call is found by its number as people write it, and the address of the l
   await page.keyboard.press('Enter');
   await eventually(() => rows.count()).toBe(stored.filter((_, at) => at % 100 === 1).length);
   expect(await rows.locator('.tags').allTextContents()).toEqual(['Refund', 'Refund']);
+  // Without Enter: a pause of the hand is enough.
   await page.getByLabel('Search').fill('nobody');
-  await page.keyboard.press('Enter');
   await page.getByText('No call matches these filters.').waitFor();
   await open.screenshot('calls-none-found');
   expect(await open.violations()).toEqual([]);
   await page.getByRole('link', { name: 'Clear filters' }).click();
   await eventually(() => rows.count()).toBe(50);
+  await page.context().close();
+});
+
+test('a wide window shows sixteen calls at once, and who comes back from a call finds the place again', async () => {
+  const { page, rows } = await opened('#/calls', { width: 1440 });
+  await eventually(() => rows.count()).toBe(50);
+  const inWindow = () =>
+    rows.evaluateAll(
+      (all) => all.filter((one) => one.getBoundingClientRect().bottom <= 900).length,
+    );
+  await eventually(inWindow).toBeGreaterThanOrEqual(16);
+  // Almost every call is over: no row says so.
+  expect(await page.locator('.calls').getByText('Ended', { exact: true }).count()).toBe(0);
+  for (const hash of ['#/calls', '#/calls?sort=oldest']) {
+    await page.evaluate(`location.hash = '${hash}'`);
+    await eventually(() => rows.count()).toBe(50);
+    const far = rows.nth(40).locator('a');
+    await far.scrollIntoViewIfNeeded();
+    const before = await page.evaluate<number>('scrollY');
+    expect(before).toBeGreaterThan(100);
+    await far.press('Enter');
+    await page.locator('.call-view').waitFor();
+    await eventually(() => page.evaluate<number>('scrollY')).toBe(0);
+    await page.goBack();
+    await eventually(() => page.evaluate<number>('Math.round(scrollY)')).toBe(Math.round(before));
+    expect(await rows.count()).toBe(50);
+  }
   await page.context().close();
 });
 
@@ -142,7 +169,7 @@ test('a column that was hidden stays hidden in this browser, and nothing of a ca
   const { page, rows } = await opened('#/calls?sort=oldest');
   await rows.first().locator('.words').waitFor();
   await page.getByText('Columns', { exact: true }).click();
-  await page.getByLabel('Last words').uncheck();
+  await page.getByLabel('About', { exact: true }).uncheck();
   await page.keyboard.press('Escape');
   await eventually(() => page.locator('.calls .words:visible').count()).toBe(0);
   await page.reload();
@@ -172,7 +199,7 @@ test.each([
   const width = 'document.documentElement.scrollWidth - document.documentElement.clientWidth';
   expect(await page.evaluate(width)).toBe(0);
   await page.getByText('Columns', { exact: true }).click();
-  await page.getByLabel('Last words').waitFor();
+  await page.getByLabel('About', { exact: true }).waitFor();
   await open.screenshot(`calls-columns-${look}`);
   expect(await open.violations()).toEqual([]);
   expect(await page.evaluate(width)).toBe(0);

@@ -96,7 +96,7 @@ test('a job shows its words, speakers, entities, feelings, chapters and summary'
     ['Lisbon', 'City'],
     ['$89', 'Amount'],
   ]);
-  await page.getByText('negative, anger').waitFor();
+  await page.getByText('negative', { exact: true }).first().waitFor();
   await page.getByText('Hiring a crane').waitFor();
   await page.getByRole('region', { name: 'Speakers' }).getByText('46 % · 0:11').waitFor();
   await page.getByRole('region', { name: 'Sentiment' }).getByText('1 of 3').first().waitFor();

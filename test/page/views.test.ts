@@ -79,7 +79,7 @@ test('one call shows its words, marks, feelings, gaps, pauses, figures and books
     ['$89', 'Amount'],
     ['the 21st of June', 'Date'],
   ]);
-  await page.getByText('negative, anger').waitFor();
+  await page.getByText('negative', { exact: true }).waitFor();
   await page.getByText('Agent: 0.8 s without words').waitFor();
   await page.getByText('Paused for 0:10').waitFor();
   await page.getByText('Key pressed: *').waitFor();
@@ -382,7 +382,7 @@ test('a parked delivery is inspected, tried again and released', async () => {
   const data = recorded({ onPost: (path, body) => void posts.push([path, body]) });
   await using api = await startRecordedApi(data);
   const { page } = await browser.open(api.url);
-  await page.getByText('1 parked').waitFor();
+  await page.getByRole('link', { name: 'Deliveries 1 call' }).waitFor();
   await page.getByRole('link', { name: /Deliveries/ }).click();
   await page.getByRole('link', { name: 'Parked', exact: true }).click();
   const row = page.locator('.deliveries tbody tr');

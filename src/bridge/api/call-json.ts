@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely';
 import { z } from 'zod';
 import { Role } from '../../protocol/events.ts';
-import { LastTurn } from '../../protocol/api.ts';
+import { CallMood, LastTurn } from '../../protocol/api.ts';
 import type { ApiCall, ApiLeg, Cadence, CallDiagnostics, CallItem } from '../../protocol/api.ts';
 import type { Database } from '../../store/schema.ts';
 import type { CallLeg } from '../call/call-leg.ts';
@@ -95,7 +95,7 @@ function factsJson(
     counts: call?.counts ?? parsed(row.counts),
     incomplete: incompleteFrom(row.incomplete),
     statistics: parsed(row.statistics),
-    summary: parsed(row.summary),
+    ...summaryJson(row.summary),
   };
 }
 
@@ -176,6 +176,14 @@ function legJson(row: LegRow, call: Call | undefined): ApiLeg {
     ledger: { received, acknowledged, gaps, paused, filler },
     state: leg === undefined ? (row.state === 'done' ? 'done' : 'waiting') : stateOf(leg),
   };
+}
+
+/** The mood is kept with the summary; a call of before has none. */
+function summaryJson(text: string | null): Pick<CallItem, 'summary' | 'mood'> {
+  const value = parsed(text);
+  if (typeof value !== 'object' || value === null) return { summary: value, mood: null };
+  const { mood, ...summary } = value as Record<string, unknown>;
+  return { summary, mood: CallMood.safeParse(mood).data ?? null };
 }
 
 /** The phone call's own end and length: `ended_at` comes later, when the last words are there. */

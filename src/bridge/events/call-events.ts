@@ -422,7 +422,9 @@ export class CallEvents {
       event: { said: { type: 'call.summary', data }, occurredAt },
       followedBy: { said: { type: 'call.completed', data: completed }, occurredAt },
       rows: async (tx) => {
-        await updateCall(tx, this.#id, { summary_due: 0, summary: JSON.stringify(data.summary) });
+        const mood = completed.sentiment;
+        const summary = JSON.stringify({ ...data.summary, mood });
+        await updateCall(tx, this.#id, { summary_due: 0, summary });
         await also?.(tx);
       },
     });

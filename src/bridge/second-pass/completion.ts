@@ -52,11 +52,17 @@ export async function completionOf(
       await updateCall(tx, callId, {
         incomplete: incomplete === null ? null : JSON.stringify(incomplete),
         statistics: JSON.stringify({ ...before, ...talk, gap_count: left.length }),
-        summary: JSON.stringify(data.summary),
+        // The moods of the call stay: the recording is read again for its words alone.
+        summary: JSON.stringify({ ...moodFrom(row.summary), ...data.summary }),
         ...wordsInRow(turns),
       });
     },
   };
+}
+
+function moodFrom(summary: string | null): { mood?: unknown } {
+  const { mood } = JSON.parse(summary ?? '{}') as { mood?: unknown };
+  return mood === undefined ? {} : { mood };
 }
 
 async function replaceWords(

@@ -17,6 +17,11 @@ export class CallBook {
    * @type {string | null}
    */
   #cursor = null;
+  /**
+   * Calls of which something did not arrive in the CRM and waits for a person.
+   * @type {Set<string>}
+   */
+  undelivered = new Set();
   /** @type {Set<(id: string | undefined) => void>} */
   #watchers = new Set();
 
@@ -52,6 +57,17 @@ export class CallBook {
       default:
         return undefined;
     }
+  }
+
+  /**
+   * Calls of which something is parked on its way to the CRM.
+   * @param {Iterable<string>} ids
+   */
+  tellUndelivered(ids) {
+    const now = new Set(ids);
+    const before = this.undelivered;
+    this.undelivered = now;
+    for (const id of before.symmetricDifference(now)) this.#changed(id);
   }
 
   /** The newest page: what is already known is known better from the feed. */

@@ -2,7 +2,8 @@ import { h, svg } from './dom.js';
 import { sentimentCourse } from './figures.js';
 import { clock, roleNames } from './format.js';
 
-/** @import { Feeling, Role, SpokenEntry } from './shapes.ts' */
+/** @import { Mood } from './figures.js' */
+/** @import { Role, SpokenEntry } from './shapes.ts' */
 
 /** @type {Role[]} */
 const roles = ['customer', 'agent', 'mixed'];
@@ -15,7 +16,7 @@ const size = { width: 320, height: 136 };
 /** The field of the lines: names of feelings stand on its left, times below it. */
 const field = { left: 54, right: 312, top: 12, bottom: 112 };
 /** @type {[number, string][]} */
-const feelings = [
+const levels = [
   [1, 'Positive'],
   [0, 'Neutral'],
   [-1, 'Negative'],
@@ -23,7 +24,7 @@ const feelings = [
 const stepsS = [5, 10, 15, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 14_400];
 const mostTicks = 5;
 
-/** @typedef {{ role: Role, at: number, start: number, value: number, text: string } & Pick<Feeling, 'sentiment' | 'emotion'>} Point */
+/** @typedef {{ role: Role, at: number, start: number, value: number, text: string, mood: Mood }} Point */
 /** @typedef {Point & { x: number, y: number }} PlacedPoint */
 
 /** How each side felt over time. A point tells what was said, and plays it. */
@@ -103,7 +104,7 @@ export class ChartPanel {
     this.#at = Math.min(this.#at, this.#dots.length - 1);
     this.#dots[this.#at]?.setAttribute('tabindex', '0');
     this.#svg.replaceChildren(
-      ...feelings.flatMap(([value, name]) => line(y(value), name)),
+      ...levels.flatMap(([value, name]) => line(y(value), name)),
       ...ticks(lengthS).flatMap((at) => tick(x(at), at)),
       ...roles.map((role) => course(role, this.#points)),
       ...this.#dots,
@@ -179,15 +180,12 @@ export class ChartPanel {
 }
 
 /**
- * `0:07 Customer, negative, anger: “My order arrived damaged.”`
+ * `0:07 Customer, negative: “My order arrived damaged.”`
  * @param {Point} point
  */
-function told({ role, at, sentiment, emotion, text }) {
-  const feeling = [sentiment, emotion === 'neutral' ? undefined : emotion]
-    .filter(Boolean)
-    .join(', ');
+function told({ role, at, mood, text }) {
   const said = text ? `: “${text}”` : '';
-  return `${clock(at)} ${roleNames[role]}, ${feeling}${said}`;
+  return `${clock(at)} ${roleNames[role]}, ${mood}${said}`;
 }
 
 /** @param {PlacedPoint} point */
@@ -197,7 +195,7 @@ function dot(point) {
     'g',
     { role: 'button', tabindex: '-1', class: 'dot', 'aria-label': `${told(point)}. Play` },
     svg('circle', { ...place, r: 9, class: 'reach' }),
-    svg('circle', { ...place, r: 3.5, class: `${classOf(point.role)} ${point.sentiment}` }),
+    svg('circle', { ...place, r: 3.5, class: `${classOf(point.role)} ${point.mood}` }),
   );
 }
 
@@ -256,9 +254,9 @@ function spoken(role, points) {
   const last = own.at(-1);
   if (last === undefined) return '';
   /** @param {string} wanted */
-  const count = (wanted) => own.filter(({ sentiment }) => sentiment === wanted).length;
-  const counted = ['positive', 'neutral', 'mixed', 'negative'].flatMap((name) =>
+  const count = (wanted) => own.filter(({ mood }) => mood === wanted).length;
+  const counted = ['positive', 'neutral', 'negative'].flatMap((name) =>
     count(name) > 0 ? [`${count(name)} ${name}`] : [],
   );
-  return `${roleNames[role]}: ${counted.join(', ')}, last ${last.sentiment}`;
+  return `${roleNames[role]}: ${counted.join(', ')}, last ${last.mood}`;
 }

@@ -4,6 +4,8 @@ import { h, setText } from './dom.js';
 import { zoneName } from './format.js';
 import { menu } from './menu.js';
 
+/** A pause of the hand that means: look now. */
+const typedMs = 300;
 const hiddenByChoice = 'calls-hidden';
 
 /** The form above the list: every field is a part of the address, and the address is what is shown. */
@@ -46,6 +48,8 @@ export class CallFilters {
   #days = h('p', { class: 'quiet' });
   #clear = h('a', { href: '#/calls', hidden: true }, 'Clear filters');
   #more;
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  #typing;
 
   /**
    * `list` is the element whose columns are shown and hidden.
@@ -79,6 +83,10 @@ export class CallFilters {
     for (const one of this.#fields) one.input.addEventListener('change', () => this.#take(one));
     // The cross of the field empties it without Enter.
     search.input.addEventListener('search', () => this.#take(search));
+    search.input.addEventListener('input', () => {
+      clearTimeout(this.#typing);
+      this.#typing = setTimeout(() => this.#take(search), typedMs);
+    });
   }
 
   /**
@@ -89,12 +97,18 @@ export class CallFilters {
     setText(this.#days, `Days are whole days of ${zoneName()}.`);
     for (const { name, input } of this.#fields) {
       const value = query.get(name) ?? '';
-      if (input.value !== value) input.value = value;
+      // A letter that was typed meanwhile stays: its own look comes.
+      const isTyping = input === this.#search.input && this.#typing !== undefined;
+      if (!isTyping && input.value.trim() !== value) input.value = value;
       // A choice that does not exist would show an empty field.
       if (input instanceof HTMLSelectElement && input.selectedIndex === -1) input.value = '';
     }
     if (this.#others.some(({ name }) => query.has(name))) this.#more.open = true;
     this.#clear.hidden = query.size === 0;
+  }
+
+  close() {
+    clearTimeout(this.#typing);
   }
 
   /** @param {readonly string[]} carriers */
@@ -107,11 +121,18 @@ export class CallFilters {
 
   /** @param {{ name: string, input: HTMLInputElement | HTMLSelectElement }} field */
   #take({ name, input }) {
+    if (name === 'search') {
+      clearTimeout(this.#typing);
+      this.#typing = undefined;
+    }
     // Of the address itself: another field may have changed it, and the browser tells that only afterwards.
     const query = queryOf(location.hash);
     const value = input.value.trim();
     if (value === (query.get(name) ?? '')) return;
-    location.hash = addressOf(changed(query, name, value));
+    const address = addressOf(changed(query, name, value));
+    // One step back leaves the search, however many letters it was typed in.
+    if (name === 'search' && query.has(name) && value !== '') location.replace(address);
+    else location.hash = address;
   }
 }
 
@@ -147,7 +168,9 @@ function select(name, label, options) {
 const columns = [
   ['how', 'Carrier and direction'],
   ['tags', 'Tags'],
-  ['words', 'Last words'],
+  ['mood', 'Mood'],
+  ['words', 'About'],
+  ['agent', 'Agent'],
   ['levels', 'Sound'],
   ['clock', 'Time and length'],
 ];

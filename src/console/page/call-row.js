@@ -1,17 +1,31 @@
 import { h, setText } from './dom.js';
-import { clock, lengthOf, missingOf, moment, parties, personName, stateNames } from './format.js';
+import { moodIn } from './figures.js';
+import {
+  clock,
+  lengthOf,
+  missingOf,
+  moment,
+  parties,
+  personName,
+  stateNames,
+  titleOf,
+} from './format.js';
 import { LevelBars } from './levels.js';
 
 /** @import { BookedCall } from './shapes.ts' */
 
-/** A call in a list: the whole row is a link to it. */
+/** A call in a list, on one line: the whole row is a link to it. */
 export class CallRow {
   levels = new LevelBars();
+  /** What goes on; once the call is over its mood stands in this place. */
   #state = h('span', { class: 'state' });
+  #mood = h('span', { class: 'mood' });
   #who = h('span', { class: 'who' });
   #how = h('span', { class: 'how quiet' });
+  #agent = h('span', { class: 'agent quiet' });
   #incomplete = h('span', { class: 'incomplete', hidden: true }, 'Incomplete');
-  #tags = h('span', { class: 'how tags quiet' });
+  #undelivered = h('span', { class: 'undelivered', hidden: true }, 'Not in the CRM');
+  #tags = h('span', { class: 'tags quiet' });
   #words = h('span', { class: 'words' });
   #clock = h('span', { class: 'clock' });
 
@@ -23,26 +37,45 @@ export class CallRow {
       h(
         'a',
         { href: `#/calls/${id}` },
-        this.#state,
-        h('span', { class: 'party' }, this.#who, this.#how, this.#tags, this.#incomplete),
+        h('span', { class: 'standing' }, this.#state, this.#mood),
+        h('span', { class: 'party' }, this.#who, this.#how),
         this.#words,
-        this.levels.element,
+        h(
+          'span',
+          { class: 'flags' },
+          this.levels.element,
+          this.#agent,
+          this.#tags,
+          this.#incomplete,
+          this.#undelivered,
+        ),
         this.#clock,
       ),
     );
   }
 
-  /** @param {BookedCall} call */
-  draw(call) {
-    this.#state.dataset.state = call.paused && call.state === 'live' ? 'paused' : call.state;
-    setText(this.#state, call.paused && call.state === 'live' ? 'Paused' : stateNames[call.state]);
+  /**
+   * @param {BookedCall} call
+   * @param {{ isUndelivered: boolean }} facts
+   */
+  draw(call, { isUndelivered }) {
+    const isOver = call.state === 'ended';
+    const isPaused = call.paused === true && call.state === 'live';
+    this.#state.dataset['state'] = isPaused ? 'paused' : call.state;
+    // Almost every row is a call that is over: it says so by having no state.
+    setText(this.#state, isOver ? '' : isPaused ? 'Paused' : stateNames[call.state]);
+    const mood = isOver ? (moodIn(call.mood) ?? '') : '';
+    this.#mood.dataset['sentiment'] = mood;
+    setText(this.#mood, titleOf(mood));
     setText(this.#who, parties(call));
     setText(this.#how, [call.carrier, call.direction].filter(Boolean).join(' · '));
+    setText(this.#agent, agentOf(call));
     setText(this.#tags, (call.tags ?? []).join(' · '));
     const missing = missingOf(call);
     this.#incomplete.hidden = missing === undefined;
     this.#incomplete.title = missing ?? '';
-    this.#drawWords(call.words);
+    this.#undelivered.hidden = !isUndelivered;
+    this.#drawWords(call);
     this.levels.show(call.state === 'live' ? call.legs : []);
     this.drawClock(call);
   }
@@ -56,10 +89,37 @@ export class CallRow {
     );
   }
 
-  /** @param {BookedCall['words']} words */
-  #drawWords(words) {
-    this.#words.classList.toggle('partial', words?.partial === true);
-    this.#words.dataset.role = words?.role ?? '';
-    setText(this.#words, words ? `${personName(words)}: ${words.text}` : '');
+  /**
+   * What the call was about, once there is a summary; until then the latest words.
+   * @param {BookedCall} call
+   */
+  #drawWords({ words, summary }) {
+    const about = aboutOf(summary);
+    const isPartial = about === '' && words?.partial === true;
+    this.#words.classList.toggle('partial', isPartial);
+    this.#words.dataset['role'] = words?.role ?? '';
+    setText(this.#words, about || (words ? `${personName(words)}: ${words.text}` : ''));
   }
+}
+
+/**
+ * The first of the summary's points, without what only a list needs.
+ * @param {unknown} summary
+ */
+function aboutOf(summary) {
+  if (typeof summary !== 'object' || summary === null || !('text' in summary)) return '';
+  const lines = String(summary.text).split('\n');
+  return lines
+    .map((line) => line.replace(/^\s*[-•*]\s*/, '').trim())
+    .filter(Boolean)
+    .join(' ');
+}
+
+/**
+ * Whom the carrier or the caller of the API named as the agent.
+ * @param {BookedCall} call
+ */
+function agentOf({ custom_metadata: given }) {
+  const name = given['agent_name'] ?? given['agent'] ?? given['agent_id'];
+  return typeof name === 'string' || typeof name === 'number' ? String(name) : '';
 }

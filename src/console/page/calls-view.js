@@ -28,6 +28,7 @@ export class CallsView {
   #earlierHeading = h('h2', { id: 'earlier-heading', hidden: true }, 'Earlier');
   #headings = new CallHeadings();
   #count = h('span', { class: 'count' });
+  #liveHeading = h('h2', { id: 'live-heading', hidden: true }, 'Live calls ', this.#count);
   #state = new PageState('the calls', () => this.#book.loadNewest());
   #older = h(
     'button',
@@ -55,6 +56,8 @@ export class CallsView {
   #draw = onNextFrame(() => this.#drawChanged());
   #clock = setInterval(() => this.#drawClocks(), 1_000);
   #unwatch;
+  /** @type {number | undefined} */
+  #place;
 
   /** @param {{ book: CallBook, placeTestCall: (carrier?: string) => Promise<void> }} page */
   constructor({ book, placeTestCall }) {
@@ -62,7 +65,7 @@ export class CallsView {
     this.#found = new FoundCalls(book);
     this.element = h(
       'div',
-      { class: 'view' },
+      { class: 'view calls-view' },
       h(
         'div',
         { class: 'heading' },
@@ -79,7 +82,7 @@ export class CallsView {
     );
     this.#filters = new CallFilters(this.element);
     this.#all.append(
-      h('h2', { id: 'live-heading' }, 'Live calls ', this.#count),
+      this.#liveHeading,
       this.#live,
       this.#state.element,
       h('div', { class: 'list-head' }, this.#earlierHeading, this.#headings.element),
@@ -98,8 +101,23 @@ export class CallsView {
     this.#unwatch();
     this.#state.close();
     this.#found.close();
+    this.#filters.close();
     this.#watcher.disconnect();
     clearInterval(this.#clock);
+  }
+
+  /** @param {number} place */
+  goTo(place) {
+    this.#place = place;
+    this.#found.whenDrawn(() => this.#goToPlace());
+    this.#draw();
+  }
+
+  /** Waits for rows: before there are any, the page is too short to scroll. */
+  #goToPlace() {
+    if (this.#place === undefined) return;
+    window.scrollTo(0, this.#place);
+    this.#place = undefined;
   }
 
   async #loadOlder() {
@@ -189,13 +207,9 @@ export class CallsView {
     setText(this.#count, live === 0 ? '' : String(live));
     const { isLoaded, problem } = this.#book;
     if (problem) this.#state.failed(problem);
-    else if (isLoaded) this.#state.ready(live > 0 ? '' : this.#emptyText());
-  }
-
-  #emptyText() {
-    return this.#book.calls.size === 0
-      ? 'No calls yet. Place a test call to see how it works, or connect a carrier.'
-      : 'No live calls.';
+    else if (isLoaded) this.#state.ready(this.#book.calls.size > 0 ? '' : noCalls);
+    this.#liveHeading.hidden = live === 0;
+    if (isLoaded && !this.#all.hidden) this.#goToPlace();
   }
 
   /** @param {string} id */
@@ -213,7 +227,7 @@ export class CallsView {
       this.#rows.set(id, row);
       this.#watcher.observe(row.element);
     }
-    row.draw(call);
+    row.draw(call, { isUndelivered: this.#book.undelivered.has(id) });
     row.element.hidden = call.state === 'ended' && !this.#book.isListed(id);
     const list = call.state === 'ended' ? this.#earlier : this.#live;
     if (row.element.parentElement !== list) insertNewestFirst(list, row.element);
@@ -259,3 +273,5 @@ function insertNewestFirst(list, element) {
 function idOf(element) {
   return element instanceof HTMLElement ? (element.dataset['id'] ?? '') : '';
 }
+
+const noCalls = 'No calls yet. Place a test call to see how it works, or connect a carrier.';

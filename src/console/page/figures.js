@@ -63,8 +63,19 @@ function addSilence(deadAir, seconds) {
   deadAir.count++;
 }
 
-/** @type {Partial<Record<Feeling['sentiment'], number>>} */
-const values = { positive: 1, neutral: 0, mixed: 0, negative: -1 };
+/** @typedef {'positive' | 'neutral' | 'negative'} Mood */
+
+/** @type {Partial<Record<string, Mood>>} */
+const moods = { positive: 'positive', neutral: 'neutral', mixed: 'neutral', negative: 'negative' };
+const heights = { positive: 1, neutral: 0, negative: -1 };
+
+/**
+ * The page knows three moods; the finer feelings are in the API alone. Undefined where the sentiment is not known.
+ * @param {string | null | undefined} sentiment
+ */
+export function moodIn(sentiment) {
+  return moods[sentiment ?? ''];
+}
 
 /**
  * One point per sentence whose sentiment is known.
@@ -75,27 +86,19 @@ export function sentimentCourse(utterances, role) {
   return utterances
     .filter((utterance) => utterance.role === role)
     .flatMap((utterance) => utterance.sentiments)
-    .filter(({ sentiment }) => sentiment in values)
-    .map(({ start, end, sentiment, emotion, text }) => ({
-      start,
-      text,
-      at: (start + end) / 2,
-      value: values[sentiment] ?? 0,
-      sentiment,
-      emotion,
-    }));
+    .flatMap(({ start, end, sentiment, text }) => {
+      const mood = moodIn(sentiment);
+      if (mood === undefined) return [];
+      return [{ start, text, at: (start + end) / 2, value: heights[mood], mood }];
+    });
 }
 
 /**
- * The feeling that weighs most in one utterance; undefined where there is none to show.
+ * The mood of one utterance. Undefined where there is none to show: it is neutral, or two moods speak against each other.
  * @param {readonly Feeling[]} sentiments
  */
 export function moodOf(sentiments) {
-  const known = sentiments.filter(({ sentiment }) => sentiment in values);
-  const feelings = new Set(known.map(({ sentiment }) => sentiment));
-  feelings.delete('neutral');
-  if (feelings.size === 0) return undefined;
-  const sentiment = feelings.size > 1 ? 'mixed' : [...feelings][0];
-  const emotion = known.find((item) => item.sentiment === sentiment)?.emotion;
-  return { sentiment, emotion: emotion === 'neutral' ? undefined : emotion };
+  const found = new Set(sentiments.map(({ sentiment }) => moodIn(sentiment)));
+  if (found.has('positive') === found.has('negative')) return undefined;
+  return found.has('positive') ? 'positive' : 'negative';
 }

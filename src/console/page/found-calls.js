@@ -27,6 +27,8 @@ export class FoundCalls {
   /** @type {Map<string, { row: CallRow, call: BookedCall }>} */
   #rows = new Map();
   #reading = 0;
+  /** @type {() => void} */
+  #onDrawn = () => undefined;
   /** The newest call that could be in what was read. */
   #newestId = '';
   /** @type {Set<string>} */
@@ -51,6 +53,11 @@ export class FoundCalls {
   /** @param {CallBook} book */
   constructor(book) {
     this.#book = book;
+  }
+
+  /** @param {() => void} run */
+  whenDrawn(run) {
+    this.#onDrawn = run;
   }
 
   close() {
@@ -91,7 +98,7 @@ export class FoundCalls {
     const known = this.#rows.get(id);
     if (call && known) {
       known.call = call;
-      known.row.draw(call);
+      known.row.draw(call, this.#factsOf(call.id));
     } else if (call && id > this.#newestId) this.#fresh.add(id);
     else if (!call) this.#fresh.delete(id);
     this.#drawFresh();
@@ -131,7 +138,7 @@ export class FoundCalls {
       const row = new CallRow(call.id);
       // The feed is ahead of an answer that was on its way.
       const shown = this.#book.calls.get(call.id) ?? withWords(call);
-      row.draw(shown);
+      row.draw(shown, this.#factsOf(call.id));
       this.#rows.set(call.id, { row, call: shown });
     }
     this.#list.replaceChildren(...[...this.#rows.values()].map(({ row }) => row.element));
@@ -140,6 +147,7 @@ export class FoundCalls {
     setText(this.#told, items.length === 0 ? '' : toldOf(items.length, next !== null));
     this.#headings.element.hidden = items.length === 0;
     this.#drawPages(next, asked);
+    this.#onDrawn();
   }
 
   /**
@@ -164,6 +172,11 @@ export class FoundCalls {
     const before = pagesBefore.get(here);
     setText(this.#before, before === undefined ? 'First page' : 'Previous page');
     this.#before.href = before ?? addressOf(first);
+  }
+
+  /** @param {string} id */
+  #factsOf(id) {
+    return { isUndelivered: this.#book.undelivered.has(id) };
   }
 
   /** @param {string} id */

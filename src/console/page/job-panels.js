@@ -1,4 +1,5 @@
 import { h } from './dom.js';
+import { moodIn } from './figures.js';
 import { entityName } from './entity-names.js';
 import { clock, moment, percent, titleOf } from './format.js';
 import { entitiesOf, sentimentsOf, talkOf } from './job-result.js';
@@ -72,14 +73,14 @@ function voicesPanel(entries) {
   return panel('Speakers', bar, list(rows));
 }
 
-const feelings = ['positive', 'neutral', 'mixed', 'negative'];
+const moods = ['positive', 'neutral', 'negative'];
 
 /** @param {readonly Feeling[]} items */
 function sentimentPanel(items) {
   /** @type {[Child, Child][]} */
-  const rows = feelings.flatMap((feeling) => {
-    const count = items.filter(({ sentiment }) => sentiment === feeling).length;
-    return count === 0 ? [] : [[titleOf(feeling), `${count} of ${items.length}`]];
+  const rows = moods.flatMap((mood) => {
+    const count = items.filter(({ sentiment }) => moodIn(sentiment) === mood).length;
+    return count === 0 ? [] : [[titleOf(mood), `${count} of ${items.length}`]];
   });
   return rows.length === 0 ? undefined : panel('Sentiment', list(rows));
 }

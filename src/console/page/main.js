@@ -81,13 +81,32 @@ function showIsHere(name) {
     else link.removeAttribute('aria-current');
 }
 
+/**
+ * Where the reader was in a list, by the list's address: who comes back from a call finds the place again.
+ * @type {Map<string, number>}
+ */
+const places = new Map();
+const maxPlaces = 100;
+let shownHash = location.hash;
+// The browser would scroll before the rows of the list are there.
+history.scrollRestoration = 'manual';
+
+function keepPlace() {
+  if (places.size >= maxPlaces) places.clear();
+  places.set(shownHash, window.scrollY);
+}
+
 /** @param {View} next */
 function replace(next) {
+  keepPlace();
+  const place = places.get(location.hash) ?? 0;
+  shownHash = location.hash;
   view?.close?.();
   view = next;
   main.replaceChildren(next.element);
   document.title = `${next.title} · Trunkline`;
-  window.scrollTo(0, 0);
+  if (next.goTo && place > 0) next.goTo(place);
+  else window.scrollTo(0, 0);
   // Whoever moves by keyboard or hears the page is taken along; the first view comes by itself.
   if (!isFirstView) main.focus({ preventScroll: true });
   isFirstView = false;
@@ -141,19 +160,34 @@ async function callId({ carrier, carrier_call_id: id }) {
 
 async function countParked() {
   if (document.visibilityState === 'hidden' || !feed) return;
-  await showCount(parked, '/api/deliveries');
-  if (hasJobs) await showCount(parkedCallbacks, '/api/job-callbacks');
+  await countUndelivered();
+  if (hasJobs) await countCallbacks();
+}
+
+/** The badge counts calls: a hundred events behind one that is refused are one trouble. */
+async function countUndelivered() {
+  const found = await get('/api/deliveries?state=parked&by=call&limit=100').catch(() => undefined);
+  if (found === undefined) return;
+  const ids = new Set(found.items.map((delivery) => delivery.call_id));
+  book.tellUndelivered(ids);
+  showBadge(parked, ids.size, found.next_cursor !== null, ids.size === 1 ? 'call' : 'calls');
 }
 
 /**
  * @param {HTMLElement} badge
- * @param {'/api/deliveries' | '/api/job-callbacks'} path
+ * @param {number} count
+ * @param {boolean} isMore
+ * @param {string} of
  */
-async function showCount(badge, path) {
-  const found = await get(`${path}?state=parked&limit=100`).catch(() => undefined);
-  const count = found?.items.length ?? 0;
+function showBadge(badge, count, isMore, of) {
   badge.hidden = count === 0;
-  setText(badge, count === 0 ? '' : `${count}${found?.next_cursor ? '+' : ''} parked`);
+  setText(badge, count === 0 ? '' : `${count}${isMore ? '+' : ''} ${of}`);
+}
+
+async function countCallbacks() {
+  const found = await get('/api/job-callbacks?state=parked&limit=100').catch(() => undefined);
+  if (found === undefined) return;
+  showBadge(parkedCallbacks, found.items.length, found.next_cursor !== null, 'parked');
 }
 
 function askForKey() {
@@ -228,7 +262,10 @@ window.addEventListener('beforeunload', (event) => {
 });
 window.addEventListener('hashchange', () => {
   // A view that goes on with the new address keeps its fields and the focus in them.
+  const before = shownHash;
+  if (feed && view?.follow) keepPlace();
   if (!feed || !view?.follow?.(location.hash)) show();
+  else if (before !== location.hash) shownHash = location.hash;
 });
 setInterval(() => void countParked(), parkedEveryMs);
 void start();

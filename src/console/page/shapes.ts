@@ -133,6 +133,8 @@ export type View = {
   /** The feed is open. */
   connected?(): void;
   take?(message: LiveFeedMessage): void;
+  /** Scrolls to where the reader was, once the rows are there again. */
+  goTo?(place: number): void;
   /** The address changed; true where the view goes on with it. */
   follow?(hash: string): boolean;
 };

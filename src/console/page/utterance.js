@@ -98,7 +98,6 @@ function drawUtterance(element, entry) {
   const { role, speaker, doubt } = entry;
   const name = entry.name ?? personName({ role, speaker });
   const mood = moodOf(entry.sentiments);
-  const feeling = mood && [mood.sentiment, mood.emotion].filter(Boolean).join(', ');
   element.replaceChildren(
     time(entry.start, true),
     h(
@@ -121,9 +120,7 @@ function drawUtterance(element, entry) {
         h('p', { class: 'translation quiet', lang: language }, text),
       ),
     ),
-    mood
-      ? h('span', { class: 'mood', dataset: { sentiment: mood.sentiment } }, feeling)
-      : h('span'),
+    mood ? h('span', { class: 'mood', dataset: { sentiment: mood } }, mood) : h('span'),
   );
 }
 

@@ -76,6 +76,9 @@ test('a CRM that wants one event gets the whole call in it, with links that open
   });
   expect(Date.parse(event.call.hung_up_at!)).toBeLessThanOrEqual(Date.parse(data.ended_at));
   expect(data).not.toHaveProperty('truncated');
+  // The list of calls tells the mood of the whole call too.
+  expect(call.mood).toBe(data.sentiment);
+  expect(call.summary).toEqual(summary.data.summary);
   expect(data.transcript).toEqual(call.transcript);
 
   const page = await fetch(data.page_url!);

@@ -25,7 +25,12 @@ export const JobsConfig = z.strictObject({
   storedMaxBytes: z.int().min(1_024).max(1_125_899_906_842_624).default(53_687_091_200).meta({
     env: 'TRUNKLINE_JOBS_STORED_BYTES',
     description:
-      'Bytes that all stored files of this node may take together; an upload beyond it is answered with 507.',
+      'Bytes that stored files may take together on the disk of this node; an upload beyond it is answered with 507.',
+  }),
+  bucketMaxBytes: z.int().min(1_024).max(1_125_899_906_842_624).default(1_099_511_627_776).meta({
+    env: 'TRUNKLINE_JOBS_BUCKET_BYTES',
+    description:
+      'Bytes that the stored files of all nodes may take together in the object store, where one is set; an upload beyond it is answered with 507.',
   }),
   uploads: z.int().min(1).max(1_000).default(16).meta({
     env: 'TRUNKLINE_JOBS_UPLOADS',

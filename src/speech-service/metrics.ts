@@ -38,6 +38,11 @@ export const speechMetrics = {
     labelNames: ['outcome'] as const,
     registers,
   }),
+  jobsWithoutRoom: new Gauge({
+    name: 'trunkline_speech_jobs_without_room',
+    help: 'Pre-recorded jobs of this node that wait because the data disk has no room for their audio.',
+    registers,
+  }),
   jobsRefused: new Counter({
     name: 'trunkline_speech_jobs_refused_total',
     help: 'Pre-recorded jobs refused at their POST, by status.',

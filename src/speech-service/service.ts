@@ -196,7 +196,11 @@ export async function startSpeechService(options: SpeechServiceOptions): Promise
     health() {
       const { state, detail } = recogniser.status();
       // Without a model calls are journalled and recognised later, so the process itself is ready.
-      return { recogniser: { state: state === 'ready' ? 'ok' : 'degraded', detail } };
+      const waiting = jobs.waitingForRoom;
+      return {
+        recogniser: { state: state === 'ready' ? 'ok' : 'degraded', detail },
+        ...(waiting && { jobs: { state: 'degraded' as const, detail: waitingForRoom(waiting) } }),
+      };
     },
     notes() {
       const { state, detail } = recogniser.status();
@@ -227,6 +231,10 @@ export async function startSpeechService(options: SpeechServiceOptions): Promise
       await closing;
     },
   };
+}
+
+function waitingForRoom({ jobs, leastBytes }: { jobs: number; leastBytes: number }): string {
+  return `${jobs} pre-recorded jobs wait for room on the data disk; the smallest needs ${Math.ceil(leastBytes / 1_048_576)} MiB above the mark (TRUNKLINE_DISK_LOW_WATER_BYTES)`;
 }
 
 /** The speech interface for the bridges of other nodes, which have shown the key of the nodes. */

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { within, type Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
 import type { Health } from '../lib/health.ts';
+import { DiskRooms } from './disk-room.ts';
 import { diskFree, diskLow } from './metrics.ts';
 
 /*
@@ -25,10 +26,11 @@ const checkEveryMs = 5_000;
 const maxCloseMs = 500;
 
 /** Watches the room on the data disk and keeps a reserve file (the ballast) for the calls that already run. */
-
 export class DiskWatch {
   readonly #options: DiskOptions;
   readonly #ballastPath: string;
+  /** Room that was promised to work that can wait. */
+  readonly rooms: DiskRooms;
   #freeBytes = Number.POSITIVE_INFINITY;
   #hasBallast = false;
   readonly #clock: Clock;
@@ -40,6 +42,7 @@ export class DiskWatch {
     this.#options = options;
     this.#clock = options.clock;
     this.#ballastPath = join(options.dataDir, 'ballast');
+    this.rooms = new DiskRooms(options.lowWaterBytes);
   }
 
   async start(): Promise<void> {
@@ -73,6 +76,7 @@ export class DiskWatch {
   /** The database met a full disk: the reserve is given back so that running calls can finish. */
   async releaseBallast(): Promise<void> {
     this.#freeBytes = 0;
+    this.rooms.measuring()(0);
     if (!this.#hasBallast) return;
     this.#hasBallast = false;
     await rm(this.#ballastPath, { force: true });
@@ -101,7 +105,9 @@ export class DiskWatch {
 
   async #measure(): Promise<void> {
     const wasLow = this.isLow;
+    const measured = this.rooms.measuring();
     this.#freeBytes = await this.#freeOrNone();
+    measured(this.#freeBytes);
     diskFree.set(this.#freeBytes);
     diskLow.set(this.isLow ? 1 : 0);
     if (this.isLow !== wasLow) {

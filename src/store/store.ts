@@ -3,6 +3,7 @@ import { systemClock, type Clock } from '../lib/clock.ts';
 import { createLog, type Logger } from '../lib/log.ts';
 import type { Health } from '../lib/health.ts';
 import { DiskWatch } from './disk.ts';
+import type { DiskRoom } from './disk-room.ts';
 import { FolderLock } from './folder-lock.ts';
 import { timed } from './metrics.ts';
 import type { Database } from './schema.ts';
@@ -31,6 +32,13 @@ export type Store = AsyncDisposable & {
   health(): Record<string, Health>;
   /** Whether the disk has room for a call's journal and rows. */
   readonly acceptsNewCalls: () => { ok: true } | { ok: false; reason: string };
+  /**
+   * Everything that writes files to the data disk and can wait asks here first, and writes no more than it was promised.
+   * Throws a `NoRoomError` where the bytes do not fit above the low-water mark: calls come first.
+   */
+  reserve(bytes: number): DiskRoom;
+  /** Whether `reserve` would promise so many bytes now. */
+  hasRoomFor(bytes: number): boolean;
   /** True when the database refused the content itself: the same statements can never work, now or later. */
   refusesForGood(error: unknown): boolean;
   /**
@@ -118,6 +126,8 @@ function assemble(kind: Store['kind'], backend: Backend, disk: DiskWatch, lock: 
         ? { ok: false, reason: room.detail ?? 'the disk is full' }
         : { ok: true };
     },
+    reserve: (bytes) => disk.rooms.reserve(bytes),
+    hasRoomFor: (bytes) => disk.rooms.leftBytes >= bytes,
     refusesForGood: (error) => backend.refusesForGood(error),
     forgetDeleted: () => backend.forgetDeleted(),
     threadsEnded: () => backend.threadsEnded(),

@@ -2,7 +2,7 @@ import { flushCompileCache } from 'node:module';
 import { reasonOf } from '../../lib/errors.ts';
 import { giveWay } from '../../lib/give-way.ts';
 import { MediaError } from './media-error.ts';
-import type { MediaAnswer, MediaOrder } from './messages.ts';
+import type { MediaAnswer, MediaOrder, RoomQuestion } from './messages.ts';
 import { decodeFile, probeFile } from './read-file.ts';
 import { endPrograms, FfmpegKilled } from './ffmpeg.ts';
 
@@ -23,15 +23,28 @@ function stop(): void {
   void endPrograms().finally(endGroup);
 }
 
+/** Resolves when the other side agrees. Where it does not, it ends this process. */
+function askForRoom(writtenBytes: number, reachBytes: number): Promise<void> {
+  return new Promise((resolve) => {
+    process.once('message', () => resolve());
+    process.send?.({ question: 'room', writtenBytes, reachBytes } satisfies RoomQuestion);
+  });
+}
+
 async function carryOut(order: MediaOrder): Promise<MediaAnswer> {
   try {
     return order.task === 'probe'
       ? { outcome: 'facts', facts: await probeFile(order) }
-      : { outcome: 'decoded', decoded: await decodeFile(order) };
+      : {
+          outcome: 'decoded',
+          decoded: await decodeFile(order, order.asksForRoom ? askForRoom : undefined),
+        };
   } catch (error) {
     if (error instanceof FfmpegKilled) endGroup(); // without an answer: the order begins anew
     if (error instanceof MediaError)
       return { outcome: 'failed', status: error.status, message: error.message };
+    if (error instanceof Error && 'code' in error && error.code === 'ENOSPC')
+      return { outcome: 'failed', status: 507, message: 'the data disk is full' };
     return {
       outcome: 'failed',
       status: 500,

@@ -37,6 +37,10 @@ export class DistinctChannels {
     return this.#samples + this.#filled;
   }
 
+  get writtenBytes(): number {
+    return this.#samples * 2 * this.#groups.length;
+  }
+
   /** One array for each channel, full scale being 1. */
   write(channels: readonly Float32Array[], samples: number): void {
     for (let from = 0; from < samples;) {

@@ -6,6 +6,7 @@ import { delimiter, join } from 'node:path';
 import { env } from 'node:process';
 import type { Readable } from 'node:stream';
 import { MediaError } from './media-error.ts';
+import { engineRateHz } from './pcm.ts';
 
 /*
  * ffmpeg reads what others wrote, with a million lines of C. So it may open one file and nothing else, knows only the
@@ -26,7 +27,6 @@ const decoders = [
 const maxStreams = 64;
 const memoryKiB = 1_000_000;
 const maxSaidBytes = 4_000;
-const engineRateHz = 16_000;
 /** Longer files are as long as this to a probe; they are refused anyway. */
 const maxListedSeconds = 86_400;
 

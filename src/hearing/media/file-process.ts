@@ -9,6 +9,11 @@ type FileOrder = {
   maxHeapMiB: number;
   limitMs: number;
   signal?: AbortSignal | undefined;
+  /**
+   * True for a message that is no answer but a question; the process goes on when it hears `granted`. Where this
+   * throws, the order ends with that error.
+   */
+  isQuestion?: (message: unknown) => boolean;
   /** The error of an order that took longer than its limit. */
   late: () => Error;
   /**
@@ -51,7 +56,7 @@ export async function askFileProcess<Answer>(options: FileOrder): Promise<Answer
 }
 
 function askOnce<Answer>(options: FileOrder): Promise<Answer> {
-  const { program, order, maxHeapMiB, limitMs, signal, late, lost } = options;
+  const { program, order, maxHeapMiB, limitMs, signal, isQuestion, late, lost } = options;
   const { child, said } = forkBare({
     program,
     args: [JSON.stringify(order)],
@@ -82,6 +87,16 @@ function askOnce<Answer>(options: FileOrder): Promise<Answer> {
       else reject(failure instanceof Error ? failure : new Error(String(failure)));
     };
     child.on('message', (message) => {
+      if (failure !== undefined) return;
+      try {
+        if (isQuestion?.(message) === true) {
+          child.send('granted', () => undefined); // a process that has ended hears nothing: its exit is told below
+          return;
+        }
+      } catch (error) {
+        end(error);
+        return;
+      }
       answer = message as Answer;
       stop(); // it has nothing left to do, and its exit is waited for
     });

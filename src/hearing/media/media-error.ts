@@ -1,6 +1,6 @@
 /**
  * A file that cannot be used, with the status that its upload or its job ends with: 413 too long, 415 no media,
- * 422 media that cannot be decoded, 503 a program or a place is missing, 504 too slow, 500 a fault of ours.
+ * 422 media that cannot be decoded, 503 a program or a place is missing, 504 too slow, 507 the disk is full, 500 a fault of ours.
  * The message is for the person who sent the file. It never holds content of the file.
  */
 export class MediaError extends Error {

@@ -2,19 +2,41 @@ import { rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isFfmpegInstalled } from './ffmpeg.ts';
 import { askFileProcess } from './file-process.ts';
-import { FileTurns } from './file-turns.ts';
+import { FileLanes } from './file-lanes.ts';
 import { MediaError } from './media-error.ts';
-import type { DecodedMedia, MediaAnswer, MediaFacts, MediaOrder } from './messages.ts';
-import { maxChannels } from './pcm.ts';
+import {
+  grantedBytes,
+  type DecodedMedia,
+  type MediaAnswer,
+  type MediaFacts,
+  type MediaOrder,
+  type RoomQuestion,
+} from './messages.ts';
+import { engineRateHz, maxChannels } from './pcm.ts';
 
 export { MediaError } from './media-error.ts';
 export type { DecodedMedia, MediaFacts } from './messages.ts';
 
+/** Room on the disk of the folder. The channel files never become larger than it allows. */
+export type DecodingRoom = {
+  /** Throws where the files may not become so large: the decoding ends with that error. */
+  extend(reachBytes: number): void;
+  wrote(totalBytes: number): void;
+};
+
 export type Media = {
-  /** What the file says of itself. A file without a length of its own is read through, but not decoded. */
+  /**
+   * Describes the file by its own header. ffmpeg lists the packets of a file whose header is an estimate. A FLAC file
+   * whose writer did not know the length has `durationS` 0: only decoding all of it would tell.
+   */
   probe(path: string, signal?: AbortSignal): Promise<MediaFacts>;
   /** Writes the distinct channels into a folder that exists. Where it fails, nothing is left there. */
-  decode(path: string, folder: string, signal?: AbortSignal): Promise<DecodedMedia>;
+  decode(
+    path: string,
+    folder: string,
+    signal?: AbortSignal,
+    room?: DecodingRoom,
+  ): Promise<DecodedMedia>;
   /** One line for each thing that this machine cannot do, for people who start it. */
   notes(): string[];
 };
@@ -41,21 +63,26 @@ function usualDeadlineMs(task: 'probe' | 'decode', fileBytes: number): number {
 
 export function openMedia(options: MediaOptions): Media {
   const { maxSeconds, maxDecodes = 2, deadlineMs = usualDeadlineMs } = options;
-  const decodes = new FileTurns(maxDecodes);
-  const probes = new FileTurns(maxProbes);
+  const decodes = new FileLanes(maxDecodes);
+  const probes = new FileLanes(maxProbes);
 
   const carryOut = async (
     task: MediaOrder['task'],
     path: string,
     folder: string,
     signal?: AbortSignal,
+    room?: DecodingRoom,
   ): Promise<MediaAnswer> => {
     const { size } = await stat(path);
     const limitMs = deadlineMs(task, size);
     const cpuSeconds = Math.max(1, Math.ceil(limitMs / 1_000));
     const lane = task === 'probe' ? probes : decodes;
     return lane.run(
-      () => runChild({ task, path, folder, maxSeconds, cpuSeconds }, limitMs, size, signal),
+      () =>
+        runChild(
+          { task, path, folder, maxSeconds, cpuSeconds, asksForRoom: room !== undefined },
+          { limitMs, fileBytes: size, signal, room },
+        ),
       signal,
     );
   };
@@ -66,10 +93,13 @@ export function openMedia(options: MediaOptions): Media {
       if (answer.outcome === 'facts') return answer.facts;
       throw failureOf(answer);
     },
-    async decode(path, folder, signal) {
+    async decode(path, folder, signal, room) {
       try {
-        const answer = await carryOut('decode', path, folder, signal);
-        if (answer.outcome === 'decoded') return answer.decoded;
+        const answer = await carryOut('decode', path, folder, signal, room);
+        if (answer.outcome === 'decoded') {
+          room?.wrote(bytesOf(answer.decoded));
+          return answer.decoded;
+        }
         throw failureOf(answer);
       } catch (error) {
         await removeChannels(folder);
@@ -94,11 +124,25 @@ async function removeChannels(folder: string): Promise<void> {
     await rm(join(folder, `channel-${channel}.pcm`), { force: true });
 }
 
+function bytesOf({ distinct }: DecodedMedia): number {
+  return distinct.reduce((sum, { samples }) => sum + samples * 2, 0);
+}
+
+/** The most bytes that so much audio becomes; what is not known of it is asked for on the way. */
+export function decodedBytes(durationS: number, channels: number): number {
+  return Math.ceil(durationS * engineRateHz) * 2 * channels + 2 * grantedBytes * channels;
+}
+
+type ChildRun = {
+  limitMs: number;
+  fileBytes: number;
+  signal: AbortSignal | undefined;
+  room: DecodingRoom | undefined;
+};
+
 function runChild(
   order: MediaOrder,
-  limitMs: number,
-  fileBytes: number,
-  signal?: AbortSignal,
+  { limitMs, fileBytes, signal, room }: ChildRun,
 ): Promise<MediaAnswer> {
   return askFileProcess({
     program,
@@ -106,6 +150,12 @@ function runChild(
     maxHeapMiB,
     limitMs,
     signal,
+    isQuestion: (message) => {
+      if (!isRoomQuestion(message)) return false;
+      room?.wrote(message.writtenBytes);
+      room?.extend(message.reachBytes);
+      return true;
+    },
     late: () =>
       new MediaError(
         504,
@@ -114,4 +164,8 @@ function runChild(
     lost: (how, cause, isKilled) =>
       new MediaError(isKilled ? 503 : 500, `the process that reads files ${how}`, { cause }),
   });
+}
+
+function isRoomQuestion(message: unknown): message is RoomQuestion {
+  return typeof message === 'object' && message !== null && 'question' in message;
 }

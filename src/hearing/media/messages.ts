@@ -16,7 +16,15 @@ export type MediaOrder = {
   maxSeconds: number;
   /** Seconds of CPU for each program that is started. */
   cpuSeconds: number;
+  /** True where the process asks before it writes: it sends a `RoomQuestion` and waits for any message. */
+  asksForRoom: boolean;
 };
+
+/** What one answer allows for each channel: half a minute of audio. */
+export const grantedBytes = 1_048_576;
+
+/** What the channel files have by now, and how large they may become before the next question, all channels distinct. */
+export type RoomQuestion = { question: 'room'; writtenBytes: number; reachBytes: number };
 
 export type MediaAnswer =
   | { outcome: 'facts'; facts: MediaFacts }

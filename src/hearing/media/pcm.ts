@@ -13,6 +13,8 @@ export type PcmFormat = {
 /** Samples of each channel, full scale being 1, valid until the next block is asked for. */
 export type SampleBlock = { channels: Float32Array[]; frames: number };
 
+/** The rate at which everything is heard. */
+export const engineRateHz = 16_000;
 export const maxChannels = 8;
 const minRateHz = 1_000;
 export const maxRateHz = 384_000;

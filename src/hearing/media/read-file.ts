@@ -6,14 +6,13 @@ import { DistinctChannels, tooLong } from './distinct-channels.ts';
 import { decodeAll, failureOf, listPackets } from './ffmpeg.ts';
 import { readPacketList } from './packet-list.ts';
 import { MediaError } from './media-error.ts';
-import type { DecodedMedia, MediaFacts, MediaOrder } from './messages.ts';
+import { grantedBytes, type DecodedMedia, type MediaFacts, type MediaOrder } from './messages.ts';
 import { flacBlocks, readFlacFacts } from './flac.ts';
-import { checkLayout, splitter, type PcmFormat, type SampleBlock } from './pcm.ts';
+import { checkLayout, engineRateHz, splitter, type PcmFormat, type SampleBlock } from './pcm.ts';
 import { Resampler } from '../../audio/resampler.ts';
 import { signatureBytes, signatureOf } from './signature.ts';
 import { readWavHeader, type FoundHeader, type PcmHeader } from './wav-header.ts';
 
-const engineRateHz = 16_000;
 /** Frames that are taken apart at once. */
 const blockFrames = 8_192;
 
@@ -26,22 +25,23 @@ type Opened =
 
 type Blocks = AsyncIterable<SampleBlock>;
 
+/** Asks whether the channel files may grow to so many bytes. Resolves only where they may. */
+type AskForRoom = (writtenBytes: number, reachBytes: number) => Promise<void>;
+
 export async function probeFile(order: MediaOrder): Promise<MediaFacts> {
   await using file = await openFile(order.path);
   const opened = await openMediaFile(file.handle, file.size);
   if (opened.by === 'ffmpeg') return await probeForeign(order, opened.name);
-  const { codec, layout } = opened;
-  const durationS = opened.durationS || (await lengthOf(opened.blocks(), layout));
-  if (durationS === 0) throw noAudio();
+  const { codec, layout, durationS } = opened;
   return { durationS, channels: layout.channels, codec };
 }
 
-export async function decodeFile(order: MediaOrder): Promise<DecodedMedia> {
+export async function decodeFile(order: MediaOrder, ask?: AskForRoom): Promise<DecodedMedia> {
   await using file = await openFile(order.path);
   const opened = await openMediaFile(file.handle, file.size);
-  if (opened.by === 'ffmpeg') return await decodeForeign(order, opened.name);
+  if (opened.by === 'ffmpeg') return await decodeForeign(order, opened.name, ask);
   if (opened.durationS > order.maxSeconds) throw new MediaError(413, tooLong(order.maxSeconds));
-  const decoded = await writeDistinct(opened.blocks(), opened.layout, order);
+  const decoded = await writeDistinct(opened.blocks(), opened.layout, order, ask);
   if (decoded.durationS === 0) throw noAudio();
   return decoded;
 }
@@ -51,13 +51,6 @@ function noAudio(): MediaError {
     422,
     'the file has no audio: nothing follows its header, or nothing that can be read',
   );
-}
-
-/** For files whose header does not say it. */
-async function lengthOf(blocks: Blocks, { rateHz }: Layout): Promise<number> {
-  let frames = 0;
-  for await (const block of blocks) frames += block.frames;
-  return frames / rateHz;
 }
 
 async function openFile(
@@ -147,7 +140,11 @@ async function headerOfOutput(output: Readable): Promise<PcmHeader | undefined> 
   }
 }
 
-async function decodeForeign(order: MediaOrder, name: string | undefined): Promise<DecodedMedia> {
+async function decodeForeign(
+  order: MediaOrder,
+  name: string | undefined,
+  ask: AskForRoom | undefined,
+): Promise<DecodedMedia> {
   const program = decodeAll(order.path, order.maxSeconds, order.cpuSeconds);
   program.aside.resume();
   try {
@@ -156,7 +153,7 @@ async function decodeForeign(order: MediaOrder, name: string | undefined): Promi
     const decoded =
       header === undefined || header === 'foreign'
         ? undefined
-        : await writeDistinct(pcmBlocks(source, header.format), header.format, order);
+        : await writeDistinct(pcmBlocks(source, header.format), header.format, order, ask);
     const end = await program.ended;
     if (!decoded || decoded.durationS === 0 || end.code !== 0)
       throw failureOf(end, name, order.cpuSeconds);
@@ -187,6 +184,7 @@ async function writeDistinct(
   blocks: Blocks,
   layout: Layout,
   { folder, maxSeconds }: MediaOrder,
+  ask: AskForRoom | undefined,
 ): Promise<DecodedMedia> {
   checkLayout(layout);
   const { channels: count, rateHz } = layout;
@@ -195,7 +193,15 @@ async function writeDistinct(
       ? undefined
       : Array.from({ length: count }, () => new Resampler(rateHz, engineRateHz));
   const distinct = new DistinctChannels(folder, count, maxSeconds * engineRateHz);
+  let grantedSamples = 0;
   for await (const block of blocks) {
+    const reach =
+      distinct.samples + Math.ceil((block.frames / rateHz) * engineRateHz) + slackSamples;
+    if (ask && reach > grantedSamples) {
+      grantedSamples = reach + grantedBytes / 2;
+      // As if all channels were distinct: a channel that begins to differ is a copy of all that was the same.
+      await ask(distinct.writtenBytes, grantedSamples * 2 * count);
+    }
     const channels = block.channels.map((samples) => samples.subarray(0, block.frames));
     writeTo(
       distinct,
@@ -212,6 +218,8 @@ async function writeDistinct(
 }
 
 const samplesNone = new Float32Array(0);
+/** A resampler holds less than this back, and gives it with a later block. */
+const slackSamples = 4_096;
 
 function writeTo(distinct: DistinctChannels, channels: Float32Array[]): void {
   distinct.write(channels, channels[0]?.length ?? 0);

@@ -3,7 +3,7 @@ import { reasonOf } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { AddonBlock } from '../../protocol/addons.ts';
 import { askFileProcess } from '../media/file-process.ts';
-import { FileTurns } from '../media/file-turns.ts';
+import { FileLanes } from '../media/file-lanes.ts';
 import { catalogueEntry } from '../models/catalogue.ts';
 import { vadModelPath } from '../offline/voice-activity.ts';
 import type { SpeakersAnswer, SpeakersOrder, SpokenChannel } from './messages.ts';
@@ -41,7 +41,7 @@ function usualDeadlineMs(audioS: number): number {
 
 export function openSpeakers(options: SpeakersOptions): Speakers {
   const { models, log, deadlineMs = usualDeadlineMs } = options;
-  const turns = new FileTurns(maxAtOnce);
+  const turns = new FileLanes(maxAtOnce);
   return {
     async find(channels, hints, signal) {
       const startedAtMs = performance.now();

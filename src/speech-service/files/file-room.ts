@@ -10,21 +10,30 @@ export type Place = {
   [Symbol.dispose](): void;
 };
 
+/** Whose room it is, for the sentence that tells that there is none. */
+type RoomName = { where: string; setting: string };
+
+const ofDisk = { where: 'on the disk of this node', setting: 'TRUNKLINE_JOBS_STORED_BYTES' };
+
 /**
- * The bytes that all stored files of this node may take together. What is under way counts from its beginning with the
+ * The bytes that stored files may take together in one place: on the disk of this node, or in the bucket. What is under way counts from its beginning with the
  * length that was announced, so that many uploads at once do not all fail shortly before their ends.
  */
 export class FileRoom {
   readonly #maxBytes: number;
-  #takenBytes: number;
+  readonly #name: RoomName;
+  #keptBytes: number;
+  /** Of files that are under way. */
+  #heldBytes = 0;
 
-  constructor(maxBytes: number, takenBytes: number) {
+  constructor(maxBytes: number, keptBytes: number, name: RoomName = ofDisk) {
     this.#maxBytes = maxBytes;
-    this.#takenBytes = takenBytes;
+    this.#name = name;
+    this.#keptBytes = keptBytes;
   }
 
   get takenBytes(): number {
-    return this.#takenBytes;
+    return this.#keptBytes + this.#heldBytes;
   }
 
   /** Throws when what is announced does not fit. */
@@ -32,9 +41,13 @@ export class FileRoom {
     let heldBytes = 0;
     let cameBytes = 0;
     const hold = (bytes: number): void => {
-      if (this.#takenBytes + bytes > this.#maxBytes) throw this.#full();
-      this.#takenBytes += bytes;
+      if (this.takenBytes + bytes > this.#maxBytes) throw this.#full();
+      this.#heldBytes += bytes;
       heldBytes += bytes;
+    };
+    const letGo = (): void => {
+      this.#heldBytes -= heldBytes;
+      heldBytes = 0;
     };
     hold(announcedBytes);
     return {
@@ -43,25 +56,28 @@ export class FileRoom {
         if (cameBytes > heldBytes) hold(cameBytes - heldBytes);
       },
       keep: () => {
-        this.#takenBytes -= heldBytes - cameBytes;
-        heldBytes = 0;
+        letGo();
+        this.#keptBytes += cameBytes;
       },
-      [Symbol.dispose]: () => {
-        this.#takenBytes -= heldBytes;
-        heldBytes = 0;
-      },
+      [Symbol.dispose]: letGo,
     };
   }
 
-  /** A kept file was deleted. */
+  /** A kept file was deleted, or has left this place. */
   free(bytes: number): void {
-    this.#takenBytes = Math.max(0, this.#takenBytes - bytes);
+    this.#keptBytes = Math.max(0, this.#keptBytes - bytes);
+  }
+
+  /** The kept files were counted anew. */
+  recount(keptBytes: number): void {
+    this.#keptBytes = keptBytes;
   }
 
   #full(): FileError {
+    const { where, setting } = this.#name;
     return new FileError(
       507,
-      `no room for this file: the stored files of this installation may take ${this.#maxBytes} bytes together (TRUNKLINE_JOBS_STORED_BYTES); delete jobs, or wait until unused uploads expire`,
+      `no room for this file: stored files may take ${this.#maxBytes} bytes together ${where} (${setting}); delete jobs, or wait until unused uploads expire`,
     );
   }
 }

@@ -8,6 +8,7 @@ import { sendRange } from '../../port/range.ts';
 import { UploadByUrlRequest, type UploadedFile } from '../../protocol/pre-recorded.ts';
 import { validationErrors } from '../../protocol/validation.ts';
 import type { JobsConfig } from '../config.ts';
+import { NoRoomError } from '../../store/disk-room.ts';
 import { FileError } from './file-error.ts';
 import { headersOfFile } from './file-name.ts';
 import type { Files, StoredFile } from './files.ts';
@@ -160,6 +161,11 @@ export async function sendFile(
 
 /** The errors of the disk and of the media that have a status become answers; a failed source is a wrong parameter. */
 function problemOf(error: unknown): unknown {
+  if (error instanceof NoRoomError)
+    return new Problem(503, error.message, {
+      cause: error,
+      headers: { 'retry-after': String(retryAfterS) },
+    });
   if (!(error instanceof Error) || error instanceof Problem || !('status' in error)) return error;
   const { status, message } = error;
   if (typeof status !== 'number') return error;

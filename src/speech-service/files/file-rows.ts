@@ -96,11 +96,12 @@ export class FileRows {
     return new Set(rows.map(({ id }) => id));
   }
 
-  async bytesOf(node: string): Promise<number> {
+  /** Without a node: of all nodes together. */
+  async bytesOf(node?: string): Promise<number> {
     const row = await this.#store.db
       .selectFrom('speech_files')
       .select(({ fn }) => fn.sum<number | string | null>('size').as('bytes'))
-      .where('node', '=', node)
+      .$if(node !== undefined, (files) => files.where('node', '=', node ?? ''))
       .executeTakeFirst();
     return Number(row?.bytes ?? 0);
   }

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { access, mkdir, open, readdir, rm } from 'node:fs/promises';
+import { access, mkdir, open, readdir, rm, stat, unlink } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
@@ -9,6 +9,7 @@ import { GuardedClient } from '../../lib/guarded-fetch.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { PublicUrl } from '../../port/addresses.ts';
 import type { Objects } from '../../objects/objects.ts';
+import { NoRoomError, type DiskRoom } from '../../store/disk-room.ts';
 import type { Store } from '../../store/store.ts';
 import type { JobsConfig } from '../config.ts';
 import { askForAudio, brokenBody, emptyBody, ofFetch, refusePage } from './fetched-audio.ts';
@@ -93,7 +94,7 @@ export type Files = AsyncDisposable & {
   /** The same of a file that no job reads; `used` when one does. */
   removeUnused(id: string): Promise<'removed' | 'used' | 'unknown'>;
   /** Why no upload may begin; undefined when one may. */
-  whyClosed(): FileError | undefined;
+  whyClosed(): FileError | NoRoomError | undefined;
   /** Deletes what no job used in time, and bytes without a row. Resolves with how many files went. */
   sweep(): Promise<number>;
 };
@@ -110,6 +111,7 @@ export async function openFiles(options: FilesOptions): Promise<Files> {
   const room = new FileRoom(options.config.storedMaxBytes, await rows.bytesOf(options.node));
   const files = new FilesOnDisk(options, rows, room);
   await files.removeOrphans();
+  await files.recount();
   files.sweepLater();
   return files;
 }
@@ -121,6 +123,8 @@ class FilesOnDisk implements Files {
   readonly #room: FileRoom;
   readonly #client: GuardedClient;
   readonly #stored: StoredFiles | undefined;
+  /** What the files of all nodes take in the object store. */
+  readonly #bucketRoom: FileRoom | undefined;
   /** Ids whose bytes are being written and have no row yet. */
   readonly #underWay = new Set<string>();
   readonly #closing = new AbortController();
@@ -134,12 +138,17 @@ class FilesOnDisk implements Files {
     this.#client = new GuardedClient({ trust: 'checked', allow: options.config.audioHosts });
     const { objects } = options;
     // With zero retention a file is here for its job alone, and nobody else may have it.
-    if (objects !== undefined && !options.zeroRetention)
-      this.#stored = new StoredFiles({
-        ...options,
-        objects,
-        isUnderWay: (id) => this.#underWay.has(id),
-      });
+    if (objects === undefined || options.zeroRetention) return;
+    this.#bucketRoom = new FileRoom(options.config.bucketMaxBytes, 0, {
+      where: 'in the object store',
+      setting: 'TRUNKLINE_JOBS_BUCKET_BYTES',
+    });
+    this.#stored = new StoredFiles({
+      ...options,
+      objects,
+      isUnderWay: (id) => this.#underWay.has(id),
+      onLeft: (bytes) => room.free(bytes),
+    });
   }
 
   get node(): string {
@@ -269,7 +278,7 @@ class FilesOnDisk implements Files {
     return 'removed';
   }
 
-  whyClosed(): FileError | undefined {
+  whyClosed(): FileError | NoRoomError | undefined {
     return this.#options.zeroRetention ? refusedForRetention() : this.#whyFull();
   }
 
@@ -290,7 +299,9 @@ class FilesOnDisk implements Files {
       if (ids.length < sweepBatch) break;
     }
     if (removed > 0) await this.#options.store.forgetDeleted();
-    return removed + (await this.removeOrphans());
+    const orphans = await this.removeOrphans();
+    await this.recount();
+    return removed + orphans;
   }
 
   /** Deletes bytes without a row: what a crash left of an upload, or between the deletion of a row and of its bytes. */
@@ -311,6 +322,19 @@ class FilesOnDisk implements Files {
       }
     }
     return removed;
+  }
+
+  /** With an object store rows say nothing of this disk: files leave it. Other nodes add to the store, and take from it. */
+  async recount(): Promise<void> {
+    if (this.#bucketRoom === undefined) return;
+    this.#bucketRoom.recount(await this.#rows.bytesOf());
+    let bytes = 0;
+    for (const name of await readdir(this.#options.folder)) {
+      if (fileIdOf(name) !== name || this.#underWay.has(name)) continue;
+      const found = await stat(this.pathOf(name)).catch(() => undefined); // it has just left the disk
+      bytes += found?.size ?? 0;
+    }
+    this.#room.recount(bytes);
   }
 
   sweepLater(): void {
@@ -338,8 +362,8 @@ class FilesOnDisk implements Files {
   async #store(body: Readable, plan: StorePlan): Promise<StoredFile> {
     const { config, node, clock, probe } = this.#options;
     const id = randomUUID();
+    let signal = AbortSignal.any([plan.signal, this.#closing.signal]);
     const path = this.pathOf(id);
-    const signal = AbortSignal.any([plan.signal, this.#closing.signal]);
     this.#underWay.add(id);
     try {
       const { announcedBytes } = plan;
@@ -348,7 +372,14 @@ class FilesOnDisk implements Files {
       if (announcedBytes !== undefined && announcedBytes > config.maxBytes)
         throw tooLarge(config.maxBytes);
       using place = this.#room.open(announcedBytes);
-      const size = await this.#write(body, path, place.take.bind(place), plan, signal);
+      using inBucket = this.#bucketRoom?.open(announcedBytes);
+      using onDisk = this.#options.store.reserve(announcedBytes ?? 0);
+      signal = AbortSignal.any([signal, onDisk.signal]);
+      const take = (bytes: number): void => {
+        place.take(bytes);
+        inBucket?.take(bytes);
+      };
+      const size = await this.#write(body, path, { take, onDisk }, plan, signal);
       if (size === 0) throw plan.empty();
       const facts = plan.isProbed ? await probe(path, signal) : { durationS: 0, channels: 0 };
       const { filename, source } = plan;
@@ -367,10 +398,13 @@ class FilesOnDisk implements Files {
       if (signal.aborted) throw abortedBy(signal);
       await this.#rows.add(row);
       place.keep();
+      inBucket?.keep();
       return storedFileOf(row);
     } catch (error) {
       body.on('error', () => undefined).destroy();
       await rm(path, { force: true });
+      // Calls need the disk: whoever asked for the file may ask again when there is room.
+      if (signal.aborted && signal.reason instanceof NoRoomError) throw signal.reason;
       throw signal.aborted && !(error instanceof FileError) ? abortedBy(signal) : error;
     } finally {
       this.#underWay.delete(id);
@@ -380,17 +414,25 @@ class FilesOnDisk implements Files {
   async #write(
     body: Readable,
     path: string,
-    takeRoom: (bytes: number) => void,
+    room: { take(bytes: number): void; onDisk: DiskRoom },
     plan: StorePlan,
     signal: AbortSignal,
   ): Promise<number> {
     const { config, clock } = this.#options;
     let untilLook = lookAtDiskBytes;
     let isFirst = true;
+    let cameBytes = 0;
+    let grantedBytes = plan.announcedBytes ?? 0;
     const take = (piece: Buffer): void => {
       if (isFirst) plan.judge(piece);
       isFirst = false;
-      takeRoom(piece.length);
+      room.take(piece.length);
+      cameBytes += piece.length;
+      if (cameBytes > grantedBytes) {
+        grantedBytes = cameBytes + lookAtDiskBytes;
+        room.onDisk.extend(grantedBytes);
+      }
+      room.onDisk.wrote(cameBytes);
       untilLook -= piece.length;
       if (untilLook > 0) return;
       untilLook = lookAtDiskBytes;
@@ -407,25 +449,36 @@ class FilesOnDisk implements Files {
         take,
       });
     } catch (error) {
-      if (error instanceof FileError || signal.aborted) throw error;
+      if (error instanceof FileError || error instanceof NoRoomError || signal.aborted) throw error;
+      if (isFull(error))
+        throw new NoRoomError('the data disk takes no more bytes', cameBytes + lookAtDiskBytes);
       if (isOfDisk(error))
         throw new FileError(503, 'the data disk takes no more bytes', { cause: error });
       throw plan.broken?.(error) ?? error;
     }
   }
 
-  #whyFull(): FileError | undefined {
+  #whyFull(): FileError | NoRoomError | undefined {
     if (this.#closing.signal.aborted) return stopping();
-    const room = this.#options.store.acceptsNewCalls();
-    return room.ok ? undefined : new FileError(503, room.reason);
+    const { store } = this.#options;
+    const room = store.acceptsNewCalls();
+    if (room.ok) return undefined;
+    return store.hasRoomFor(0) ? new FileError(503, room.reason) : new NoRoomError(room.reason, 0);
   }
 
   async #removeBytes({ id, node, size }: FileRow): Promise<void> {
     this.#stored?.wake();
+    this.#bucketRoom?.free(size);
     // The bytes of another node go with that node's next sweep, which finds no row for them.
     if (node !== this.#options.node) return;
     // Room is given back last: bytes that could not be deleted still take it.
-    await rm(this.pathOf(id), { force: true });
+    try {
+      await unlink(this.pathOf(id));
+    } catch (error) {
+      if (!isMissing(error)) throw error;
+      // With an object store the file had left the disk already, and its room with it.
+      if (this.#stored) return;
+    }
     this.#room.free(size);
   }
 }
@@ -475,7 +528,14 @@ function abortedBy({ reason }: AbortSignal): FileError {
     : new FileError(400, 'the file was given up before its end', { cause: reason });
 }
 
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : '';
+}
+
+function isFull(error: unknown): boolean {
+  return ['ENOSPC', 'EDQUOT'].includes(codeOf(error));
+}
+
 function isOfDisk(error: unknown): boolean {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined;
-  return ['ENOSPC', 'EDQUOT', 'EIO', 'EROFS', 'EMFILE', 'ENFILE'].includes(String(code));
+  return ['EIO', 'EROFS', 'EMFILE', 'ENFILE'].includes(codeOf(error));
 }

@@ -15,6 +15,8 @@ type StoredFilesOptions = {
   node: string;
   folder: string;
   isUnderWay: (id: string) => boolean;
+  /** The file has left the disk: its bytes take no room here any more. */
+  onLeft: (bytes: number) => void;
 };
 
 const keys = 'files/';
@@ -62,11 +64,15 @@ export class StoredFiles {
     const { objects } = this.#options;
     const object = await objects.stored(keys + id);
     if (object === undefined) return false;
+    using room = this.#options.store.reserve(object.bytes);
+    let writtenBytes = 0;
     const hash = createHash('sha256');
     await using file = await open(path, 'w', 0o600);
     for await (const piece of objects.read(object, 0, object.bytes, signal)) {
       hash.update(piece);
       await file.write(piece);
+      writtenBytes += piece.length;
+      room.wrote(writtenBytes);
     }
     if (hash.digest('hex') !== object.sha256)
       throw new Error('the object store gave other bytes than it was given');
@@ -105,7 +111,7 @@ export class StoredFiles {
           bytes: size,
           read: (from, to) => readFrom(join(folder, id), from, to),
           isOwned: (tx) => this.#isOwned(tx, id),
-          leave: () => this.#leave(id),
+          leave: () => this.#leave(id, size),
         };
     }
   }
@@ -122,8 +128,8 @@ export class StoredFiles {
   }
 
   /** A job of this node that has not ended reads the file here: fetching it back would be a waste. */
-  async #leave(id: string): Promise<void> {
-    const { store, node, folder } = this.#options;
+  async #leave(id: string, bytes: number): Promise<void> {
+    const { store, node, folder, onLeft } = this.#options;
     const job = await store.db
       .selectFrom('speech_jobs')
       .select('id')
@@ -131,13 +137,15 @@ export class StoredFiles {
       .where('node', '=', node)
       .where('status', 'in', ['queued', 'processing'])
       .executeTakeFirst();
-    // In one turn with the look: whoever holds it before finds it, and whoever comes after does not.
+    // Check and delete run in one synchronous step, so no reader can take the file between them.
     if (job !== undefined || this.#held.has(id)) return;
     try {
       unlinkSync(join(folder, id));
     } catch (error) {
-      if (!isMissing(error)) throw error;
+      if (isMissing(error)) return;
+      throw error;
     }
+    onLeft(bytes);
   }
 
   async #waiting(): Promise<{ files: number; bytes: number }> {

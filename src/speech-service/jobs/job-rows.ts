@@ -24,6 +24,12 @@ export type JobFileFacts = {
   channels: number;
 };
 
+/** Of a file that was fetched or uploaded. */
+export function factsOf(file: JobFileFacts): JobFileFacts {
+  const { id, filename, source, durationS, channels } = file;
+  return { id, filename, source, durationS, channels };
+}
+
 export type NewCallback = Pick<
   Selectable<SpeechJobCallbacksTable>,
   'id' | 'job_id' | 'target' | 'event'
@@ -34,6 +40,9 @@ export type JobClaim = { id: string; node: string; attempt: number };
 
 export type JobEnd =
   { outcome: 'done'; result: string | null } | { outcome: 'error'; code: number; message: string };
+
+/** Which jobs a node takes: none that another node could do, and none of those. */
+type ClaimLimits = { onlyOwn?: boolean; except?: readonly string[] };
 
 /** A claim lives so long without a sign of its process. */
 export const claimMs = 30_000;
@@ -114,10 +123,9 @@ export class JobRows {
    * unless the file can be fetched again. What is only in the memory of its node (zero retention) stays there. A job
    * whose file has no row any more waits for nobody: it is taken, to end in error.
    */
-  /** `onlyOwn`: none that another node could do. */
   async claim(
     node: string,
-    onlyOwn = false,
+    { onlyOwn = false, except = [] }: ClaimLimits = {},
   ): Promise<{ claim: JobClaim; job: JobRow } | undefined> {
     const nowMs = await this.#store.databaseNow();
     return this.#store.transaction(async (tx) => {
@@ -152,6 +160,7 @@ export class JobRows {
             ),
           ]),
         )
+        .$if(except.length > 0, (jobs) => jobs.where('id', 'not in', except))
         .$if(onlyOwn, (jobs) =>
           jobs.where((each) =>
             each.or([

@@ -1,45 +1,29 @@
 import { randomUUID } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { wait, type Clock } from '../../lib/clock.ts';
+import type { Clock } from '../../lib/clock.ts';
 import { reasonOf } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/log.ts';
-import { round3 } from '../../lib/round.ts';
-import { SettledTime } from '../../lib/settled-time.ts';
 import { Problem } from '../../port/problem.ts';
-import type { PreRecordedResult, UnreadSpeech } from '../../protocol/job.ts';
 import { callbackOf } from '../../protocol/parse-pre-recorded.ts';
 import type { PreRecordedRequest } from '../../protocol/pre-recorded.ts';
 import type { Store } from '../../store/store.ts';
 import { refuseUnreachable, type Send } from '../callbacks/callbacks.ts';
 import type { SpeechServiceConfig } from '../config.ts';
 import type { Files, StoredFile } from '../files/files.ts';
-import type { Media } from '../../hearing/media/media.ts';
 import { speechMetrics } from '../metrics.ts';
-import { expectedWords } from '../../hearing/expected-words.ts';
-import type { Recogniser } from '../../hearing/recogniser.ts';
 import type { JobRow } from '../records/job-records.ts';
-import type { AddonRunner } from '../results/answer.ts';
 import { whyNotDoable } from '../results/redaction.ts';
-import { resultOf, type ResultInput } from '../results/result.ts';
-import type { Speakers } from '../../hearing/speakers/speakers.ts';
-import { withSpeakersOf } from '../../hearing/speakers/turns.ts';
 import { JobFailure } from './failure.ts';
 import { callbacksFor, JobCallbacks, requestOf, type UnstoredJobs } from './job-callbacks.ts';
-import { JobRows, type JobFileFacts } from './job-rows.ts';
+import { JobRetention } from './job-retention.ts';
+import { factsOf, JobRows } from './job-rows.ts';
+import { JobWork, type JobWorkOptions } from './job-work.ts';
 import { LostNodes } from './lost-nodes.ts';
-import { PartTurns } from './part-turns.ts';
-import { JobQueue, type JobAtWork } from './queue.ts';
-import { readChannels, type ReadableChannel } from './reading.ts';
+import { PartLanes } from './part-lanes.ts';
+import { JobQueue } from './queue.ts';
 
-/** The file of a job while it is read. */
-type LocalFile = { file: StoredFile; local: Disposable & { path: string } };
-
-/** How long, and how often, the object store is asked for the file of a job. */
-const storeWaitMs = 600_000;
-const storeAgainMs = 3_000;
-
-type JobsOptions = {
+type JobsOptions = Omit<JobWorkOptions, 'rows' | 'lanes' | 'unstored'> & {
   config: SpeechServiceConfig;
   store: Store;
   node: string;
@@ -48,43 +32,39 @@ type JobsOptions = {
   clock: Clock;
   log: Logger;
   files: Files;
-  media: Media;
-  language: AddonRunner;
   send: Send;
-  /** Reads files: another one than that of live sessions, so that nobody's words come later for a job. */
-  recogniser: Recogniser;
-  speakers: Speakers;
   /** True while this node stops and another one takes the jobs that are not its own alone. */
   isRelieved?: (() => boolean) | undefined;
 };
 
-const dayMs = 86_400_000;
-const sweepEveryMs = 3_600_000;
-const sweepRows = 200;
-/** Rows of usage that go at once. */
-const usageRows = 1_000;
-
-const partsEach = 2;
+/** With two stretches each, a process that waits for the audio of one reads the other. */
+const stretchesEach = 2;
 
 /** Pre-recorded jobs: taken, worked on, told of, deleted. */
 export class Jobs {
   readonly #options: JobsOptions;
-  readonly #settled: SettledTime;
   readonly #rows: JobRows;
   readonly #queue: JobQueue;
   readonly #callbacks: JobCallbacks;
   readonly #lostNodes: LostNodes;
-  readonly #turns: PartTurns;
+  readonly #retention: JobRetention;
   readonly #unstored: UnstoredJobs = new Map();
   #draining = false;
-  #cancelSweep = (): void => undefined;
 
   constructor(options: JobsOptions) {
     const { store, node, folder, clock, log, config } = options;
     this.#options = options;
-    this.#settled = new SettledTime(clock);
     this.#rows = new JobRows(store);
-    this.#turns = new PartTurns(options.recogniser.mostProcesses, partsEach);
+    const work = new JobWork({
+      ...options,
+      rows: this.#rows,
+      lanes: new PartLanes(options.recogniser.mostProcesses, stretchesEach),
+      unstored: this.#unstored,
+    });
+    this.#retention = new JobRetention({
+      ...{ config, store, clock, log, rows: this.#rows },
+      erase: (job) => this.erase(job),
+    });
     this.#callbacks = new JobCallbacks({ ...options, unstored: this.#unstored });
     this.#lostNodes = new LostNodes({
       rows: this.#rows,
@@ -106,7 +86,8 @@ export class Jobs {
       atOnce: config.jobs.atOnce,
       isRelieved: options.isRelieved,
       unstored: this.#unstored,
-      run: (work) => this.#run(work),
+      hasRoomFor: (bytes) => store.hasRoomFor(bytes),
+      run: (atWork) => work.run(atWork),
       end: async (claim, job, request, end) => {
         const event = end.outcome === 'done' ? 'transcription.success' : 'transcription.error';
         const callbacks = callbacksFor(job.id, event, request, config);
@@ -123,6 +104,11 @@ export class Jobs {
     return this.#queue.running;
   }
 
+  /** The jobs that wait because the data disk has no room for their decoded audio. */
+  get waitingForRoom(): { jobs: number; leastBytes: number } | undefined {
+    return this.#queue.waitingForRoom;
+  }
+
   /** What an operator sees of callbacks that have not arrived, and may do with them. */
   get callbacks(): Pick<JobCallbacks, 'list' | 'retry'> {
     return this.#callbacks;
@@ -132,7 +118,7 @@ export class Jobs {
     await this.#lostNodes.start();
     await this.#queue.start();
     this.#callbacks.start();
-    this.#sweepLater(1_000);
+    this.#retention.start();
   }
 
   /** Takes a job, or throws the problem that refuses it. `fileId` is set when its address is one of ours. */
@@ -188,7 +174,7 @@ export class Jobs {
 
   async drain(deadlineMs: number): Promise<void> {
     this.#draining = true;
-    this.#cancelSweep();
+    this.#retention.stop();
     this.#lostNodes.stop();
     const { clock } = this.#options;
     const untilMs = clock.monotonicMs() + deadlineMs;
@@ -268,197 +254,6 @@ export class Jobs {
     if (!file) throw fileIsGone(id);
     return file;
   }
-
-  async #run(work: JobAtWork): Promise<PreRecordedResult> {
-    const { files, config } = this.#options;
-    const startedMs = this.#options.clock.monotonicMs();
-    const { file, local } = await this.#fileOf(work);
-    try {
-      return await this.#resultOf(work, file, local.path, startedMs);
-    } finally {
-      local[Symbol.dispose]();
-      // A process that dies before this leaves the file to whoever ends the job.
-      if (config.zeroRetention) await files.remove(file.id);
-    }
-  }
-
-  async #resultOf(
-    work: JobAtWork,
-    file: StoredFile,
-    path: string,
-    startedMs: number,
-  ): Promise<PreRecordedResult> {
-    const { media, language, clock } = this.#options;
-    const { request, folder, signal, job } = work;
-    const decoded = await media.decode(path, folder, signal);
-    const facts = {
-      ...factsOf(file),
-      durationS: round3(decoded.durationS),
-      channels: decoded.channels,
-    };
-    await this.#rows.attachFile(work.claim, facts, job.zero_retention === 0);
-    const channels = decoded.distinct.map(({ channels: [channel = 0], path, samples }) => ({
-      channel,
-      path,
-      samples,
-    }));
-    const { utterances, diarization, unread } = await this.#heard(work, channels);
-    const result = await resultOf({
-      request,
-      durationS: decoded.durationS,
-      distinctChannels: Math.max(1, decoded.distinct.length),
-      transcriptionS: (clock.monotonicMs() - startedMs) / 1e3,
-      utterances,
-      ...(unread ? { unread } : {}),
-      ...(diarization ? { diarization } : {}),
-      language,
-      owner: job.id,
-      signal,
-    });
-    // A job that was cancelled at its last step leaves nothing, least of all in memory.
-    signal.throwIfAborted();
-    // With zero retention the row gets no result: the callback finds it here, and without one nobody can ask for it.
-    const unstored = this.#unstored.get(job.id);
-    if (unstored && callbackOf(request)) unstored.result = result;
-    return result;
-  }
-
-  /** The words of the channels, and where it was asked for, who spoke: both read the same files side by side. */
-  async #heard(
-    work: JobAtWork,
-    channels: readonly ReadableChannel[],
-  ): Promise<Pick<ResultInput, 'utterances' | 'diarization' | 'unread'>> {
-    const { recogniser, speakers, clock } = this.#options;
-    const { request, signal } = work;
-    const { languages, code_switching: codeSwitching } = request.language_config;
-    const inVain = new AbortController();
-    const eitherSignal = AbortSignal.any([signal, inVain.signal]);
-    const {
-      number_of_speakers: number,
-      min_speakers: min,
-      max_speakers: max,
-    } = request.diarization_config ?? {};
-    const found = request.diarization
-      ? speakers.find(channels, { number, min, max }, eitherSignal)
-      : undefined;
-    found?.catch(() => undefined); // awaited below, maybe after it has failed
-    let unread: readonly UnreadSpeech[] = [];
-    try {
-      const utterances = await readChannels({
-        recogniser,
-        clock,
-        channels,
-        languages,
-        codeSwitching,
-        expected: request.custom_vocabulary
-          ? expectedWords(request.custom_vocabulary_config, languages)
-          : [],
-        turns: this.#turns,
-        signal,
-        onProgress: (seconds) => work.onProgress(seconds),
-        onUnread: (stretches) => {
-          unread = stretches;
-        },
-      });
-      const diarization = await found;
-      if (!diarization) return { utterances, unread };
-      if (!diarization.results) return { utterances, unread, diarization };
-      const numbers = channels.map(({ channel }) => channel);
-      return {
-        utterances: withSpeakersOf(numbers, diarization.results, utterances),
-        unread,
-        diarization,
-      };
-    } catch (error) {
-      // Without words nobody asks who spoke them; and the files go when this ends.
-      inVain.abort(error);
-      await found?.catch(() => undefined);
-      throw error;
-    }
-  }
-
-  /**
-   * The file of a job, here on this disk: also out of the object store. One that lies on another node's disk, or whose bytes are lost, is fetched
-   * again from where it came, which may be another address than that of the request: that may be one of ours.
-   */
-  async #fileOf({ job, request, signal, claim, folder }: JobAtWork): Promise<LocalFile> {
-    const { files, log } = this.#options;
-    const stored = job.file_id === null ? undefined : await files.get(job.file_id);
-    const found = stored && (await this.#outOfStore(stored, folder, signal));
-    if (stored && found) return { file: stored, local: found };
-    // With zero retention the address is in the request alone, which is in memory.
-    const source = job.zero_retention === 1 ? request.audio_url : job.source;
-    if (source === null)
-      throw new JobFailure(
-        404,
-        stored
-          ? 'the bytes of this upload are lost from the disk; upload the file again'
-          : 'the uploaded file of this job was deleted before it was read',
-      );
-    const file = await files.fetch(source, signal);
-    // A claim that is over attaches nothing: the file would be nobody's, and stay until the sweep.
-    const isOurs = await this.#rows.attachFile(claim, factsOf(file), job.zero_retention === 0);
-    const local = isOurs ? await files.local(file, folder, signal) : undefined;
-    if (local) return { file, local };
-    await files.remove(file.id).catch((error: unknown) => {
-      log.warn({ jobId: job.id, reason: reasonOf(error) }, 'a fetched file could not be deleted');
-    });
-    throw new JobFailure(409, 'the job was taken by another node');
-  }
-
-  /** A store that is away is waited for: the job is at nobody's fault, and its claim is renewed meanwhile. */
-  async #outOfStore(
-    file: StoredFile,
-    folder: string,
-    signal: AbortSignal,
-  ): Promise<LocalFile['local'] | undefined> {
-    const { files, clock } = this.#options;
-    const untilMs = clock.monotonicMs() + storeWaitMs;
-    for (;;) {
-      try {
-        return await files.local(file, folder, signal);
-      } catch (error) {
-        signal.throwIfAborted();
-        if (clock.monotonicMs() > untilMs)
-          throw new JobFailure(503, `the file of the job cannot be had: ${reasonOf(error)}`);
-        await wait(clock, storeAgainMs, signal);
-      }
-    }
-  }
-
-  #sweepLater(delayMs: number): void {
-    this.#cancelSweep = this.#options.clock.after(delayMs, () => {
-      this.#sweep()
-        .catch((error: unknown) =>
-          this.#options.log.error({ reason: reasonOf(error) }, 'the retention of jobs failed'),
-        )
-        .finally(() => {
-          if (!this.#draining) this.#sweepLater(sweepEveryMs);
-        });
-    });
-  }
-
-  /** Deletes the jobs that are older than the installation keeps, in small steps, and old rows of usage. */
-  async #sweep(): Promise<void> {
-    const { config, store, log } = this.#options;
-    const nowMs = this.#settled.now();
-    // A part of a day in whole milliseconds: Postgres compares them with no others.
-    const before = nowMs - Math.round(config.retentionDays * dayMs);
-    let erased = 0;
-    for (;;) {
-      const jobs = await this.#rows.completedBefore(before, sweepRows);
-      if (jobs.length === 0 || this.#draining) break;
-      // Each deletion is a transaction of its own: calls have their turn at the one writer in between.
-      for (const job of jobs) await this.erase(job);
-      erased += jobs.length;
-    }
-    const usageBefore = nowMs - config.jobs.usageDays * dayMs;
-    while (!this.#draining)
-      if ((await this.#rows.forgetUsageBefore(usageBefore, usageRows)) < usageRows) break;
-    if (erased === 0) return;
-    await store.forgetDeleted();
-    log.info({ erased }, 'jobs past their retention were deleted');
-  }
 }
 
 function fileIsGone(id = ''): Problem {
@@ -467,11 +262,6 @@ function fileIsGone(id = ''): Problem {
 
 /** As proxies say of a request that its client took back. */
 const cancelledCode = 499;
-
-function factsOf(file: StoredFile): JobFileFacts {
-  const { id, filename, source, durationS, channels } = file;
-  return { id, filename, source, durationS, channels };
-}
 
 function refusal(status: number, message: string, retryAfterS: number): Problem {
   return new Problem(status, message, { headers: { 'retry-after': String(retryAfterS) } });

@@ -7,6 +7,7 @@ import { callbackOf } from '../../protocol/parse-pre-recorded.ts';
 import type { PreRecordedRequest } from '../../protocol/pre-recorded.ts';
 import type { PreRecordedResult } from '../../protocol/job.ts';
 import { maxDatabaseWaitMs } from '../../store/backend.ts';
+import { NoRoomError } from '../../store/disk-room.ts';
 import type { JobRow } from '../records/job-records.ts';
 import { speechMetrics } from '../metrics.ts';
 import { failureOf, JobFailure } from './failure.ts';
@@ -21,6 +22,8 @@ export type JobAtWork = {
   /** A folder of its own, which is deleted when the work ends, however it ends. */
   folder: string;
   signal: AbortSignal;
+  /** What an earlier try found to be needed on the data disk; 0 at first. */
+  neededBytes: number;
   onProgress(seconds: number): void;
 };
 
@@ -36,6 +39,9 @@ type JobQueueOptions = {
   isRelieved?: (() => boolean) | undefined;
   /** Requests that are nowhere but here: with zero retention the row has none. */
   unstored: UnstoredJobs;
+  /** Whether the data disk has room for so many bytes beside what calls need. */
+  hasRoomFor(bytes: number): boolean;
+  /** Throws a `NoRoomError` where the disk has none: the job waits in the queue until it does. */
   run(work: JobAtWork): Promise<PreRecordedResult>;
   /** Stores the end with what is to be told of it. False when the job is not ours any more. */
   end(
@@ -59,6 +65,8 @@ const maxAttempts = 10;
 export class JobQueue {
   readonly #options: JobQueueOptions;
   readonly #running = new Map<string, { abort: AbortController; work: Promise<void> }>();
+  /** What each job needs that was given back because the data disk has no room for it. */
+  readonly #needs = new Map<string, number>();
   #stopped = false;
   #taking: Promise<void> | undefined;
   #takeAgain = false;
@@ -70,6 +78,11 @@ export class JobQueue {
 
   get running(): number {
     return this.#running.size;
+  }
+
+  get waitingForRoom(): { jobs: number; leastBytes: number } | undefined {
+    if (this.#needs.size === 0) return undefined;
+    return { jobs: this.#needs.size, leastBytes: Math.min(...this.#needs.values()) };
   }
 
   /** Takes up what an earlier run of this node left. */
@@ -101,6 +114,7 @@ export class JobQueue {
 
   /** Ends the work on a job that was cancelled or erased, if it is here. */
   cancel(id: string): void {
+    this.#roomFound(id);
     this.#running.get(id)?.abort.abort(new JobIsGone());
   }
 
@@ -128,11 +142,36 @@ export class JobQueue {
     while (this.#takeAgain && !this.#stopped) {
       this.#takeAgain = false;
       while (this.#running.size < atOnce && !this.#stopped) {
-        const taken = await rows.claim(node, this.#options.isRelieved?.() ?? false);
-        if (!taken) break;
+        const taken = await rows.claim(node, {
+          onlyOwn: this.#options.isRelieved?.() ?? false,
+          except: this.#withoutRoom(),
+        });
+        if (!taken) {
+          this.#forgetTaken();
+          break;
+        }
         this.#begin(taken.claim, taken.job);
       }
     }
+  }
+
+  /** The jobs that still have no room. Smaller ones that came later may pass them. */
+  #withoutRoom(): string[] {
+    const { hasRoomFor } = this.#options;
+    return [...this.#needs].filter(([, bytes]) => !hasRoomFor(bytes)).map(([id]) => id);
+  }
+
+  /** A job that has room and is not there to be taken was cancelled, or another node has it. */
+  #forgetTaken(): void {
+    const waiting = new Set(this.#withoutRoom());
+    for (const id of this.#needs.keys()) if (!waiting.has(id)) this.#roomFound(id);
+  }
+
+  #roomFound(id: string): number {
+    const neededBytes = this.#needs.get(id) ?? 0;
+    this.#needs.delete(id);
+    speechMetrics.jobsWithoutRoom.set(this.#needs.size);
+    return neededBytes;
   }
 
   #begin(claim: JobClaim, job: JobRow): void {
@@ -150,6 +189,7 @@ export class JobQueue {
   async #work(claim: JobClaim, job: JobRow, abort: AbortController): Promise<void> {
     const { clock, log, folder } = this.#options;
     const own = join(folder, job.id);
+    const neededBytes = this.#roomFound(job.id);
     let progressS = 0;
     const stopRenewing = this.#renewing(claim, abort, () => progressS);
     const startedMs = clock.monotonicMs();
@@ -166,6 +206,7 @@ export class JobQueue {
         request,
         folder: own,
         signal: abort.signal,
+        neededBytes,
         onProgress: (seconds) => {
           progressS = seconds;
         },
@@ -174,6 +215,10 @@ export class JobQueue {
     } catch (error) {
       if (abort.signal.aborted) {
         await this.#leave(claim, abort.signal.reason, stopRenewing, own);
+        return;
+      }
+      if (error instanceof NoRoomError) {
+        await this.#leave(claim, error, stopRenewing, own);
         return;
       }
       const failure = failureOf(error);
@@ -231,8 +276,16 @@ export class JobQueue {
   ): Promise<void> {
     stopRenewing();
     await rm(own, { recursive: true, force: true }).catch(() => undefined);
+    if (reason instanceof NoRoomError) {
+      this.#needs.set(claim.id, reason.neededBytes);
+      speechMetrics.jobsWithoutRoom.set(this.#needs.size);
+      this.#options.log.warn(
+        { jobId: claim.id, neededBytes: reason.neededBytes, reason: reason.message },
+        'a job waits for room on the data disk',
+      );
+    }
     // A job that is gone has ended or is another node's: there is nothing to give back.
-    if (!(reason instanceof ProcessStops)) return;
+    else if (!(reason instanceof ProcessStops)) return;
     await this.#options.rows
       .release(claim)
       .catch((error: unknown) =>

@@ -6,7 +6,7 @@ import { utteranceOf } from '../../hearing/utterance.ts';
 import type { ExpectedWord } from '../../hearing/expected-words.ts';
 import type { Recogniser, RecogniserStreamOptions } from '../../hearing/recogniser.ts';
 import { ChannelParts } from './channel-parts.ts';
-import type { JobTurns, PartTurns } from './part-turns.ts';
+import type { JobLane, PartLanes } from './part-lanes.ts';
 
 /** Decoded audio: 16-bit little-endian mono at 16 kHz. */
 export type ReadableChannel = { channel: number; path: string; samples: number };
@@ -21,8 +21,8 @@ type ReadingOptions = {
   codeSwitching: boolean;
   /** Words of the request's vocabulary. */
   expected: readonly ExpectedWord[];
-  /** The turns of all jobs: how many parts are read side by side. */
-  turns: PartTurns;
+  /** The lanes of all jobs: how many parts are read side by side. */
+  lanes: PartLanes;
   /** The least length of a part, where it is not the ordinary one. */
   partS?: number;
   signal: AbortSignal;
@@ -56,10 +56,10 @@ function ordinaryPartS(leftS: number, processes: number): number {
 
 /** Reads all channels of a file, in parts where several processes can read, and answers in order of time. */
 export async function readChannels(options: ReadingOptions): Promise<Utterance[]> {
-  const { recogniser, clock, languages, codeSwitching, expected, turns } = options;
+  const { recogniser, clock, languages, codeSwitching, expected, lanes } = options;
   const failed = new AbortController();
   const signal = AbortSignal.any([options.signal, failed.signal]);
-  const isCut = turns.sideBySide && mayBeCut(recogniser, languages, codeSwitching);
+  const isCut = lanes.sideBySide && mayBeCut(recogniser, languages, codeSwitching);
   const language = languages.length === 1 ? languages[0] : undefined;
   await using files = new AsyncDisposableStack();
   const readings: { channel: number; parts: ChannelParts }[] = [];
@@ -88,7 +88,7 @@ export async function readChannels(options: ReadingOptions): Promise<Utterance[]
     readings.push({ channel, parts });
   }
   const parts = readings.map((reading) => reading.parts);
-  await readParts(parts, turns.ofJob(), signal, (reason) => failed.abort(reason));
+  await readParts(parts, lanes.ofJob(), signal, (reason) => failed.abort(reason));
   options.signal.throwIfAborted();
   options.onUnread?.(
     readings.flatMap(({ channel, parts: { unread } }) =>
@@ -104,12 +104,12 @@ export async function readChannels(options: ReadingOptions): Promise<Utterance[]
 }
 
 /**
- * Begins one part after the other as the turns come, always of the channel that is least far. The first failure ends
+ * Begins one part after the other as the lane grants them, always of the channel that is least far. The first failure ends
  * the others: what they would say is of no use any more.
  */
 async function readParts(
   channels: readonly ChannelParts[],
-  turns: JobTurns,
+  lane: JobLane,
   signal: AbortSignal,
   onFailure: (reason: unknown) => void,
 ): Promise<void> {
@@ -128,7 +128,7 @@ async function readParts(
   };
   try {
     while (leastFar()) {
-      const turn = await turns.take(signal);
+      const turn = await lane.take(signal);
       await begin(turn).catch((error: unknown) => {
         turn[Symbol.dispose]();
         throw error;

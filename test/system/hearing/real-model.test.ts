@@ -6,7 +6,7 @@ import { afterAll, describe, expect, test, vi } from 'vitest';
 import { linearToMulaw, mulawToLinear } from '../../../src/audio/g711.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { builtInConversation } from '../../../src/player/conversation.ts';
-import { PartTurns } from '../../../src/speech-service/jobs/part-turns.ts';
+import { PartLanes } from '../../../src/speech-service/jobs/part-lanes.ts';
 import { readChannels } from '../../../src/speech-service/jobs/reading.ts';
 import { readModelFolder } from '../../../src/hearing/models/model-folder.ts';
 import { loadSherpa } from '../../../src/hearing/engine/sherpa.ts';
@@ -266,7 +266,7 @@ describe.skipIf(!model || prompts.length === 0)('a recogniser with the default m
       },
       [Symbol.asyncDispose]: () => Promise.resolve(),
     };
-    const readWith = (turns: PartTurns) =>
+    const readWith = (lanes: PartLanes) =>
       readChannels({
         recogniser: counted,
         clock: systemClock,
@@ -274,13 +274,13 @@ describe.skipIf(!model || prompts.length === 0)('a recogniser with the default m
         languages: ['en'],
         codeSwitching: false,
         expected: [],
-        turns,
+        lanes,
         partS: 3,
         signal: new AbortController().signal,
         onProgress: () => undefined,
       });
-    const expected = await readWith(new PartTurns(1));
-    const inParts = await readWith(new PartTurns(2));
+    const expected = await readWith(new PartLanes(1));
+    const inParts = await readWith(new PartLanes(2));
     expect(streams).toBeGreaterThan(3);
     const times = (heard: typeof expected) => heard.flatMap(({ words }) => words);
     expect(inParts.map(({ text }) => text)).toEqual(expected.map(({ text }) => text));

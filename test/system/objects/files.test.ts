@@ -33,14 +33,19 @@ afterAll(async () => {
 });
 
 /** A node of the database, with a disk of its own. */
-async function speechNode(database: Store, to: TestBucket, zeroRetention = false) {
+async function speechNode(
+  database: Store,
+  to: TestBucket,
+  zeroRetention = false,
+  jobs: { storedMaxBytes?: number; bucketMaxBytes?: number } = {},
+) {
   const stack = new AsyncDisposableStack();
   const folder = stack.use(await temporaryFolder());
   const store = Object.assign(Object.create(database) as Store, { dataDir: folder.path });
   const node = await nodeIdOf(folder.path);
   const objects = stack.use(objectsOn(to.url, database, { node }));
   const service = stack.use(
-    await startTestService({ store, recogniser, objects, config: { zeroRetention } }),
+    await startTestService({ store, recogniser, objects, config: { zeroRetention, jobs } }),
   );
   const here = () => readdir(join(folder.path, 'speech', 'files'));
   return { service, api: jobsApi(service), folder: folder.path, here, [Symbol.asyncDispose]: () => stack.disposeAsync() }; // prettier-ignore
@@ -77,6 +82,33 @@ test.skipIf(bucketMissing !== undefined)(
     expect((await second.service.http(`/v2/pre-recorded/${id}`, { method: 'DELETE' })).status).toBe(202); // prettier-ignore
     await until(async () => (await bucket?.keys())?.length === 0);
     expect((await second.service.http(`/file/${facts.id}`)).status).toBe(404);
+  },
+  60_000,
+);
+
+test.skipIf(bucketMissing !== undefined)(
+  'a file that left the disk takes no room there, also after a restart, and the store has a bound of its own',
+  async () => {
+    await using own = await startBucket();
+    await using database = await temporaryStore();
+    const audio = wavOf('my card is lost');
+    // One fits on the disk, and three in the store.
+    const limits = { storedMaxBytes: audio.length * 1.5, bucketMaxBytes: audio.length * 3.5 };
+    const first = await speechNode(database, own, false, limits);
+    const ids: string[] = [];
+    for (let upload = 0; upload < 2; upload++) {
+      await until(async () => (await first.here()).length === 0);
+      ids.push((await first.api.upload(audio)).audio_metadata.id);
+    }
+    await until(async () => (await first.here()).length === 0);
+    await first[Symbol.asyncDispose]();
+    await using again = await speechNode(database, own, false, limits);
+    await again.api.upload(audio);
+    await until(async () => (await own.keys()).length === 3);
+    await until(async () => (await again.here()).length === 0);
+    await expect(again.api.upload(audio)).rejects.toThrow(/507.*TRUNKLINE_JOBS_BUCKET_BYTES/);
+    expect((await again.service.http(`/file/${ids[0] ?? ''}`, { method: 'DELETE' })).status).toBe(202); // prettier-ignore
+    await again.api.upload(audio);
   },
   60_000,
 );

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { MediaError, openMedia } from '../../../../src/hearing/media/media.ts';
+import { decodedBytes, MediaError, openMedia } from '../../../../src/hearing/media/media.ts';
 import {
   bytesOf,
   ffmpegMissing,
@@ -229,6 +229,60 @@ test.skipIf(ffmpegMissing !== undefined)('FLAC keeps every sample, the loudest t
   execFileSync('ffmpeg', ['-v', 'error', '-y', '-i', from, path]);
   const { distinct } = await media.decode(path, out);
   expect(samplesOf(await readFile(distinct[0]!.path))).toEqual(levels);
+});
+
+test.skipIf(ffmpegMissing !== undefined)(
+  'a FLAC that does not say its length is decoded by its job alone, not when it is uploaded',
+  async () => {
+    const from = await put('said.wav', wavFile(bytesOf(said), { rateHz: 16_000 }));
+    const path = join(folder, 'no-length.flac');
+    execFileSync('ffmpeg', ['-v', 'error', '-y', '-i', from, path]);
+    const bytes = await readFile(path);
+    // The last 36 bits of the rate's eight bytes are the number of samples.
+    bytes.writeBigUInt64BE(bytes.readBigUInt64BE(18) & ~0xf_ffff_ffffn, 18);
+    await writeFile(path, bytes);
+    expect(await media.probe(path)).toEqual({ durationS: 0, channels: 1, codec: 'flac' });
+    expect((await media.decode(path, out)).durationS).toBeCloseTo(said.length / 16_000, 1);
+  },
+);
+
+describe('room on the disk', () => {
+  test('is asked for before the channels grow, as if all were distinct, and what was written is told', async () => {
+    const channels = [said, said].map((one) => one.subarray(0, 16_000));
+    const path = await put(
+      'two.wav',
+      wavFile(bytesOf(interleaved(channels)), { rateHz: 16_000, channels: 2 }),
+    );
+    const asked: number[] = [];
+    let writtenBytes = 0;
+    await media.decode(path, out, undefined, {
+      extend: (reachBytes) => asked.push(reachBytes),
+      wrote: (totalBytes) => (writtenBytes = totalBytes),
+    });
+    expect(asked[0]).toBeGreaterThan(2 * 2 * 16_000);
+    expect(asked[0]).toBeLessThanOrEqual(decodedBytes(1, 2));
+    expect(writtenBytes).toBe(2 * 16_000); // equal channels are one file
+  });
+
+  test('that is refused on the way ends the decoding with that reason, and leaves no byte', async () => {
+    const path = await put(
+      'long.wav',
+      wavFile(Buffer.alloc(4_000 * 8_000), { rateHz: 8_000, tag: 7, bits: 8 }),
+    );
+    const into = await mkdtemp(join(folder, 'refused-'));
+    const longMedia = openMedia({ maxSeconds: 8_100 });
+    let reached = 0;
+    const decoding = longMedia.decode(path, into, undefined, {
+      extend: (reachBytes) => {
+        if (reachBytes > 20_000_000) throw new Error('calls need the disk');
+        reached = reachBytes;
+      },
+      wrote: () => undefined,
+    });
+    await expect(decoding).rejects.toThrow('calls need the disk');
+    expect(reached).toBeGreaterThan(18_000_000);
+    expect(await readdir(into)).toEqual([]);
+  });
 });
 
 describe.skipIf(ffmpegMissing !== undefined)('files that ffmpeg reads', () => {

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Utterance } from '../../../../src/protocol/addons.ts';
-import { PartTurns } from '../../../../src/speech-service/jobs/part-turns.ts';
+import { PartLanes } from '../../../../src/speech-service/jobs/part-lanes.ts';
 import { readChannels, sampleRate } from '../../../../src/speech-service/jobs/reading.ts';
 import { TestClock } from '../../../support/clock/test-clock.ts';
 import {
@@ -73,7 +73,7 @@ async function reading(
     languages: ['en'],
     codeSwitching: false,
     expected: [],
-    turns: new PartTurns(recogniser.mostProcesses),
+    lanes: new PartLanes(recogniser.mostProcesses),
     partS: 6,
     signal: new AbortController().signal,
     onProgress: () => undefined,
@@ -172,14 +172,14 @@ describe('a file that is read in parts', () => {
 
   test('fails as a whole, and keeps no turn, when one part fails again and again', async () => {
     const recogniser = murmurRecogniser(2);
-    const turns = new PartTurns(2);
+    const lanes = new PartLanes(2);
     const failing = setInterval(() => recogniser.fail(), 1);
-    const heard = reading(recogniser, [spoken(61, 30)], { turns });
+    const heard = reading(recogniser, [spoken(61, 30)], { lanes });
     await expect(heard).rejects.toThrow('the audio could not be recognised: on request');
     clearInterval(failing);
     expect(recogniser.streams.size).toBe(0);
     const next = spoken(62, 5);
-    expectAlike(await reading(recogniser, [next], { turns }), await inOneStream(next));
+    expectAlike(await reading(recogniser, [next], { lanes }), await inOneStream(next));
   });
 
   test('ends at once when its job is cancelled', async () => {
@@ -228,14 +228,14 @@ describe('a file that is read in parts', () => {
   });
 });
 
-describe('the turns of jobs', () => {
+describe('the lanes of jobs', () => {
   const never = new AbortController().signal;
   const settled = async (turn: Promise<Disposable>): Promise<Disposable | undefined> =>
     Promise.race([turn, new Promise<undefined>((resolve) => setImmediate(resolve, undefined))]);
 
   test('a second job reads at once beside a long one, which then has no more than its share', async () => {
-    const turns = new PartTurns(2);
-    const [long, short] = [turns.ofJob(), turns.ofJob()];
+    const lanes = new PartLanes(2);
+    const [long, short] = [lanes.ofJob(), lanes.ofJob()];
     const first = await long.take(never);
     const second = await long.take(never);
     const third = long.take(never);
@@ -253,16 +253,16 @@ describe('the turns of jobs', () => {
   });
 
   test('with two parts for each process a job has four turns, and another still its first', async () => {
-    const turns = new PartTurns(2, 2);
-    const [long, short] = [turns.ofJob(), turns.ofJob()];
+    const lanes = new PartLanes(2, 2);
+    const [long, short] = [lanes.ofJob(), lanes.ofJob()];
     for (let part = 0; part < 4; part++) expect(await settled(long.take(never))).toBeDefined();
     expect(await settled(long.take(never))).toBeUndefined();
     expect(await settled(short.take(never))).toBeDefined();
   });
 
   test('a job that gives up waiting takes no turn, and a turn is given back once', async () => {
-    const turns = new PartTurns(1);
-    const [one, other] = [turns.ofJob(), turns.ofJob()];
+    const lanes = new PartLanes(1);
+    const [one, other] = [lanes.ofJob(), lanes.ofJob()];
     const gone = new AbortController();
     const held = await one.take(never);
     const waiting = one.take(gone.signal);

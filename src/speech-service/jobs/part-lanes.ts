@@ -1,17 +1,17 @@
-/** The turns of one job. What `take` answers with is disposed of when its part is over. */
-export type JobTurns = { take(signal: AbortSignal): Promise<Disposable> };
+/** The lane of one job. What `take` answers with is disposed of when its part is over. */
+export type JobLane = { take(signal: AbortSignal): Promise<Disposable> };
 
-type WaitingPart = { job: JobTurns; grant: () => void };
+type WaitingPart = { job: JobLane; grant: () => void };
 
 /**
  * Which parts of jobs are read at the same moment. Every job has one, whatever the others have: a short job waits for
  * no part of a long one. Further parts are begun only while a process would else have nothing to read, and the job
  * that has the fewest comes first. Each job waits for one turn at most, so as many wait as there are jobs at work.
  */
-export class PartTurns {
+export class PartLanes {
   readonly #processes: number;
   readonly #most: number;
-  readonly #taken = new Map<JobTurns, number>();
+  readonly #taken = new Map<JobLane, number>();
   #waiting: WaitingPart[] = [];
 
   /** With two parts each, a process that waits for the audio of one reads the other. */
@@ -25,12 +25,12 @@ export class PartTurns {
     return this.#processes > 1;
   }
 
-  ofJob(): JobTurns {
-    const job: JobTurns = { take: (signal) => this.#take(job, signal) };
+  ofJob(): JobLane {
+    const job: JobLane = { take: (signal) => this.#take(job, signal) };
     return job;
   }
 
-  async #take(job: JobTurns, signal: AbortSignal): Promise<Disposable> {
+  async #take(job: JobLane, signal: AbortSignal): Promise<Disposable> {
     signal.throwIfAborted();
     await new Promise<void>((resolve, reject) => {
       const giveUp = (): void => {
@@ -71,7 +71,7 @@ export class PartTurns {
     }
   }
 
-  #takenBy(job: JobTurns): number {
+  #takenBy(job: JobLane): number {
     return this.#taken.get(job) ?? 0;
   }
 

@@ -4,7 +4,7 @@ import { MediaError } from './media-error.ts';
 export const maxFilesWaiting = 64;
 
 /** So many at once, the others in the order in which they came. */
-export class FileTurns {
+export class FileLanes {
   readonly #places: number;
   readonly #waiting: (() => void)[] = [];
   #running = 0;

@@ -1,0 +1,79 @@
+import type { Clock } from '../../lib/clock.ts';
+import { reasonOf } from '../../lib/errors.ts';
+import type { Logger } from '../../lib/log.ts';
+import { SettledTime } from '../../lib/settled-time.ts';
+import type { Store } from '../../store/store.ts';
+import type { SpeechServiceConfig } from '../config.ts';
+import type { JobRow } from '../records/job-records.ts';
+import type { JobRows } from './job-rows.ts';
+
+type JobRetentionOptions = {
+  config: SpeechServiceConfig;
+  store: Store;
+  rows: JobRows;
+  clock: Clock;
+  log: Logger;
+  erase(job: Pick<JobRow, 'id' | 'file_id'>): Promise<void>;
+};
+
+const dayMs = 86_400_000;
+const firstSweepMs = 1_000;
+const sweepEveryMs = 3_600_000;
+const sweepRows = 200;
+/** At most this many rows of usage go in one statement. */
+const usageRows = 1_000;
+
+/** Deletes the jobs that are older than the installation keeps, in small steps, and old rows of usage. */
+export class JobRetention {
+  readonly #options: JobRetentionOptions;
+  readonly #settled: SettledTime;
+  #stopped = false;
+  #cancel = (): void => undefined;
+
+  constructor(options: JobRetentionOptions) {
+    this.#options = options;
+    this.#settled = new SettledTime(options.clock);
+  }
+
+  start(): void {
+    this.#later(firstSweepMs);
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.#cancel();
+  }
+
+  #later(delayMs: number): void {
+    this.#cancel = this.#options.clock.after(delayMs, () => {
+      this.#sweep()
+        .catch((error: unknown) =>
+          this.#options.log.error({ reason: reasonOf(error) }, 'the retention of jobs failed'),
+        )
+        .finally(() => {
+          if (!this.#stopped) this.#later(sweepEveryMs);
+        });
+    });
+  }
+
+  async #sweep(): Promise<void> {
+    const { config, store, rows, log, erase } = this.#options;
+    const nowMs = this.#settled.now();
+    // A part of a day in whole milliseconds: Postgres compares them with no others.
+    const before = nowMs - Math.round(config.retentionDays * dayMs);
+    let erased = 0;
+    for (;;) {
+      const jobs = await rows.completedBefore(before, sweepRows);
+      if (jobs.length === 0 || this.#stopped) break;
+      // Each deletion is a transaction of its own: calls have their turn at the one writer in between.
+      for (const job of jobs) await erase(job);
+      erased += jobs.length;
+    }
+    const usageBefore = nowMs - config.jobs.usageDays * dayMs;
+    while (!this.#stopped)
+      if ((await rows.forgetUsageBefore(usageBefore, usageRows)) < usageRows) break;
+    if (erased === 0) return;
+    await store.forgetDeleted();
+    log.info({ erased }, 'jobs past their retention were deleted');
+  }
+}

@@ -1,0 +1,119 @@
+/*
+ * Who writes files on the data disk, and what it asks before:
+ *
+ *   calls: journal and recordings (bridge/journal)       acceptsNewCalls when they begin, nothing while they run
+ *   live sessions: audio and log (speech-service/live)   the same
+ *   uploads, fetched audio (speech-service/files)        reserve with the announced length, extend every 4 MiB
+ *   copies out of the object store (stored-files.ts)     reserve with their length
+ *   decoded audio of jobs (jobs/job-work.ts)             reserve with the decoded length, extend every half minute of it
+ *   rows, their log, the reserve file (store)            nothing: the room under the mark is theirs
+ *
+ * Models lie in a folder of their own, outside the data folder.
+ */
+
+/** The data disk has no room for work that can wait. */
+export class NoRoomError extends Error {
+  /** What the work needs above the mark before it is worth another try. */
+  readonly neededBytes: number;
+
+  constructor(message: string, neededBytes: number) {
+    super(message);
+    this.name = 'NoRoomError';
+    this.neededBytes = neededBytes;
+  }
+}
+
+/** Room on the data disk that is promised to one piece of work, until it is disposed of. */
+export type DiskRoom = Disposable & {
+  /** Aborted with a `NoRoomError` when the disk came under its mark: the work ends and deletes what it wrote. */
+  readonly signal: AbortSignal;
+  /** The work may write up to this many bytes in all. Throws a `NoRoomError` where they do not fit. */
+  extend(reachBytes: number): void;
+  /** The work has written this many bytes in all, and will write no more than it was promised. */
+  wrote(totalBytes: number): void;
+  /** The work writes no more: what it did not use is free for others. */
+  settle(): void;
+};
+
+type Promised = { reachBytes: number; writtenBytes: number; abort: AbortController };
+
+/**
+ * Who may write how much to the data disk. Calls come first and ask for nothing while they run; everything else is
+ * promised room that lies above the low-water mark.
+ *
+ *     free at the last measurement
+ *     ├── mark ──┤── promised, not written ──┤── written since ──┤── what can still be promised ──┤
+ */
+export class DiskRooms {
+  readonly #markBytes: number;
+  readonly #promised = new Set<Promised>();
+  #freeBytes = Number.POSITIVE_INFINITY;
+  #writtenSinceBytes = 0;
+
+  constructor(markBytes: number) {
+    this.#markBytes = markBytes;
+  }
+
+  /** What can still be promised; negative where the disk is under its mark. */
+  get leftBytes(): number {
+    let promisedBytes = 0;
+    for (const { reachBytes, writtenBytes } of this.#promised)
+      promisedBytes += reachBytes - writtenBytes;
+    return this.#freeBytes - this.#writtenSinceBytes - promisedBytes - this.#markBytes;
+  }
+
+  /** A measurement begins. The answer is called with its result, in which everything written so far is counted. */
+  measuring(): (freeBytes: number) => void {
+    const knownBytes = this.#writtenSinceBytes;
+    return (freeBytes) => {
+      this.#freeBytes = freeBytes;
+      this.#writtenSinceBytes -= knownBytes;
+      if (freeBytes >= this.#markBytes) return;
+      for (const { abort, reachBytes } of this.#promised)
+        abort.abort(this.#noRoom(reachBytes, 'the data disk came under its mark'));
+    };
+  }
+
+  /** Throws a `NoRoomError` where so many bytes do not fit. */
+  reserve(bytes: number): DiskRoom {
+    const promised: Promised = { reachBytes: 0, writtenBytes: 0, abort: new AbortController() };
+    const extend = (reachBytes: number): void => {
+      const moreBytes = reachBytes - promised.reachBytes;
+      if (moreBytes <= 0) return;
+      if (this.leftBytes < moreBytes) throw this.#noRoom(reachBytes, 'the data disk has no room');
+      promised.reachBytes = reachBytes;
+    };
+    // Also work that announces nothing waits while the disk is under its mark.
+    if (this.leftBytes < 0) throw this.#noRoom(bytes, 'the data disk has no room');
+    extend(bytes);
+    this.#promised.add(promised);
+    return {
+      signal: promised.abort.signal,
+      extend,
+      wrote: (totalBytes) => {
+        if (!this.#promised.has(promised)) return;
+        this.#writtenSinceBytes += Math.max(0, totalBytes - promised.writtenBytes);
+        promised.writtenBytes = Math.max(promised.writtenBytes, totalBytes);
+        promised.reachBytes = Math.max(promised.reachBytes, promised.writtenBytes);
+      },
+      settle: () => {
+        promised.reachBytes = promised.writtenBytes;
+      },
+      [Symbol.dispose]: () => {
+        this.#promised.delete(promised);
+      },
+    };
+  }
+
+  #noRoom(neededBytes: number, why: string): NoRoomError {
+    const free = mebibytes(Math.max(0, this.leftBytes));
+    return new NoRoomError(
+      `${why}: this work needs ${mebibytes(neededBytes)} MiB and ${free} MiB may be used; ${mebibytes(this.#markBytes)} MiB are kept for calls (TRUNKLINE_DISK_LOW_WATER_BYTES)`,
+      neededBytes,
+    );
+  }
+}
+
+function mebibytes(bytes: number): number {
+  return Math.ceil(bytes / 1_048_576);
+}

@@ -387,6 +387,10 @@ function nameOf(address: string): string {
 function sayReady({ config, log, http, parts }: OpenProcess): void {
   const base = http.publicUrl();
   const notes = [...http.notes(), ...parts.flatMap((part) => part.notes?.() ?? [])];
+  const missing = [
+    ...parts.flatMap((part) => part.missing?.() ?? []),
+    ...(config.http.publicUrl === undefined ? ['a public address (TRUNKLINE_PUBLIC_URL)'] : []),
+  ];
   if (config.insecure)
     notes.unshift('INSECURE: TRUNKLINE_INSECURE=1 lets anyone stream calls and use the API');
   const addresses: Record<string, string> = {
@@ -402,7 +406,7 @@ function sayReady({ config, log, http, parts }: OpenProcess): void {
       ? config.store.dataDir
       : `Postgres, journals in ${config.store.dataDir}`;
   if (!process.stdout.isTTY) {
-    log.info({ roles: config.roles, addresses, data, notes }, `ready at ${http.ownUrl}`);
+    log.info({ roles: config.roles, addresses, data, missing, notes }, `ready at ${http.ownUrl}`);
     return;
   }
   const lines = Object.entries(addresses).map(
@@ -415,6 +419,7 @@ function sayReady({ config, log, http, parts }: OpenProcess): void {
       `Trunkline is ready at ${http.ownUrl}`,
       ...lines,
       `  ${'data'.padEnd(9)} ${data}`,
+      ...(missing.length === 0 ? [] : [`  ${'not set'.padEnd(9)} ${missing.join(', ')}`]),
       ...told,
       '',
     ].join('\n'),

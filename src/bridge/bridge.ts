@@ -268,7 +268,7 @@ export async function startBridge(options: BridgeOptions): Promise<BridgePart> {
       ...(others === undefined ? [] : [{ access: 'operator' as const, router: others.router }]),
       { access: 'operator', router: live.router },
       { access: 'operator', router: searchApi({ store, calls, backlog }) },
-      { access: 'operator', router: testEventsApi({ store, outbox, feed, clock }) },
+      { access: 'operator', router: testEventsApi({ store, outbox, feed, links, clock }) },
       { access: 'operator', router: operatorCalls },
       {
         access: 'public',
@@ -302,8 +302,8 @@ export async function startBridge(options: BridgeOptions): Promise<BridgePart> {
         ...(shortage === undefined ? {} : { memory: { state: 'down', detail: shortage } }),
       };
     },
+    missing: () => (recording ? [] : ['recordings (TRUNKLINE_RECORDING=on)']),
     notes: () => [
-      ...(recording ? [] : ['recording is off; TRUNKLINE_RECORDING=on keeps the audio of calls']),
       ...(config.secondPass === 'on' && !recording
         ? ['TRUNKLINE_SECOND_PASS is on and recording is off: no call can be read again']
         : []),

@@ -100,6 +100,7 @@ export async function startCarriers(options: CarriersOptions): Promise<Part & As
       },
     ],
     notes: () => notesOf(options.config, options.insecure),
+    missing: () => missingOf(options.config, options.insecure),
     waitsFor(deadlineMs) {
       if (upgrades.liveStreams === 0) return undefined;
       const ownS = (deadlineMs - lastWordsPart(deadlineMs)) / 1_000;
@@ -150,13 +151,10 @@ function shortSecretNotes(config: CarriersConfig): string[] {
 
 function notesOf(config: CarriersConfig, insecure: boolean): string[] {
   if (insecure) return ['carriers: open to anyone who reaches this port (TRUNKLINE_INSECURE=1)'];
-  const open = carrierNames.filter((name) => carriers[name].hasSecret(config));
-  const closed = carrierNames.filter((name) => !open.includes(name));
-  return [
-    `carriers: ${open.length > 0 ? `${open.join(', ')} by their own secrets` : 'none has a secret'}; ` +
-      (closed.length > 0
-        ? `${closed.join(', ')} only with a stream token (POST /api/streams)`
-        : 'all by secrets'),
-    ...shortSecretNotes(config),
-  ];
+  return shortSecretNotes(config);
+}
+
+function missingOf(config: CarriersConfig, insecure: boolean): string[] {
+  const isAnySet = insecure || carrierNames.some((name) => carriers[name].hasSecret(config));
+  return isAnySet ? [] : ['a carrier (npx trunkline carriers)'];
 }

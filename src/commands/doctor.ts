@@ -12,6 +12,7 @@ import type {
   CallDiagnostics,
   CallPage,
   CarrierList,
+  DeliveryPage,
   Installation,
   JobCallbackPage,
 } from '../protocol/api.ts';
@@ -323,10 +324,7 @@ async function installationFindings(config: Config, api: Api): Promise<Installat
       ...(roles.includes('bridge') ? await incompleteFindings(api) : []),
       ...(roles.includes('bridge') ? await refusedFindings(api) : []),
       keysFinding(config),
-      endpointsFinding(
-        endpoints.items.length,
-        endpoints.items.filter((one) => one.disabled_at !== null).map((one) => one.name),
-      ),
+      ...(await webhookFindings(api, endpoints.items)),
       await publicUrlFinding(isLoopback(new URL(address).hostname) ? undefined : address),
     ];
   } catch (error) {
@@ -447,6 +445,51 @@ async function callbackFindings(api: Api): Promise<InstallationFinding[]> {
       todo: 'mend the receiver; then the Jobs view of the page, or POST /api/job-callbacks/{id}/retry, tries again',
     },
   ];
+}
+
+type EndpointItem = { name: string; disabled_at: string | null };
+
+/** How the newest events of each webhook fared: a webhook is well where it takes events, not where it is configured. */
+async function webhookFindings(
+  api: Api,
+  endpoints: readonly EndpointItem[],
+): Promise<InstallationFinding[]> {
+  const switchedOff = endpoints.filter((one) => one.disabled_at !== null).map(({ name }) => name);
+  if (endpoints.length === 0 || switchedOff.length > 0)
+    return [endpointsFinding(endpoints.length, switchedOff)];
+  const findings: InstallationFinding[] = [];
+  for (const { name } of endpoints) {
+    const path = `/api/deliveries?limit=${newestTried}&endpoint=${encodeURIComponent(name)}`;
+    const { items } = await answerOf<DeliveryPage>(api, path);
+    const refused = refusedAll(name, items);
+    if (refused !== undefined) findings.push(refused);
+  }
+  return findings.length > 0 ? findings : [endpointsFinding(endpoints.length)];
+}
+
+/** Deliveries of a webhook that tell how it is; older ones may be of a time before it was mended. */
+const newestTried = 50;
+
+/** Undefined where the webhook took the event that was tried last, or nothing was tried yet. Pure. */
+export function refusedAll(
+  name: string,
+  newest: readonly ApiDelivery[],
+): InstallationFinding | undefined {
+  const tried = newest
+    .filter(({ attempts }) => attempts > 0)
+    .toSorted((a, b) => (b.last_attempt_at ?? '').localeCompare(a.last_attempt_at ?? ''));
+  const taken = tried.findIndex(({ state }) => state === 'delivered');
+  const refused = taken < 0 ? tried : tried.slice(0, taken);
+  const [last] = refused;
+  if (last === undefined) return undefined;
+  const since = taken < 0 ? 'has taken none of' : 'has refused';
+  const of = refused.length === 1 ? 'the last event' : `the last ${refused.length} events`;
+  return {
+    what: 'webhooks',
+    state: taken < 0 ? 'wrong' : 'attention',
+    detail: `${name} ${since} ${of}: ${last.reason ?? 'no reason is known'}`,
+    todo: `npx trunkline deliveries list --endpoint ${name} shows them; webhooks try ${name} ${last.type} shows the request`,
+  };
 }
 
 function endpointsFinding(count: number, switchedOff: string[] = []): InstallationFinding {

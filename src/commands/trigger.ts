@@ -9,9 +9,9 @@ import { answerOf, requestOf, runningProcess } from './running-process.ts';
 import { printable } from '../lib/printable.ts';
 import { printJson, printLine, printNote } from './terminal.ts';
 
-type TriggerOptions = { url?: string; json?: boolean };
+type TriggerOptions = { url?: string; json?: boolean; endpoint?: string };
 
-/** So long it is looked for the first answers; what is not taken then, the process tries on. */
+/** `trigger` watches for the first answers for 15 s. The running process retries deliveries that fail after that. */
 const followedMs = 15_000;
 const lookEveryMs = 200;
 
@@ -20,7 +20,11 @@ export function registerTrigger(program: Command): void {
   program
     .command('trigger <event>')
     .description(
-      `sends an example of an event, marked as a test, to every configured webhook that wants it, and to \`trunkline listen\`; events: ${callEventTypes.join(', ')}`,
+      `send an example of an event, marked as a test, to \`trunkline listen\` and to every webhook that wants it and has no mapping; events: ${callEventTypes.join(', ')}`,
+    )
+    .option(
+      '--endpoint <name>',
+      'only to this webhook; one with a mapping gets examples only so, because its CRM cannot see that they are tests',
     )
     .option('--url <url>', 'the running process; by default the one of these settings')
     .option('--json', 'one JSON line per webhook')
@@ -35,13 +39,17 @@ async function trigger(type: string, options: TriggerOptions): Promise<void> {
     throw new TrunklineError('BAD_INPUT', `there is no event ${type}${advice}`);
   }
   const { api } = runningProcess(options.url);
-  const request = { method: 'POST', body: { type } };
+  const { endpoint } = options;
+  const body = { type, ...(endpoint === undefined ? {} : { endpoint }) };
+  const request = { method: 'POST', body };
   const sent = (await requestOf(api, '/api/test-events', request)) as TestEvent;
   // With --json the output is for a program, and every line of it JSON.
   const say = options.json ? printNote : printLine;
   say(`${type} ${sent.event_id}, marked as a test, of ${sent.call_id}`);
+  for (const name of sent.left_out)
+    say(`${name} has a mapping and got nothing: --endpoint ${name} sends it there, where the call will look real`); // prettier-ignore
   if (sent.endpoints.length === 0) {
-    say('no configured webhook wants it; who listens with `trunkline listen` has it');
+    say('No webhook gets it; `trunkline listen` shows it.');
     return;
   }
   const deliveries = await settled(api, sent);

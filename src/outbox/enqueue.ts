@@ -22,8 +22,10 @@ export type StoredEvent = {
 export async function enqueueEvent(
   tx: Transaction<Database>,
   event: NewCallEvent,
+  /** Of the endpoints that want it, only these get it. */
+  only?: readonly string[],
 ): Promise<StoredEvent> {
-  return (await storeAll(tx, [event]))[0];
+  return (await storeAll(tx, [event], only))[0];
 }
 
 /** The same for events of one call, in their order. */
@@ -38,6 +40,7 @@ export async function enqueueEvents(
 async function storeAll(
   tx: Transaction<Database>,
   events: readonly [NewCallEvent, ...NewCallEvent[]],
+  only?: readonly string[],
 ): Promise<[StoredEvent, ...StoredEvent[]]> {
   const [first, ...others] = events;
   const last = await takeSequences(tx, first.callId, events.length);
@@ -45,7 +48,7 @@ async function storeAll(
   const stored: [StoredEvent, ...StoredEvent[]] = [storedOf(first, ++sequence)];
   for (const event of others) stored.push(storedOf(event, ++sequence));
   const [row, ...rows] = stored;
-  await insertEvents(tx, [rowOf(row), ...rows.map(rowOf)]);
+  await insertEvents(tx, [rowOf(row), ...rows.map(rowOf)], only);
   return stored;
 }
 

@@ -32,8 +32,8 @@ export type Outbox = Part &
     wake(): void;
     /** Removes a call's events and deliveries in the given transaction. */
     eraseCall(tx: Transaction<Database>, callId: string): Promise<void>;
-    /** The names of the endpoints that want events of this type. */
-    wanting(type: CallEventType): string[];
+    /** The endpoints that want events of this type. */
+    wanting(type: CallEventType): { name: string; isMapped: boolean }[];
     readonly deliveries: Deliveries;
   };
 
@@ -85,7 +85,9 @@ export async function startOutbox(options: OutboxOptions): Promise<Outbox> {
     routers: [{ access: 'operator', router: deliveriesApi(deliveries) }],
     wake: () => dispatcher.wake(),
     wanting: (type) =>
-      endpoints.filter((one) => typesOf(one).includes(type)).map(({ name }) => name),
+      endpoints
+        .filter((one) => typesOf(one).includes(type))
+        .map(({ name, shape }) => ({ name, isMapped: shape !== 'envelope' })),
     eraseCall: (tx, callId) => eraseCall(tx, callId, clock.now()),
     health: () => ({
       outbox: healthOf(dispatcher, housekeeping),
@@ -93,6 +95,7 @@ export async function startOutbox(options: OutboxOptions): Promise<Outbox> {
         ? {}
         : { delivery: { state: 'degraded', detail: dispatcher.troubles.join('; ') } }),
     }),
+    missing: () => (endpoints.length > 0 ? [] : ['a CRM (TRUNKLINE_WEBHOOK_URL)']),
     notes: () => [
       ...[...dispatcher.disabled].map(
         ([name, reason]) =>

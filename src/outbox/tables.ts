@@ -147,12 +147,13 @@ export async function takeSequences(
 
 /**
  * Events of one call, and of each one delivery for every endpoint that wants its type. The lane comes first: it is the
- * lock. However many they are, these are three statements: each is a turn of the event loop in which the writer waits
+ * lock. With `only` no other endpoints than these get them. However many they are, these are three statements: each is a turn of the event loop in which the writer waits
  * for this call and for nobody else.
  */
 export async function insertEvents(
   tx: Transaction<Database>,
   events: readonly [EventsTable, ...EventsTable[]],
+  only?: readonly string[],
 ): Promise<void> {
   const [{ call_id }] = events;
   await tx
@@ -164,12 +165,14 @@ export async function insertEvents(
     [...types].map((type) => sql`types like ${`%|${type}|%`}`),
     sql` or `,
   );
+  // An empty list is written as one that no name is in.
+  const among = only === undefined ? sql`` : sql`and name in (${sql.join(['', ...only])})`;
   const since = Math.min(...events.map((event) => event.occurred_at));
   // A parked lane stays parked: what comes after the parked event waits behind it.
   await sql`
     insert into lanes (endpoint, call_id, next_attempt_at, wakes, held_by_endpoint)
     select name, cast(${call_id} as text), ${dueAt(tx, since)}, 1, 0
-    from endpoints where active = 1 and (${wanted})
+    from endpoints where active = 1 and (${wanted}) ${among}
     on conflict (endpoint, call_id) do update set
       wakes = lanes.wakes + 1,
       next_attempt_at = case when lanes.parked_at is null
@@ -185,7 +188,7 @@ export async function insertEvents(
     insert into deliveries (endpoint, event_id, call_id, sequence, type, state, attempts)
     select endpoints.name, told.id, cast(${call_id} as text), told.sequence, told.type,
       case when lanes.parked_at is null then 'waiting' else 'parked' end, 0
-    from told join endpoints on endpoints.active = 1 and endpoints.types like '%|' || told.type || '|%'
+    from told join endpoints on endpoints.active = 1 and endpoints.types like '%|' || told.type || '|%' ${among}
       join lanes on lanes.endpoint = endpoints.name and lanes.call_id = ${call_id}`.execute(tx);
 }
 

@@ -31,6 +31,8 @@ export type Part = {
   health?(): Record<string, Health> | Promise<Record<string, Health>>;
   /** Lines for the start of the process: what is on, what is missing and the command that mends it. */
   notes?(): string[];
+  /** What an installation can do without and this one has not set up, each with what sets it up; no warnings. */
+  missing?(): string[];
   /** What a stop with this deadline would wait for now, for a person; undefined for nothing. */
   waitsFor?(deadlineMs: number): string | undefined;
   /** The process is about to stop: said to all parts at once, before the first of them drains. Resolves soon. */

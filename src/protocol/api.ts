@@ -389,7 +389,16 @@ export const RetryCallRequest = z
 
 /** POST /api/test-events: an example of this type goes the way of real events. */
 export const TestEventRequest = z
-  .strictObject({ type: z.enum(callEventTypes) })
+  .strictObject({
+    type: z.enum(callEventTypes),
+    endpoint: z
+      .string()
+      .max(64)
+      .optional()
+      .describe(
+        'Only to this webhook. One with a mapping gets examples only when it is named: its mapping cannot see `test`, and the CRM behind it would keep an invented call.',
+      ),
+  })
   .meta({ id: 'TestEventRequest' });
 
 export const TestEvent = z
@@ -398,9 +407,10 @@ export const TestEvent = z
     call_id: z
       .string()
       .describe('Of a call that there never was, and by which the deliveries are found.'),
-    endpoints: z
+    endpoints: z.array(z.string()).describe('The webhooks that get it.'),
+    left_out: z
       .array(z.string())
-      .describe('The configured webhooks that want events of this type.'),
+      .describe('Webhooks with a mapping that want events of this type: `endpoint` names one.'),
   })
   .meta({ id: 'TestEvent' });
 export type TestEvent = z.infer<typeof TestEvent>;

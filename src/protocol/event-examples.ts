@@ -267,6 +267,7 @@ export const eventExamples: { [Type in CallEventType]: Extract<CallEvent, { type
     type: 'call.summary',
     custom_metadata: metadata,
     data: {
+      incomplete: null,
       summary: { type: 'general', text: summaryText },
       chapters,
       entities,
@@ -293,6 +294,7 @@ export const eventExamples: { [Type in CallEventType]: Extract<CallEvent, { type
       sentiment: 'negative',
       sentiment_by_role: { customer: 'negative', agent: 'neutral' },
       ...talkFigures,
+      incomplete: null,
       gaps: [{ role: 'customer', cause: 'carrier', start: 19.4, end: 20.2, duration: 0.8 }],
       gap_count: 1,
       short_gaps: shortGaps,

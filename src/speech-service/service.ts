@@ -204,8 +204,9 @@ export async function startSpeechService(options: SpeechServiceOptions): Promise
     },
     notes() {
       const { state, detail } = recogniser.status();
-      return [...(state === 'ready' ? [] : [`speech service: ${detail}`]), ...media.notes()];
+      return state === 'ready' || state === 'starting' ? [] : [`speech service: ${detail}`];
     },
+    missing: () => media.missing(),
     async endSessionsOf(nodes) {
       const ended = await rows.endOfLost(nodes, clock.now());
       if (ended > 0) log.error({ sessions: ended }, 'live sessions of a lost node ended in error');

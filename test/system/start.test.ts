@@ -11,6 +11,21 @@ import { until } from '../support/process/until.ts';
 vi.setConfig({ testTimeout: 180_000 });
 
 describe.concurrent('the process', () => {
+  test('a healthy installation is ready without a warning, and one field says what is not set up', async () => {
+    // The machine's limit of open files is none of the installation's: so few connections fit into any.
+    await using app = await startApp({ env: { TRUNKLINE_MAX_CONNECTIONS: '100' } });
+    const line = app.lines.find((one) => one.includes('ready at'))!;
+    const ready = JSON.parse(line) as { notes: string[]; missing: string[] };
+    expect(ready.notes).toEqual([]);
+    expect(ready.missing).toEqual(
+      expect.arrayContaining([
+        'a CRM (TRUNKLINE_WEBHOOK_URL)',
+        'a carrier (npx trunkline carriers)',
+        'a public address (TRUNKLINE_PUBLIC_URL)',
+      ]),
+    );
+  });
+
   test('says ready once, with its address, and answers there', async () => {
     await using app = await startApp();
     expect(app.lines.filter((line) => line.includes('ready at'))).toHaveLength(1);

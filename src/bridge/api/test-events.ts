@@ -6,48 +6,76 @@ import type { Outbox } from '../../outbox/outbox.ts';
 import { Problem } from '../../port/problem.ts';
 import { TestEventRequest, type TestEvent } from '../../protocol/api.ts';
 import { eventExamples } from '../../protocol/event-examples.ts';
-import type { CallEventType, NewCallEvent } from '../../protocol/events.ts';
+import type { CallEventData, CallEventType, NewCallEvent } from '../../protocol/events.ts';
 import { check } from '../../protocol/validation.ts';
 import type { Store } from '../../store/store.ts';
+import type { CallLinks } from '../call-links.ts';
 import type { LiveFeed } from '../live-feed.ts';
+
+type TestEventsOptions = {
+  store: Store;
+  outbox: Pick<Outbox, 'wake' | 'wanting'>;
+  feed: LiveFeed;
+  links: CallLinks;
+  clock: Clock;
+};
 
 /**
  * POST /api/test-events: an example takes the way of real events, so that a receiver is tried with all that is between
  * it and a call. It belongs to no call: no list, no page and no figure of calls knows of it.
  */
-export function testEventsApi({
-  store,
-  outbox,
-  feed,
-  clock,
-}: {
-  store: Store;
-  outbox: Pick<Outbox, 'wake' | 'wanting'>;
-  feed: LiveFeed;
-  clock: Clock;
-}): Router {
+export function testEventsApi({ store, outbox, feed, links, clock }: TestEventsOptions): Router {
   const router = Router();
   router.post('/api/test-events', json({ limit: '4kb' }), async (request, response) => {
     const parsed = check(TestEventRequest, request.body ?? {});
     if (!parsed.ok)
       throw new Problem(400, 'Validation failed', { validationErrors: parsed.validationErrors });
-    const { type } = parsed.value;
-    const event = exampleOf(type, newId('call'), clock.now());
-    const stored = await store.transaction((tx) => enqueueEvent(tx, event));
+    const { type, endpoint } = parsed.value;
+    const { endpoints, leftOut } = receiversOf(outbox.wanting(type), endpoint, type);
+    const event = exampleOf(type, newId('call'), clock.now(), links);
+    const stored = await store.transaction((tx) => enqueueEvent(tx, event, endpoints));
     outbox.wake();
     feed.publish({ kind: 'event', event: stored });
     const body: TestEvent = {
       event_id: stored.id,
       call_id: stored.callId,
-      endpoints: outbox.wanting(type),
+      endpoints,
+      left_out: leftOut,
     };
     response.status(202).json(body);
   });
   return router;
 }
 
-function exampleOf(type: CallEventType, callId: string, now: number): NewCallEvent {
-  const { call, leg, custom_metadata: customMetadata, data } = eventExamples[type];
+/**
+ * Those that get the example. A mapping makes requests of its own, which do not say that the call was invented: an
+ * endpoint with one must be named.
+ */
+function receiversOf(
+  wanting: ReturnType<Outbox['wanting']>,
+  named: string | undefined,
+  type: CallEventType,
+): { endpoints: string[]; leftOut: string[] } {
+  if (named !== undefined) {
+    if (!wanting.some(({ name }) => name === named))
+      throw new Problem(400, `no webhook named ${named} wants ${type}`);
+    return { endpoints: [named], leftOut: [] };
+  }
+  const names = (isMapped: boolean): string[] =>
+    wanting.filter((one) => one.isMapped === isMapped).map(({ name }) => name);
+  return { endpoints: names(false), leftOut: names(true) };
+}
+
+/** The example with an id of its own, as if it happened now, with links of this installation. */
+function exampleOf(
+  type: CallEventType,
+  callId: string,
+  now: number,
+  links: CallLinks,
+): NewCallEvent {
+  const example = eventExamples[type];
+  const byMs = now - Date.parse(example.occurred_at);
+  const { call, leg, custom_metadata, data } = movedInTime(example, byMs) as typeof example;
   return {
     callId,
     type,
@@ -55,7 +83,32 @@ function exampleOf(type: CallEventType, callId: string, now: number): NewCallEve
     isTest: true,
     ...(leg ? { leg } : {}),
     call: { ...call, id: callId },
-    customMetadata,
-    data,
+    customMetadata: {
+      ...custom_metadata,
+      ...('call_id' in custom_metadata ? { call_id: callId } : {}),
+    },
+    data: type === 'call.completed' ? { ...data, ...linksOf(links, callId, now) } : data,
   } as NewCallEvent; // the data is that of the type, which an example by name does not show
+}
+
+/** Every moment in it, later by so much. */
+function movedInTime(value: unknown, byMs: number): unknown {
+  return JSON.parse(JSON.stringify(value), (_key, part: unknown) =>
+    typeof part === 'string' && /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(part)
+      ? new Date(Date.parse(part) + byMs).toISOString()
+      : part,
+  ) as unknown;
+}
+
+function linksOf(
+  links: CallLinks,
+  callId: string,
+  now: number,
+): Pick<CallEventData<'call.completed'>, 'page_url' | 'recording_url' | 'links_expire_at'> {
+  const made = links.linksOf(callId, now);
+  return {
+    page_url: made?.page ?? null,
+    recording_url: made?.recording ?? null,
+    links_expire_at: made === undefined ? null : new Date(made.expiresAt).toISOString(),
+  };
 }

@@ -38,7 +38,7 @@ export type Media = {
     room?: DecodingRoom,
   ): Promise<DecodedMedia>;
   /** One line for each thing that this machine cannot do, for people who start it. */
-  notes(): string[];
+  missing(): string[];
 };
 
 type MediaOptions = {
@@ -106,10 +106,7 @@ export function openMedia(options: MediaOptions): Media {
         throw error;
       }
     },
-    notes: () =>
-      isFfmpegInstalled()
-        ? []
-        : ['ffmpeg is not installed: of pre-recorded files only WAV and FLAC can be read'],
+    missing: () => (isFfmpegInstalled() ? [] : ['files but WAV and FLAC (install ffmpeg)']),
   };
 }
 

@@ -417,7 +417,7 @@ export const operatorRoutes: readonly Route[] = [
   {
     ...act('/api/test-events', 'Send an example of an event, marked as a test'),
     description:
-      'It goes the way of real events: stored, signed, in its turn, to every webhook that wants its type and to those who listen. `test` is true in it, and its call is none of `/api/calls`.',
+      'It goes the way of real events: stored, signed, in its turn, to those who listen, and to every webhook that wants its type and gets our envelope; to one with a mapping only where `endpoint` names it. `test` is true in it, and its call is none of `/api/calls`.',
     tag: deliveries,
     body: json(TestEventRequest, { type: 'call.completed' }),
     answers: { 202: answer('Stored, and on its way.', TestEvent) },

@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { testBridge, type TestBridge } from '../../support/bridge/test-bridge.ts';
+import type { TestEvent } from '../../../src/protocol/api.ts';
+import { CallEvent } from '../../../src/protocol/events.ts';
 import { startCrm } from '../../support/crm/crm.ts';
 import { secret } from '../../support/crm/outbox.ts';
 import { trunkline } from '../../support/process/command.ts';
@@ -13,12 +15,23 @@ vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 });
 const stack = new AsyncDisposableStack();
 let crm: Awaited<ReturnType<typeof startCrm>>;
 let app: TestBridge;
+let store: Awaited<ReturnType<typeof temporaryStore>>;
 let refusing = false;
 beforeAll(async () => {
   const speech = stack.use(await FakeSpeech.start());
-  const store = stack.use(await temporaryStore());
+  store = stack.use(await temporaryStore());
   crm = stack.use(await startCrm([secret], () => (refusing ? 422 : 200)));
-  const outbox = { webhookUrl: crm.url, webhookSecret: secret, webhookEvents: ['live'] };
+  const mapped = {
+    steps: [{ name: 'note', request: '{"path": "/mapped", "body": {"of": event.call.id}}' }],
+  };
+  const outbox = {
+    webhookUrl: crm.url,
+    webhookSecret: secret,
+    webhookEvents: ['live'],
+    endpoints: [
+      { name: 'mapped', url: crm.url, secrets: [secret], events: ['call.dtmf'], shape: mapped },
+    ],
+  };
   app = stack.use(await testBridge({ store, speechUrl: speech.url, outbox }));
 });
 afterAll(() => stack.disposeAsync());
@@ -52,10 +65,44 @@ test('an event that no webhook wants is said to have gone nowhere', async () => 
   const before = crm.requests.length;
   const { code, lines } = await run('call.completed');
   expect(code).toBe(0);
-  expect(lines.at(-1)).toBe(
-    'no configured webhook wants it; who listens with `trunkline listen` has it',
-  );
+  expect(lines.at(-1)).toBe('No webhook gets it; `trunkline listen` shows it.');
   expect(crm.requests.length).toBe(before);
+});
+
+test('an invented call goes through a mapping only where its endpoint is named', async () => {
+  const atCrm = () => crm.requests.filter(({ path }) => path.endsWith('/mapped')).length;
+  const { code, lines } = await run('call.dtmf');
+  expect(code).toBe(0);
+  expect(lines.join('\n')).toContain('mapped has a mapping and got nothing: --endpoint mapped');
+  expect(lines.at(-1)).toMatch(/^webhook {2}delivered/);
+  expect(atCrm()).toBe(0);
+  const named = await run('call.dtmf', '--endpoint', 'mapped');
+  expect(named.code).toBe(0);
+  expect(named.lines.at(-1)).toMatch(/^mapped {2}delivered/);
+  expect(atCrm()).toBe(1);
+  const wrong = await run('call.dtmf', '--endpoint', 'mappd');
+  expect(wrong.code).toBe(1);
+  expect(wrong.lines.join('\n')).toContain('no webhook named mappd wants call.dtmf');
+});
+
+test('an example happens now and links to this installation', async () => {
+  const headers = { 'content-type': 'application/json' };
+  const body = '{"type":"call.completed"}';
+  const answer = await fetch(`${app.url}/api/test-events`, { method: 'POST', headers, body });
+  const { call_id: callId, event_id: id } = (await answer.json()) as TestEvent;
+  const stored = await store.db
+    .selectFrom('events')
+    .select('body')
+    .where('id', '=', id)
+    .executeTakeFirstOrThrow();
+  const event = CallEvent.parse(JSON.parse(stored.body));
+  if (event.type !== 'call.completed') throw new Error(event.type);
+  expect(event).toMatchObject({ test: true, version: 2, call: { id: callId } });
+  expect(event.custom_metadata).toMatchObject({ call_id: callId });
+  expect(event.data.page_url).toMatch(new RegExp(`/shared/calls/${callId}\\?`));
+  const agoMs = Date.parse(event.occurred_at) - Date.parse(event.call.started_at);
+  expect(agoMs).toBeGreaterThan(0);
+  expect(agoMs).toBeLessThan(120_000);
 });
 
 test('a receiver that refuses is shown with its status, and the command fails', async () => {

@@ -28,7 +28,7 @@ import { twilioSettings } from './twilio/settings.ts';
 import { vonageSettings } from './vonage/settings.ts';
 import { vonage } from './vonage/vonage.ts';
 
-// The one list. Outside of it a carrier's name stands in the carrier's own folder only.
+// This is the only list of carriers. Everywhere else a carrier's name stands in the carrier's own folder alone.
 
 /** The settings of all carriers, in the order in which they are documented. */
 export const carrierSettings = {
@@ -70,13 +70,13 @@ export type CarrierName = keyof typeof list;
 export const carriers: Readonly<Record<CarrierName, AnyCarrier>> = list;
 export const carrierNames = Object.keys(list) as CarrierName[];
 
-/** The carrier that is played, or shown in an example, when nobody names one. */
+/** The player and the examples take this carrier when nobody names one. */
 export const firstCarrier: AnyCarrier = twilio;
 
 export function carrierNamed(name: string): AnyCarrier | undefined {
   return Object.hasOwn(carriers, name) ? carriers[name as CarrierName] : undefined;
 }
 
-/** What a stored callback says of its call, read by the carrier whose it is. */
+/** Facts that a stored callback tells about its call, read by the carrier that sent it. */
 export const factsOf: ReadFacts = ({ carrier, carrierCallId, status }) =>
   carrierNamed(carrier)?.factsOf?.(status, carrierCallId) ?? {};

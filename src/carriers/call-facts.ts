@@ -1,12 +1,12 @@
 import type { CallFacts } from '../bridge/streams.ts';
 import { directionOf } from './parameters.ts';
 
-// What the carriers' status callbacks say of a phone call, in one form.
+// Facts about a phone call from the carriers' status callbacks, in one form.
 
-/** Longer ones are no telephone number and no address of a person. */
+/** A longer text is no telephone number and no address of a person. */
 const longestParty = 300;
 
-/** The words of all of them for a call that is over. */
+/** The words that the carriers use for a call that is over. */
 const over = new Set([
   'busy', 'canceled', 'cancelled', 'cancel', 'completed', 'failed', 'no-answer', 'rejected', 'timeout', 'unanswered',
 ]); // prettier-ignore
@@ -34,7 +34,7 @@ function isParty(text: string | undefined): text is string {
   return text !== undefined && text !== '' && text.length <= longestParty;
 }
 
-/** The form that most of those who post forms have in common. `CallStatus` is the call's own, never a dialled one's. */
+/** Most carriers that post forms share these fields. `CallStatus` describes the call itself, never a dialled one. */
 export function formFacts({
   From: from,
   To: to,

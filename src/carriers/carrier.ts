@@ -15,13 +15,13 @@ import type { CarrierPlayer, PlayerSecrets } from '../player/dialogue.ts';
 import type { Role } from '../protocol/events.ts';
 import type { Parameter } from '../protocol/openapi/route.ts';
 
-/** What a stream's own first messages say about it, in one form for all carriers. */
+/** A stream's own description in its first messages, in one form for all carriers. */
 export type CarrierStart = {
   carrierCallId: string;
   streamId: string;
   encoding: StreamEncoding;
   sampleRate: number;
-  /** The rate that the carrier sends, where the audio is resampled here. */
+  /** The rate that the carrier sends, where we resample the audio. */
   resampledFromHz?: number;
   tracks: { name: string; role?: Role }[];
   direction?: Direction;
@@ -37,21 +37,21 @@ export type CarrierStart = {
 /** A stream without any other proof is let in by its token alone, and only for the call that the token names. */
 export type StreamClaim = Pick<CarrierStart, 'carrierCallId' | 'token'>;
 
-/** Frames in, events out: what the call takes as it is, and what only the socket needs to know. */
+/** Events that a codec makes of frames: those that the call takes as they are, and those for the socket alone. */
 export type CarrierEvent =
   | StreamEvent
   | { type: 'start'; start: CarrierStart }
-  /** An authenticated check of the installation: it is answered, and no call comes of it. */
+  /** An authenticated check of the installation. It is answered, and it begins no call. */
   | { type: 'probe' }
-  /** Goes out at once, in this order. */
+  /** Replies go out at once, in this order. */
   | { type: 'reply'; text: string }
   /** The stream cannot be taken; the reason names the carrier's setting to change. */
   | ({ type: 'refused'; reason: string; closingEndsCall: boolean } & StreamClaim)
-  /** The stream broke its protocol in a way that it cannot go on from. */
+  /** The stream broke its protocol and cannot go on. */
   | { type: 'broken'; reason: string }
   | { type: 'stop'; detail?: string };
 
-/** What we may want to say to the carrier; a codec answers the frames that say it, often none. */
+/** Commands to the carrier. A codec answers the frames that express them, often none. */
 export type CarrierCommand =
   | { type: 'pause' }
   | { type: 'resume' }
@@ -69,37 +69,40 @@ export type CarrierCommand =
       };
     };
 
-/** Has no socket, clock or log. `decode` does not throw: frames that it cannot read are counted. */
+/** A codec has no socket, clock or log. `decode` does not throw: it counts the frames that it cannot read. */
 export type Codec = {
   decode(data: Buffer, isBinary: boolean): CarrierEvent[];
-  /** The frames that still wait for their turn when the stream is over. */
+  /** Gives the frames that still wait for their turn when the stream is over. */
   flush?(): StreamEvent[];
   encode?(command: CarrierCommand): string[];
 };
 
-/** The request for an upgrade, as far as a decision may rest on it. */
+/** The parts of an upgrade request on which a decision may rest. */
 export type UpgradeRequest = {
-  /** Path and query exactly as on the request line. */
+  /** Path and query, exactly as they stand on the request line. */
   target: string;
   path: string;
   query: string;
-  /** Lower-case names; repeats joined with ", ". No prototype: a header may have any name. */
+  /**
+   * Names are in lower case, and repeated headers are joined with ", ". The record has no prototype, because a header
+   * may have any name.
+   */
   headers: Readonly<Record<string, string | undefined>>;
 };
 
-/** What a carrier's own proof on the upgrade is worth. */
+/** The worth of the carrier's own proof on the upgrade. */
 export type UpgradeVerdict =
   | { outcome: 'accepted'; by: string }
-  /** Nothing was offered: 401. Something wrong was offered: 403. The reason holds no secret. */
+  /** 401 where no proof came, 403 where a wrong one came. The reason holds no secret. */
   | { outcome: 'refused'; status: 401 | 403; reason: string }
-  /** The client guessed too often at this carrier's secret, and its next one is not looked at for a while. */
+  /** The client guessed too often at this carrier's secret, so its next secrets are not compared for a while. */
   | { outcome: 'refused'; status: 429; reason: string; waitS: number }
-  /** No proof on the upgrade; only a stream token in the first message can still be one. */
+  /** The upgrade brought no proof; a stream token in the first message can still be one. */
   | { outcome: 'at-start' };
 
 export type AuthContext<Config> = {
   config: Config;
-  /** Base address by which carriers reach us, from the configuration, never from the request. */
+  /** The address by which carriers reach us, from the configuration and never from the request. */
   publicUrl: string;
   nowMs: number;
   nonces: NonceMemory;
@@ -112,7 +115,7 @@ export type JudgeSecret = (secret: string, isRight: boolean) => SecretVerdict;
 /** True for a nonce that is new, false for one that was seen and is still remembered. */
 export type NonceMemory = { remember(scheme: string, nonce: string, untilMs: number): boolean };
 
-/** One of the first text messages on the detecting path, and the JSON object that it is, if it is one. */
+/** One of the first text messages on the detecting path, with the JSON object in it, where there is one. */
 export type FirstText = { text: string; message: Record<string, unknown> | undefined };
 
 export type WebhookContext<Config> = {
@@ -122,14 +125,14 @@ export type WebhookContext<Config> = {
   publicUrl: () => string;
   insecure: boolean;
   judgeSecret: (request: Request, ...secret: Parameters<JudgeSecret>) => SecretVerdict;
-  /** What is said to the caller before the stream starts. */
+  /** The announcement that the caller hears before the stream starts. */
   announcement: string | undefined;
   /** For the carriers' own APIs, whose addresses are settings. */
   api: Pick<GuardedClient, 'send'>;
   log: Logger;
 };
 
-/** A status to be kept with the call that it is about, or the text that the carrier asked for. */
+/** A status to keep with its call, or the text that the carrier asked for. */
 type WebhookAnswer =
   | { callId: string | undefined; fields: Record<string, string> }
   | { xml: string }
@@ -137,10 +140,10 @@ type WebhookAnswer =
 
 /** One of a carrier's own HTTP requests to us: /carriers/<name>/<action>. */
 export type CarrierWebhook<Config> = {
-  /** POST, where nothing else is said. */
+  /** The method is POST where this is absent. */
   method?: 'get';
   action: string;
-  /** `bytes` where the signature is over the body as it came: it must not be parsed on the way. */
+  /** `bytes` where the signature covers the body as it came: nothing may parse it on the way. */
   body: 'form' | 'bytes';
   /** For the API's description. */
   summary: string;
@@ -150,54 +153,54 @@ export type CarrierWebhook<Config> = {
   handle(request: Request, context: WebhookContext<Config>): Promise<WebhookAnswer>;
 };
 
-/** Text for the configuration of a PBX, and what our own settings must say with it. */
+/** Text to paste into the configuration of a PBX, and the settings of ours that must match it. */
 export type PbxConfiguration = {
   settings: Record<string, string>;
   parts: { where: string; text: string }[];
 };
 
-/** What an operator must know to connect the carrier: the command, the API and the page show the same. */
+/** Everything an operator needs to connect the carrier. The command, the API and the page show the same. */
 export type CarrierSetup<Config> = {
-  /** As its makers write its name. */
+  /** The name as its makers write it. */
   title: string;
   settings: Readonly<Record<string, ZodType>>;
-  /** Each group lets streams in when all of it is set; the first is the usual one. */
+  /** Each group of settings lets streams in when all of it is set. The usual group is first. */
   proofs: readonly (readonly (keyof Config & string)[])[];
-  /** What its voice webhook is checked with; the first of the proofs unless said. */
+  /** The settings that its voice webhook is checked with; the first of the proofs where this is absent. */
   voiceProof?: readonly (keyof Config & string)[];
-  /** What the carrier is told in place of the bare address; a secret stands in it as `<name>`. */
+  /** The address to enter at the carrier in place of the bare one. A secret stands in it as `<name>`. */
   address?(bare: string): string;
   /** The same for its voice webhook. */
   voiceAddress?(bare: string): string;
-  /** What to click at the carrier, in order. Addresses stand beside the steps. */
+  /** Steps at the carrier, in order. Addresses stand beside the steps. */
   steps: readonly string[];
-  /** Where the other end is a PBX of the operator's own: what to paste there. The secret is of letters and digits. */
+  /** The text to paste where the other end is the operator's own PBX. The secret is made of letters and digits. */
   configuration?(at: { address: string; secret: string }): PbxConfiguration;
 };
 
-/** Everything that the rest of the house knows of a carrier. `Config` is the carrier's slice of the settings. */
+/** Everything that the other rooms know of a carrier. `Config` is the carrier's slice of the settings. */
 export type Carrier<Config> = {
   name: string;
   authenticate(request: UpgradeRequest, context: AuthContext<Config>): UpgradeVerdict;
-  /** Whether a secret of its own is configured; without one only stream tokens let it in. */
+  /** True where a secret of this carrier is configured. Without one, stream tokens alone let it in. */
   hasSecret(config: Config): boolean;
-  /** Throws CONFIG_INVALID for settings that are each right and together wrong. */
+  /** Throws CONFIG_INVALID for settings that are right one by one and wrong together. */
   checkSettings?(config: Config): void;
   newCodec(config: Config, request: UpgradeRequest): Codec;
-  /** Whether WebSocket pings are harmless to this carrier. */
+  /** True where WebSocket pings do this carrier no harm. */
   pings(config: Config): boolean;
-  /** Whether the carrier wants the finals of its call back. */
+  /** True where the carrier wants the finals of its call back. */
   takesResults?(config: Config): boolean;
-  /** Whether a stream token may stand in its Authorization header. */
+  /** True where a stream token may stand in its Authorization header. */
   sendsBearer: boolean;
-  /** Sends a last message of its own after our `disconnect`; we do not close first. */
+  /** The carrier sends a last message of its own after our `disconnect`, so we do not close first. */
   closesItself: boolean;
-  /** On the detecting path: whether the headers of an upgrade show this carrier. */
+  /** For the detecting path: true where the headers of an upgrade show this carrier. */
   matchesUpgrade?(request: UpgradeRequest): boolean;
-  /** On the detecting path: whether the first texts are this carrier's, `more` when the second will tell. */
+  /** For the detecting path: true where the first texts are this carrier's, `more` where the second will tell. */
   matchesTexts(first: FirstText, second: FirstText | undefined): boolean | 'more';
   webhooks: readonly CarrierWebhook<Config>[];
-  /** What one of its callbacks says of the call itself; absent where it has none. */
+  /** Facts that a callback tells about the call itself; absent where the carrier sends none. */
   factsOf?(status: Readonly<Record<string, string>>, carrierCallId: string): CallFacts;
   setup: CarrierSetup<Config>;
   /** The carrier's own side of the protocol, for calls without a phone. */

@@ -21,10 +21,10 @@ type CarriersOptions = {
   config: CarriersConfig;
   bridge: Bridge;
   log: Logger;
-  /** Base address by which carriers reach us: the configured one, or else our own; no slash at its end. */
+  /** The address by which carriers reach us: the configured one, or else our own, without a slash at its end. */
   publicUrl: () => string;
   insecure: boolean;
-  /** Whether the port has connections to spare for a new call. */
+  /** True while the port has connections to spare for a new call. */
   hasRoom: () => boolean;
   isProxy: IsProxy;
   secrets: SecretJudge;
@@ -33,16 +33,19 @@ type CarriersOptions = {
 
 const sweepMs = 1_000;
 
-/** Calls that are about to end get the time but for this: it is for the last words of those that did. */
+/**
+ * Calls that are about to end get the drain time except for this share, which is for the last words of calls that
+ * ended.
+ */
 const lastWordsShare = 0.4;
 const mostLastWordsMs = 7_200;
 const lastWordsPart = (deadlineMs: number): number =>
   Math.min(deadlineMs * lastWordsShare, mostLastWordsMs);
 
-/** All carriers on the one port: their sockets under /carriers, their webhooks beside them. */
+/** Mounts all carriers on the one port: their sockets under /carriers, their webhooks beside them. */
 export async function startCarriers(options: CarriersOptions): Promise<Part & AsyncDisposable> {
   for (const name of carrierNames) carriers[name].checkSettings?.(options.config);
-  // From 0 on, so that the first refusal of a carrier is an increase.
+  // Counters begin at 0, so that the first refusal of a carrier shows as an increase.
   for (const carrier of carrierNames) {
     options.secrets.open(carrier);
     for (const outcome of ['401', '403', '503']) upgradesTotal.inc({ carrier, outcome }, 0);
@@ -60,7 +63,7 @@ export async function startCarriers(options: CarriersOptions): Promise<Part & As
   };
   const api = new GuardedClient({ trust: 'as-written' });
   const upgrades = new Upgrades(context);
-  // Deadlines are counted by the clock: what looks for them goes by the same one.
+  // Deadlines run by the clock, so the loop that looks for them uses the same clock.
   let stopSweep = (): void => undefined;
   const sweep = (): void => {
     stopSweep = clock.after(sweepMs, () => {
@@ -124,7 +127,10 @@ export async function startCarriers(options: CarriersOptions): Promise<Part & As
   });
 }
 
-/** The newer of what this process saw (checks of an installation too) and of what the store has. */
+/**
+ * Takes the later time of two: the one this process saw, checks of an installation included, and the one in the
+ * store.
+ */
 async function lastStreams(
   bridge: Bridge,
   seenMs: ReadonlyMap<string, number>,

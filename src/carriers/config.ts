@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { carrierSettings } from './all.ts';
 import { requireSettings } from './requirements.ts';
 
-/** Which carriers may reach us, with what proof, and how long a silent one is kept. */
+/** Settings that say which carriers may reach us, with what proof, and how long a silent stream is kept. */
 export const CarriersConfig = z.strictObject({
   ...carrierSettings,
   ...requireSettings,

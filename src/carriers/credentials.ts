@@ -3,13 +3,16 @@ import { TrunklineError } from '../lib/errors.ts';
 import { equalSecrets, SharedSecret, type SecretVerdict } from '../port/secrets.ts';
 import type { JudgeSecret, NonceMemory, UpgradeRequest, UpgradeVerdict } from './carrier.ts';
 
-/** What the carrier signs with; the carrier makes it. During a rotation the old and the new one are both good. */
+/**
+ * Secrets that the carrier signs with; the carrier makes them. During a rotation the old and the new one are both
+ * good.
+ */
 export const signingSecrets = z.array(z.string().min(8)).default([]);
 
 /** A secret that an operator chooses and the carrier sends as it is. */
 export const sharedSecrets = z.array(SharedSecret).default([]);
 
-/** The same where they come as bearer tokens: one that no header can bring would keep its carrier out for ever. */
+/** Secrets that come as bearer tokens. A text that no header can carry would keep its carrier out for ever. */
 export const bearerList = z
   .array(
     SharedSecret.regex(
@@ -19,7 +22,7 @@ export const bearerList = z
   )
   .default([]);
 
-/** Half a secret would leave a door that looks closed and is open: the start is refused. */
+/** Half a secret would leave a door that looks closed and is open, so the start is refused. */
 export function refuseHalf(pair: Record<string, string | undefined>): void {
   const values = Object.values(pair);
   if (values.every((value) => value === undefined) || values.every((value) => value !== undefined))
@@ -31,12 +34,15 @@ export function refuseHalf(pair: Record<string, string | undefined>): void {
   );
 }
 
-/** `Authorization: Bearer`; undefined when the header is of another kind. */
+/** Reads `Authorization: Bearer`; undefined when the header is of another kind. */
 export function bearerOf(request: Pick<UpgradeRequest, 'headers'>): string | undefined {
   return /^Bearer +([\x21-\x7e]{1,4000})$/i.exec(request.headers['authorization'] ?? '')?.[1];
 }
 
-/** A shared secret that the carrier sends as a bearer token. Nothing sent leaves the stream token. */
+/**
+ * Checks a shared secret that the carrier sends as a bearer token. A request without one may still bring a stream
+ * token.
+ */
 export function checkBearer(
   request: UpgradeRequest,
   secrets: readonly string[],
@@ -77,7 +83,7 @@ export function checkBasic(
   });
 }
 
-/** What the judge said, as the verdict on an upgrade. */
+/** Turns the judge's answer into a verdict on the upgrade. */
 export function verdictOn(
   verdict: SecretVerdict,
   { by, wrong }: { by: string; wrong: string },
@@ -111,10 +117,16 @@ export function isOneOf(given: string, secrets: readonly string[]): boolean {
   return found;
 }
 
-/** Only a request whose signature was right is remembered, so a stranger cannot push the others out. */
+/**
+ * At most this many nonces are kept. Only requests with a right signature are remembered, so a stranger cannot push
+ * the others out.
+ */
 export const maxNonces = 100_000;
 
-/** Nonces of signed requests, each good once until it expires; the oldest go first when it is full. */
+/**
+ * Holds the nonces of signed requests, each good once until it expires. When the memory is full, the oldest nonces go
+ * first.
+ */
 export class RecentNonces implements NonceMemory {
   readonly #until = new Map<string, number>();
   readonly #now: () => number;
@@ -136,7 +148,7 @@ export class RecentNonces implements NonceMemory {
     return this.#until.size;
   }
 
-  /** Once a second, or when it is full: then the oldest tenth makes room for the next ones. */
+  /** Runs once a second, or when the memory is full: then the oldest tenth makes room for the next nonces. */
   #makeRoom(): void {
     const now = this.#now();
     const isFull = this.#until.size >= maxNonces;

@@ -17,7 +17,10 @@ const names: Record<string, StreamEncoding> = {
   linear16: 'pcm16',
 };
 
-/** `audio/x-mulaw`, `PCMU`, `audio/x-l16;rate=16000`: one form for all spellings. Undefined: we cannot forward it. */
+/**
+ * Brings all spellings, such as `audio/x-mulaw`, `PCMU` or `audio/x-l16;rate=16000`, into one form. Undefined means
+ * that we cannot forward the audio.
+ */
 export function encodingOf(spelt: string): StreamEncoding | undefined {
   const name =
     spelt
@@ -29,24 +32,24 @@ export function encodingOf(spelt: string): StreamEncoding | undefined {
   return Object.hasOwn(names, name) ? names[name] : undefined;
 }
 
-/** `audio/x-l16;rate=16000`: where no field of its own says the rate. */
+/** Reads the rate from `audio/x-l16;rate=16000`, for carriers that have no field for it. */
 export function rateIn(spelt: string): number | undefined {
   const rateHz = /;\s*rate=(\d{4,6})\b/i.exec(spelt)?.[1];
   return rateHz === undefined ? undefined : Number(rateHz);
 }
 
-/** What the speech interface takes. */
+/** The rates that the speech interface takes. */
 const ratesHz = new Set([8000, 16_000, 32_000, 44_100, 48_000]);
 
 export function isForwardableRate(rateHz: number): boolean {
   return ratesHz.has(rateHz);
 }
 
-/** Rates that carriers offer beside those; at the resampled one nothing is lost that the recognisers would hear. */
+/** Further rates that carriers offer. The resampled rate keeps all that the recognisers would hear. */
 const otherRatesHz = new Set([11_025, 12_000, 22_050, 24_000, 64_000, 96_000, 192_000]);
 export const resampledRateHz = 16_000;
 
-/** Taken as it is, or resampled: bare samples alone can be. */
+/** True for audio that is taken as it is or can be resampled; only bare samples can be. */
 export function isTaken(encoding: StreamEncoding, rateHz: number): boolean {
   return isForwardableRate(rateHz) || (encoding === 'pcm16' && otherRatesHz.has(rateHz));
 }

@@ -14,11 +14,14 @@ export function formFields(request: Request): Fields {
 
 export type SignedForm = {
   fields: Fields;
-  /** What proved the fields; absent where the insecure mode lets them in unsigned. */
+  /** The signature that proved the fields; absent where the insecure mode lets them in unsigned. */
   signature?: string;
 };
 
-/** A form whose signature is over our address and the sorted fields, in a header of the carrier's name for it. */
+/**
+ * Reads a form whose signature covers our address and the sorted fields. Each carrier has its own name for the
+ * header.
+ */
 export function signedForm(
   request: Request,
   { publicUrl, insecure }: Pick<WebhookContext<unknown>, 'publicUrl' | 'insecure'>,
@@ -41,12 +44,12 @@ export function signedForm(
   return { fields, signature };
 }
 
-/** The credentials that came, and so may go back to whoever sent them. */
+/** Credentials that a request brought. They may go back to its sender. */
 export type BasicProof = { username: string; password: string };
 
 /**
- * For carriers that sign nothing: the user name and password of a webhook are the whole proof. Undefined where
- * the insecure mode needs none.
+ * Checks the user name and password of a webhook, which are the whole proof of carriers that sign nothing. Undefined
+ * where the insecure mode needs no proof.
  */
 export function basicProof(
   request: Request,
@@ -71,7 +74,7 @@ export function basicProof(
   return username === undefined || password === undefined ? undefined : { username, password };
 }
 
-/** The JSON object that came as bytes. */
+/** Reads the JSON object in a body of bytes. */
 export function jsonBody(request: Request): Record<string, unknown> {
   const body: unknown = request.body;
   const object = Buffer.isBuffer(body) ? parseObject(body.toString('utf8')) : undefined;
@@ -79,7 +82,7 @@ export function jsonBody(request: Request): Record<string, unknown> {
   return object;
 }
 
-/** A webhook about no call can be answered for none. */
+/** A webhook that names no call cannot be answered. */
 export function requiredCallId(callId: string | undefined, field: string): string {
   if (!callId)
     throw new Problem(400, 'Validation failed', { validationErrors: [`${field} is missing`] });

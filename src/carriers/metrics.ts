@@ -31,7 +31,7 @@ export const streamsTotal = new Counter({
   registers,
 });
 
-/** Without a label: it is there before its first event, so that the first one is an increase. */
+/** The counter has no label, so that it exists before its first event and the first one shows as an increase. */
 export const streamsNotTaken = new Counter({
   name: 'trunkline_streams_not_taken_total',
   help: 'Streams that were let in and whose audio could not be taken: nobody hears their phone calls here.',
@@ -44,7 +44,7 @@ export const socketsOpen = new Gauge({
   registers,
 });
 
-/** Only from signatures that are right but for their time: the time that a stranger writes says nothing of our clock. */
+/** Only signatures that are right but for their time set this: a stranger's time says nothing about our clock. */
 export const clockSkewSeconds = new Gauge({
   name: 'trunkline_carrier_clock_skew_seconds',
   help: 'The clock of a carrier less ours, by its last signature that was right, in time or not.',

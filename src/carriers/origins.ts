@@ -1,18 +1,21 @@
 import { isLoopback } from '../port/addresses.ts';
 
-/** One spelling of our own address: what a carrier may have been told, and so may have signed. */
+/** One spelling of our own address, which a carrier may have been told and may have signed. */
 export type Origin = { scheme: string; authority: string; prefix: string };
 
 const defaultPorts: Record<string, string> = { https: ':443', wss: ':443', http: ':80', ws: ':80' };
 
 type RequestKind = 'socket' | 'webhook';
 
-/** Our address does not change while we run, and every stranger who brings a signature asks for its spellings. */
+/**
+ * The latest spellings are kept: our address does not change while we run, and every stranger with a signature asks
+ * for them.
+ */
 const latest = new Map<RequestKind, { publicUrl: string; origins: Origin[] }>();
 
 /**
- * The spellings of our configured base address. Each names our own endpoint, so trying several weakens
- * nothing; a request's Host and forwarded headers never add one: the sender chooses them.
+ * Gives the spellings of our configured address. Each names our own endpoint, so trying several weakens nothing. A
+ * request's Host and forwarded headers never add one, because the sender chooses them.
  */
 export function originsOf(publicUrl: string, kind: RequestKind): readonly Origin[] {
   const known = latest.get(kind);
@@ -28,7 +31,7 @@ function spell(publicUrl: string, kind: RequestKind): Origin[] {
   return schemesOf(url.protocol, kind).flatMap((scheme) =>
     hostsOf(publicUrl, url).flatMap((host) =>
       portsOf(url.port, scheme).flatMap((port) =>
-        // A proxy may take the prefix away before the request reaches us, or may not.
+        // A proxy may remove the prefix before the request reaches us, or leave it.
         [...new Set(['', prefix])].map((part) => ({
           scheme,
           authority: `${host}${port}`,
@@ -42,7 +45,7 @@ function spell(publicUrl: string, kind: RequestKind): Origin[] {
 function schemesOf(protocol: string, kind: RequestKind): string[] {
   const secure = kind === 'socket' ? ['wss', 'https'] : ['https'];
   if (protocol === 'https:') return secure;
-  // Plain http is a test on this machine, or a proxy in front that speaks TLS.
+  // Plain http means a test on this machine, or a proxy in front that speaks TLS.
   return kind === 'socket' ? ['ws', 'http', ...secure] : ['http', ...secure];
 }
 
@@ -58,7 +61,7 @@ function portsOf(port: string, scheme: string): string[] {
   return port === '' ? ['', defaultPorts[scheme] ?? ''] : [`:${port}`, ''];
 }
 
-/** Host names with a port that is not the default: what a Host header to us says. */
+/** Gives the host names that a Host header to us holds, with a port that is not the default. */
 export function authoritiesOf(publicUrl: string): string[] {
   const url = new URL(publicUrl);
   const port = url.port === '' ? '' : `:${url.port}`;

@@ -16,7 +16,8 @@ export const asterisk: Carrier<AsteriskConfig> = {
   authenticate(request, { config, judgeSecret }): UpgradeVerdict {
     const { asteriskUsername: username, asteriskPassword: password } = config;
     const verdict = checkBasic(request, { username, password }, judgeSecret);
-    // v(token=...) puts a token into the address; without one nothing later could prove this caller.
+    // The dial string puts a token into the address with v(token=...). Without a token nothing later could prove
+    // this caller.
     return verdict.outcome === 'at-start'
       ? {
           outcome: 'refused',
@@ -67,7 +68,7 @@ const formats: Record<string, { encoding: StreamEncoding; rateHz: number }> = {
 
 /** One channel, one leg. */
 class AsteriskDialect implements BinaryDialect {
-  /** The dialplan may end with an empty message; it carries nothing. */
+  /** The dialplan may send an empty message at its end; the message carries nothing. */
   readonly emptyEnds = false;
   readonly #request: UpgradeRequest;
 
@@ -122,7 +123,7 @@ class AsteriskDialect implements BinaryDialect {
 
 type ControlMessage = { fields: Record<string, string>; variables: Record<string, string> };
 
-/** `EVENT key:value key:value`, or one JSON object. Old versions send fewer fields. */
+/** Control messages are either `EVENT key:value key:value` or one JSON object. Old versions send fewer fields. */
 function parseControl(text: string): ControlMessage | undefined {
   if (text.startsWith('{')) {
     const message = parseObject(text);

@@ -8,7 +8,7 @@ import {
   type AudiohookOpen,
   type Envelope,
   type OfferedMedia,
-} from './messages.ts';
+} from './protocol.ts';
 import { splitChannels } from '../binary/channels.ts';
 import { textParameters } from '../json/frames.ts';
 import { liftParameters } from '../parameters.ts';
@@ -18,13 +18,16 @@ const probeConversation = '00000000-0000-0000-0000-000000000000';
 type DialogueState =
   | { at: 'waiting' }
   | { at: 'open'; media: OfferedMedia | undefined }
-  /** We asked the client to end; it answers with `close`. Audio on its way is dropped quietly. */
+  /**
+   * We asked the client to end, and it answers with `close`. Audio that is still on its way is dropped without a
+   * count.
+   */
   | { at: 'disconnecting' }
-  /** The client has said `close`; our `closed` is due. */
+  /** The client has said `close`, and our `closed` is due. */
   | { at: 'closing' }
   | { at: 'closed' };
 
-/** The dialogue with its two sequence numbers. Every answer goes out before the next message is read. */
+/** Holds the dialogue and its two sequence numbers. Every answer goes out before the next message is read. */
 export class AudiohookCodec implements Codec {
   readonly #expected: { sessionId: string | undefined; organizationId: string | undefined };
   #state: DialogueState = { at: 'waiting' };
@@ -44,7 +47,7 @@ export class AudiohookCodec implements Codec {
     const parsed = parseMessage(data.toString('utf8'));
     if (parsed.outcome === 'malformed') return this.#break(parsed.reason);
     const { message } = parsed;
-    // After our disconnect the client's close gets its answer, whatever has gone wrong with its numbers.
+    // After our disconnect the client's `close` gets its answer, even where its sequence numbers are wrong.
     const isLastWord = this.#state.at === 'disconnecting' && message.type === 'close';
     const wrong = isLastWord ? undefined : this.#wrongIn(message);
     if (wrong !== undefined) return this.#break(wrong);
@@ -138,7 +141,8 @@ export class AudiohookCodec implements Codec {
       media: isProbe || !choice ? [] : [choice.asOffered],
       ...(supportedLanguages ? { supportedLanguages: transcriptionLanguages } : {}),
     });
-    // The answer goes first: the client waits 5 s for `opened`, and a late one is the failure most reported from the field.
+    // The answer goes out first, because the client waits 5 s for `opened`. A late `opened` is the failure that
+    // operators report most.
     const answer: CarrierEvent = { type: 'reply', text: opened };
     return isProbe || !choice
       ? [answer, { type: 'probe' }]

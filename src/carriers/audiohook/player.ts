@@ -46,7 +46,7 @@ export const audiohookPlayer: CarrierPlayer = {
       ? { callId: conversationId, streamId: id }
       : undefined;
   },
-  // The organization of the recorded `open` must be that of the upgrade.
+  // The upgrade must name the same organization as the recorded `open`.
   recordedHeaders(texts) {
     for (const text of texts) {
       const found = /"organizationId":"([^"]+)"/.exec(text)?.[1];
@@ -54,7 +54,7 @@ export const audiohookPlayer: CarrierPlayer = {
     }
     return {};
   },
-  // The number that the client says it has heard is the one that it heard this time.
+  // The client confirms the number that it heard in this run, not the recorded one.
   retold: (text, lastSeq) => text.replace(/"serverseq":\d+/, `"serverseq":${lastSeq}`),
 };
 
@@ -118,7 +118,7 @@ class AudiohookDialogue implements Dialogue {
         this.#media = (message.parameters['media'] as ChosenMedia[])[0];
         return { send: [], ready: true, paused: message.parameters['startPaused'] === true };
       case 'pong':
-        // The second ping follows the first pong at once, for the round trip's sake.
+        // The second ping follows the first pong at once, so that the server can measure the round trip.
         return { send: this.#pings === 1 ? this.#pingNow(atMs, 'PT0.01S') : [] };
       case 'pause':
         return { send: [this.#message('paused', atMs, {})], paused: true };

@@ -5,7 +5,7 @@ import { clockSkewSeconds } from '../metrics.ts';
 import { authoritiesOf } from '../origins.ts';
 import type { AudiohookConfig } from './settings.ts';
 
-/** Our clock may be off by a little; a signature older than a minute is a replay. */
+/** Our clock may be a little off. A signature older than a minute is a replay. */
 const audiohookClock = { aheadMs: 3_000, ageMs: 60_000 } as const;
 
 const components = [
@@ -27,13 +27,13 @@ type SignatureContext = Pick<
 >;
 
 type SignedList = {
-  /** From the bracket on, verbatim: it is part of what was signed. */
+  /** The text from the bracket on, unchanged: the signature covers it. */
   verbatim: string;
   covered: string[];
   parameters: Map<string, string | number>;
 };
 
-/** The API key and the HTTP message signature over the six components of the upgrade. */
+/** Checks the API key and the HTTP message signature over the six components of the upgrade. */
 export function checkAudiohookSignature(
   request: UpgradeRequest,
   context: SignatureContext,
@@ -48,7 +48,8 @@ export function checkAudiohookSignature(
     apiKey,
     secret: Buffer.from(secret, 'base64'),
   });
-  // The signature is checked for a wrong key too: the time of the answer does not tell a key from a guess.
+  // The signature is checked even when the key is wrong, so that the time of the answer does not tell a right key
+  // from a guess.
   return keyIsRight ? signature : { bad: 'the API key is not the configured one' };
 }
 
@@ -66,7 +67,7 @@ function checkSignature(
     const list = lists.get(label);
     const signature = signatures.get(label);
     if (!list || !signature) continue;
-    // The clock last: what a stranger writes as the time of signing is no reading of it.
+    // The clock is checked last: a stranger's time of signing says nothing about our clock.
     const bad =
       checkList(list, secrets.apiKey) ??
       checkDigest(request, context, list, signature, secrets.secret) ??
@@ -93,7 +94,7 @@ function checkList({ covered, parameters }: SignedList, apiKey: string): string 
     : 'created or expires is missing';
 }
 
-/** Refusals for time begin with the word clock, so that a wrong clock is found at once. */
+/** Refusals because of the time begin with the word clock, so that a wrong clock is found at once. */
 function checkClock({ parameters }: SignedList, nowMs: number): string | undefined {
   const expiresMs = Number(parameters.get('expires')) * 1000;
   const aheadMs = Number(parameters.get('created')) * 1000 - nowMs;
@@ -128,7 +129,7 @@ function checkDigest(
     : 'the signature does not match: check TRUNKLINE_AUDIOHOOK_CLIENT_SECRET and TRUNKLINE_PUBLIC_URL';
 }
 
-/** One line for each covered component, in the order of the list, and the list itself. */
+/** Builds one line for each covered component, in the order of the list, and the list itself. */
 function signatureBase(
   request: UpgradeRequest,
   list: SignedList,
@@ -164,7 +165,10 @@ function rememberNonce(
 const listForm =
   /^([a-z*][a-z0-9_.*-]{0,63})=(\(((?:"[a-z0-9@_.-]{1,64}"(?: "[a-z0-9@_.-]{1,64}")*)?)\)((?:;[a-z]{1,16}=(?:"[^"\\\x00-\x1f\x7f-\uffff]{0,512}"|-?\d{1,15}))*))$/;
 
-/** A dictionary of inner lists, as far as signatures use it; anything else is malformed: half-understood proof must not count as proof. */
+/**
+ * Reads a dictionary of inner lists, as far as signatures use it. Everything else is malformed: half-understood proof
+ * must not count as proof.
+ */
 function parseLists(header: string): Map<string, SignedList> | undefined {
   const lists = new Map<string, SignedList>();
   for (const member of splitMembers(header)) {
@@ -189,7 +193,9 @@ function parseParameters(text: string): Map<string, string | number> | undefined
   return parameters;
 }
 
-/** `sig1=:base64:`. HMAC-SHA256 is 32 bytes; other lengths are refused here, because comparing them would throw. */
+/**
+ * Reads `sig1=:base64:`. HMAC-SHA256 is 32 bytes; other lengths are refused here, because comparing them would throw.
+ */
 function parseSignatures(header: string): Map<string, Buffer> | undefined {
   const signatures = new Map<string, Buffer>();
   for (const member of splitMembers(header)) {
@@ -200,7 +206,7 @@ function parseSignatures(header: string): Map<string, Buffer> | undefined {
   return signatures.size > 0 ? signatures : undefined;
 }
 
-/** Commas inside quotes do not part members. Headers are at most 8 KiB, so this is too. */
+/** Commas inside quotes do not separate members. Headers are at most 8 KiB, and so is this text. */
 function splitMembers(header: string): string[] {
   const members: string[] = [];
   let from = 0;

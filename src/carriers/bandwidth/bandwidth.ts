@@ -14,7 +14,7 @@ import type { BandwidthConfig } from './settings.ts';
 
 export const bandwidth: Carrier<BandwidthConfig> = {
   name: 'bandwidth',
-  // Bandwidth signs nothing: the proof is a stream token, or the user name and password that we share with it.
+  // Bandwidth signs nothing. Its proof is a stream token, or the user name and password that we share with it.
   authenticate: (request, { config, judgeSecret }) =>
     checkBasic(
       request,
@@ -57,8 +57,8 @@ const mediaPattern = new RegExp(
 const tailPattern = /^"(?:,"sequenceNumber":"?\d{1,15}"?)?\}$/;
 
 /**
- * The numbers of newer streams are not described: whether both tracks share them is unknown, and a wrong guess
- * would declare losses that never were. The order is that of the socket.
+ * Bandwidth does not describe the numbers of newer streams: nobody knows whether both tracks share them. A wrong
+ * guess would declare losses that never happened, so the order of the socket counts.
  */
 function mediaHead(head: string, tail: string): MediaHead | undefined {
   const match = tailPattern.test(tail) ? mediaPattern.exec(head) : null;
@@ -113,7 +113,7 @@ function parseStart(
   const formats = formatsOf(metadata);
   const [first, ...others] = formats;
   if (streamId === undefined || !first) return { outcome: 'malformed' };
-  // Both tracks of a stream are of one format; where they are not, neither can be told from the other.
+  // Both tracks of a stream have one format. Where the formats differ, the tracks cannot be told apart.
   const differing = others.find(
     ({ format }) =>
       format['encoding'] !== first.format['encoding'] ||
@@ -137,7 +137,7 @@ function parseStart(
   });
 }
 
-/** Bandwidth's own transcription comes over the same kind of socket, as text. */
+/** Bandwidth sends its own transcription over the same kind of socket, as text. */
 function transcriptionRefused(
   message: Record<string, unknown>,
   carrierCallId: string,

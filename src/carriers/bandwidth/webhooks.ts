@@ -36,7 +36,7 @@ export const bandwidthWebhooks = voiceAndStatus<BandwidthConfig, BandwidthEvent>
   answer: voiceAnswer,
 });
 
-/** What is plain in the event; of a stream, its id and what it is called as well. */
+/** Collects the plain values of the event. The id and the name of its stream are prefixed with `mediaStream.`. */
 function fieldsOf(request: Request): Record<string, string> {
   const event = jsonBody(request);
   const { mediaStream } = event;
@@ -62,7 +62,7 @@ function voiceAnswer(
   return xmlDocument(element('Response', {}, [...said, started, then]));
 }
 
-/** A stream of both tracks, which does not hold the call up: it goes on whatever became of the stream. */
+/** Starts a stream of both tracks. The call goes on without waiting, whatever becomes of the stream. */
 function startStream(
   publicUrl: string,
   parameters: Record<string, string | undefined>,

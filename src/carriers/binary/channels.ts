@@ -1,6 +1,6 @@
 import type { CarrierEvent } from '../carrier.ts';
 
-/** Two channels are interleaved sample by sample, in the order of their tracks; one channel stays as it is. */
+/** Two channels alternate sample by sample, in the order of their tracks. One channel stays as it is. */
 export function splitChannels(
   data: Buffer,
   width: 1 | 2,
@@ -24,7 +24,10 @@ export function splitChannels(
   ];
 }
 
-/** The other way, for players. A party that has fallen silent is silence, so that the channels stay side by side. */
+/**
+ * The reverse of the split, for players. A party that sends nothing counts as silence, so that the channels stay side
+ * by side.
+ */
 export function interleave(parts: readonly Buffer[], width: 1 | 2, silence: number): Buffer {
   const length = Math.max(...parts.map((part) => part.length));
   const mixed = Buffer.alloc(length * parts.length, silence);

@@ -2,24 +2,24 @@ import type { CarrierEvent, CarrierStart, Codec } from '../carrier.ts';
 import { bytesPerSample, durationMsOf } from '../encodings.ts';
 import { splitChannels } from './channels.ts';
 
-/** What a text says, or what the address says to a stream whose first message is audio. */
+/** The meaning of a text message, or of the address where a stream begins with audio. */
 export type BinaryMessage =
   | { is: 'start'; start: CarrierStart }
   | { is: 'refused'; refusal: Omit<Extract<CarrierEvent, { type: 'refused' }>, 'type'> }
   | { is: 'dtmf'; digit: string }
-  /** Nothing for us: `malformed` and `unknown` are counted, `known` is not. */
+  /** The message means nothing to us: `malformed` and `unknown` are counted, `known` is not. */
   | { is: 'known' | 'malformed' | 'unknown' };
 
-/** What one carrier with bare audio in binary messages has of its own. */
+/** One carrier's own part of the protocols that send bare audio in binary messages. */
 export type BinaryDialect = {
   text(text: string): BinaryMessage;
-  /** For carriers whose first text may come late or never. Undefined: the audio waits for a text. */
+  /** For carriers whose first text may come late or never. Undefined makes the audio wait for a text. */
   withoutText?(): BinaryMessage | undefined;
-  /** Whether an empty binary message says that no more audio comes; otherwise it says nothing. */
+  /** True where an empty binary message says that no more audio comes; elsewhere it says nothing. */
   emptyEnds: boolean;
 };
 
-/** Audio ahead of the first text is reported from the field; this is seconds of it, more than was ever seen. */
+/** Operators report audio ahead of the first text. This holds several seconds of it, more than was ever seen. */
 export const maxBytesAheadOfStart = 65_536;
 
 type BinaryState =
@@ -28,7 +28,10 @@ type BinaryState =
   | { at: 'refused' }
   | { at: 'over' };
 
-/** Bare audio in binary messages, one encoding and one order of channels for the whole stream; control in text. */
+/**
+ * Decodes bare audio in binary messages, with one encoding and one order of channels for the whole stream, and
+ * control in text.
+ */
 export class BinaryCodec implements Codec {
   readonly #dialect: BinaryDialect;
   #state: BinaryState = { at: 'waiting', held: [], heldBytes: 0, leftOutBytes: 0 };
@@ -107,7 +110,10 @@ export class BinaryCodec implements Codec {
     return [{ type: 'stop', detail: 'end of audio' }];
   }
 
-  /** Audio ahead of the start waits up to a bound; further audio is left out, and declared lost once its format is known. */
+  /**
+   * Audio ahead of the start waits up to a bound. Audio beyond it is left out, and declared lost once its format is
+   * known.
+   */
   #ahead(state: Extract<BinaryState, { at: 'waiting' }>, data: Buffer): CarrierEvent[] {
     const said = data.length > 0 ? this.#dialect.withoutText?.() : undefined;
     if (said) return [...this.#message(said), ...this.#audio(data)];

@@ -7,7 +7,7 @@ type BinaryTexts = {
   dtmf(digit: string): string;
 };
 
-/** A player's side: one opening text, and then the samples of all legs in turn. The close of the socket is the end. */
+/** The player's side: one opening text, then the samples of all legs in turn. The close of the socket is the end. */
 export class BinaryDialogue implements Dialogue {
   readonly readyAtOnce = true;
   readonly waitsForOver = false;

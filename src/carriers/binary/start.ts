@@ -12,9 +12,9 @@ import {
 } from '../parameters.ts';
 import type { BinaryMessage } from './codec.ts';
 
-/** What the address and the stream's own text say by name; the text, which comes later, has the last word. */
+/** Reads the parameters of the address and of the stream's own text. The text comes later and wins. */
 export function saidBy({ query }: UpgradeRequest, text: Record<string, string>): LiftedParameters {
-  // A token in the address has done its work when the upgrade was decided.
+  // A token in the address was used when the upgrade was decided.
   const {
     token: _inUrl,
     rest,
@@ -28,21 +28,21 @@ export function saidBy({ query }: UpgradeRequest, text: Record<string, string>):
   };
 }
 
-/** What the start of a stream of bare audio says, whatever its fields are called. */
+/** The facts in the start of a stream of bare audio, whatever its fields are called. */
 type BinaryStartFacts = {
   said: LiftedParameters;
   carrierCallId: string;
   streamId: string;
   /** Undefined for audio that cannot be forwarded. */
   format: { encoding: StreamEncoding; rateHz: number } | undefined;
-  /** How the carrier spelt it, for the refusal. */
+  /** The carrier's own spelling, for the refusal. */
   formatSaid: string;
-  /** One party, all parties in one channel, or the caller's sample and the other's in turn. */
+  /** One party alone, all parties mixed, or the samples of two parties in turn. */
   channels: 'one' | 'mixed' | 'both';
   /** Ids that the carrier left out are undefined. */
   carrierIds: Record<string, string | undefined>;
   closingEndsCall: boolean;
-  /** What to set at the carrier when its audio cannot be transcribed. */
+  /** The setting to change at the carrier when its audio cannot be transcribed. */
   remedy: string;
 };
 
@@ -74,7 +74,10 @@ export function binaryStart(facts: BinaryStartFacts): BinaryMessage {
   };
 }
 
-/** A stream of one party goes by the track that this party has elsewhere, and so does a mixed one of which a parameter says whom it is of. */
+/**
+ * A stream of one party gets the name of the track that this party has elsewhere. A mixed stream does too, where a
+ * parameter names its party.
+ */
 function tracksFor(
   channels: BinaryStartFacts['channels'],
   role: LiftedParameters['role'],

@@ -12,7 +12,7 @@ import { exotelWebhooks } from './webhooks.ts';
 
 export const exotel: Carrier<ExotelConfig> = {
   name: 'exotel',
-  // Exotel signs nothing: the proof is a stream token, or the user name and password in the address of its applet.
+  // Exotel signs nothing. Its proof is a stream token, or the user name and password in the address of its applet.
   authenticate: (request, { config, judgeSecret }) =>
     checkBasic(
       request,
@@ -30,7 +30,7 @@ export const exotel: Carrier<ExotelConfig> = {
   sendsBearer: false,
   closesItself: false,
   matchesTexts({ message: connected }, second) {
-    // The only hello of all carriers that says nothing else.
+    // No other carrier sends a hello that says nothing else.
     if (connected?.['event'] !== 'connected' || Object.keys(connected).length > 1) return false;
     if (second === undefined) return 'more';
     const message = second.message && inSnakeCase(second.message);
@@ -52,12 +52,12 @@ export const exotel: Carrier<ExotelConfig> = {
   }),
 };
 
-/** One stream is one party; the agent's is what the caller's phone would call outbound. */
+/** A stream carries one party. The agent's track is the one that the caller's phone would call outbound. */
 function dialect(request: UpgradeRequest): Dialect {
   const { 'sample-rate': rateHz, ...inAddress } = parametersInAddress(request);
   let track = 'inbound';
   return {
-    // Ten messages a second are parsed in full, so that both spellings are read in one way.
+    // Each message is parsed in full, ten a second, so that both spellings are read in one way.
     mediaHead: () => undefined,
     inFamilyShape(said) {
       const message = inSnakeCase(said);
@@ -66,7 +66,7 @@ function dialect(request: UpgradeRequest): Dialect {
     },
     numbering: 'track',
     firstNumber: 1,
-    // Whether its timestamps count the audio or tell when a frame was sent is not described.
+    // Exotel does not say whether its timestamps count the audio or tell when a frame was sent.
     hasMediaClock: false,
     sequenceField: 'sequence_number',
     start(message) {
@@ -79,7 +79,7 @@ function dialect(request: UpgradeRequest): Dialect {
   };
 }
 
-/** Messages come as `stream_sid` or as `streamSid`, by the road on which the stream was started. */
+/** Exotel spells fields `stream_sid` or `streamSid`, depending on how the stream was started. */
 function inSnakeCase(message: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(message).map(([name, value]) => [
@@ -101,7 +101,7 @@ function idsOf(message: Record<string, unknown>): ExotelIds | undefined {
     : undefined;
 }
 
-/** Samples of 16 bits are `audio/x-raw`; older streams name the transport in its place. */
+/** Exotel calls samples of 16 bits `audio/x-raw`. Older streams name the transport instead. */
 function formatOf(
   start: Record<string, unknown>,
   rateInAddress: string | undefined,
@@ -140,7 +140,7 @@ function parseStart(
     from: textAt(start, 'from'),
     to: textAt(start, 'to'),
     parameters,
-    // A Voicebot applet ends the call with its stream, and the stream does not show which applet it is of.
+    // A Voicebot applet ends the call with its stream, and a stream does not show which applet started it.
     closingEndsCall: true,
     remedy: 'put ?sample-rate=8000 or ?sample-rate=16000 behind the address in the applet',
   });

@@ -27,7 +27,7 @@ export const exotelPlayer: CarrierPlayer = {
   },
 };
 
-/** The stream of one party; all its numbers are text. */
+/** Streams one party; all its numbers are text. */
 class ExotelDialogue implements Dialogue {
   readonly readyAtOnce = true;
   readonly waitsForOver = false;

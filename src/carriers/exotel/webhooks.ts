@@ -78,7 +78,7 @@ function askedFields({ originalUrl }: Request): Record<string, string> {
   return ownRecord(fieldsIn(splitTarget(originalUrl).query));
 }
 
-/** A form or JSON, as the request for the callback says. */
+/** The callback is a form or JSON, as the request for it chose. */
 function toldFields(request: Request): Record<string, string> {
   if (request.is('application/json')) return textParameters(jsonBody(request));
   if (!request.is('application/x-www-form-urlencoded'))

@@ -9,7 +9,7 @@ import { freeswitchPlayer } from './player.ts';
 import { freeswitchSetup } from './setup.ts';
 import type { FreeswitchConfig } from './settings.ts';
 
-/** mod_audio_stream and mod_audio_fork: bare audio, and whatever text the operator chose. */
+/** Serves mod_audio_stream and mod_audio_fork: bare audio, and text that the operator chose. */
 export const freeswitch: Carrier<FreeswitchConfig> = {
   name: 'freeswitch',
   authenticate,
@@ -24,7 +24,7 @@ export const freeswitch: Carrier<FreeswitchConfig> = {
   pings: () => true,
   sendsBearer: true,
   closesItself: false,
-  // Nothing that it sends is its own: only its path tells.
+  // FreeSWITCH sends nothing of its own form: only its path tells.
   matchesTexts: () => false,
   webhooks: [],
   setup: freeswitchSetup,
@@ -86,17 +86,17 @@ class FreeswitchDialect implements BinaryDialect {
     }
     const values = textParameters(message);
     const saysFormat = rateNames.some((name) => values[name] !== undefined);
-    // Behind the start a text is what somebody sent with send_text; it may say the format once more.
+    // A text after the start is one that somebody sent with send_text. It may repeat the format.
     if (this.#hasStarted && !saysFormat) return { is: 'unknown' };
     return this.#start(values) ?? { is: 'unknown' };
   }
 
-  /** Without metadata the first message is audio, and the address has said all there is. */
+  /** Without metadata the first message is audio, and the address holds everything. */
   withoutText(): BinaryMessage | undefined {
     return this.#start({});
   }
 
-  /** Undefined as long as nobody has said what the samples are: an assumption would turn words into noise. */
+  /** Undefined until somebody has said what the samples are: an assumption would turn words into noise. */
   #start(values: Record<string, string>): BinaryMessage | undefined {
     const said = saidBy(this.#request, values);
     const rate = rateNames.map((name) => said.rest[name]).find(Boolean);
@@ -122,7 +122,7 @@ class FreeswitchDialect implements BinaryDialect {
   }
 }
 
-/** As the command spells it (`8k`) or in hertz. */
+/** Reads a rate as the command spells it (`8k`), or in hertz. */
 function rateOf(text: string): number | undefined {
   const match = /^(\d{1,6})(k?)$/i.exec(text);
   return match ? Number(match[1]) * (match[2] === '' ? 1 : 1000) : undefined;

@@ -66,7 +66,8 @@ class InfobipDialect implements BinaryDialect {
     const { call_id: joined, ...parameters } = said.rest;
     return binaryStart({
       said: { ...said, rest: parameters },
-      // Each party of a dialog is a call of its own there: what belongs together has the operator's id.
+      // At Infobip each party of a dialog is a call of its own. The operator's id says which parties belong
+      // together.
       carrierCallId: joined ?? callId,
       streamId: this.#streamId,
       format: { encoding: 'pcm16', rateHz },

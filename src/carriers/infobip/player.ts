@@ -27,7 +27,7 @@ export const infobipPlayer: CarrierPlayer = {
       { legs },
       {
         opening: JSON.stringify(opening),
-        // It has no message for a key: one that is not known is left out.
+        // Infobip has no message for a key press, so an unknown one is left out.
         dtmf: (digit) => JSON.stringify({ dtmf: digit }),
       },
     );

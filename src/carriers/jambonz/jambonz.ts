@@ -14,7 +14,7 @@ import { jambonzWebhooks } from './webhooks.ts';
 
 const protocols = ['audio.jambonz.org', 'audio.drachtio.org'];
 
-/** The verb `listen` (or `stream`) of jambonz: bare audio of one or both parties. */
+/** Serves the verb `listen` (or `stream`) of jambonz: bare audio of one or both parties. */
 export const jambonz: Carrier<JambonzConfig> = {
   name: 'jambonz',
   authenticate: (request, { config: { jambonzUsername, jambonzPassword }, judgeSecret }) =>
@@ -54,7 +54,7 @@ export const jambonz: Carrier<JambonzConfig> = {
   }),
 };
 
-/** What jambonz says of the call by itself; the fields beside these are the operator's metadata. */
+/** Fields that jambonz fills in by itself. The other fields are the operator's metadata. */
 const ownFields = [
   'callSid', 'accountSid', 'applicationSid', 'parentCallSid', 'callId', 'sbcCallid', 'traceId', 'sampleRate', 'mixType',
   'sipStatus', 'sipReason', 'callStatus', 'callerId', 'callerName', 'fsSipAddress', 'fsPublicIp', 'localSipAddress',
@@ -64,7 +64,7 @@ const ownFields = [
 const channelsOf = { mono: 'one', mixed: 'mixed', stereo: 'both' } as const;
 
 class JambonzDialect implements BinaryDialect {
-  /** It says so when its server is stopped in an orderly way. */
+  /** jambonz sends an empty message when its server is stopped in an orderly way. */
   readonly emptyEnds = true;
   readonly #request: UpgradeRequest;
   /** A stream has no id of its own, and a call can have several. */
@@ -81,7 +81,7 @@ class JambonzDialect implements BinaryDialect {
       const digit = textAt(message, 'dtmf');
       return digit?.length === 1 ? { is: 'dtmf', digit } : { is: 'malformed' };
     }
-    // Answers to commands that we never give.
+    // jambonz sends these as answers to commands that we never give.
     if (message['type'] === 'playDone' || message['type'] === 'mark') return { is: 'known' };
     return Object.hasOwn(message, 'mixType') ? this.#start(message) : { is: 'unknown' };
   }
@@ -110,7 +110,7 @@ class JambonzDialect implements BinaryDialect {
         parent_call_sid: textAt(message, 'parentCallSid'),
         sip_call_id: textAt(message, 'callId'),
       },
-      // The verb ends, and what its actionHook says comes next.
+      // The verb ends, and the call goes on with what its actionHook says.
       closingEndsCall: true,
       remedy: 'set sampleRate of listen to 8000 or 16000',
     });

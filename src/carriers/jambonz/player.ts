@@ -34,7 +34,7 @@ export const jambonzPlayer: CarrierPlayer = {
       { legs },
       {
         opening: JSON.stringify(opening),
-        // In samples of 8 kHz.
+        // The length is in samples of 8 kHz.
         dtmf: (digit) => JSON.stringify({ event: 'dtmf', dtmf: digit, duration: '1600' }),
       },
     );

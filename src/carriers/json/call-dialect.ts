@@ -4,7 +4,7 @@ import type { Dialect, MediaHead, ParsedStart } from './codec.ts';
 import { objectAt, textAt, textParameters } from './frames.ts';
 import { parsedStart } from './start.ts';
 
-/** How the carriers that announce `"protocol":"Call"` differ: in the codecs they offer, and so in a byte order. */
+/** The carriers that announce `"protocol":"Call"` differ in the codecs they offer, and so in a byte order. */
 type CallDialectOptions = { byteOrder: 'big' | 'little'; otherCodec: string };
 
 const mediaPattern =
@@ -17,7 +17,9 @@ function mediaHead(head: string, tail: string): MediaHead | undefined {
     : undefined;
 }
 
-/** The dialect of `connected`, `start`, `media`, `dtmf`, `stop` with one numbering over the whole stream. */
+/**
+ * Makes the dialect of `connected`, `start`, `media`, `dtmf` and `stop`, with one numbering over the whole stream.
+ */
 export function callDialect(options: CallDialectOptions): Dialect {
   return {
     mediaHead,
@@ -27,7 +29,7 @@ export function callDialect(options: CallDialectOptions): Dialect {
     sequenceField: 'sequenceNumber',
     start: (message) => parseStart(message, options),
     ignored: new Set(['connected', 'mark']),
-    // A key press names its track `inbound_track`, audio names the same track `inbound`.
+    // A key press calls its track `inbound_track`, audio calls the same track `inbound`.
     dtmfTrack: (dtmf) => textAt(dtmf, 'track')?.replace(/_track$/, ''),
   };
 }
@@ -43,7 +45,7 @@ function parseStart(
   if (!start || !format || streamId === undefined || carrierCallId === undefined)
     return { outcome: 'malformed' };
   const names = tracksOf(start['tracks']);
-  // Only a fork hears the outbound track. A stream with the inbound track alone may be what the call waits in.
+  // Only a fork hears the outbound track. The call may be waiting in a stream that has the inbound track alone.
   const closingEndsCall = !names.includes('outbound');
   return parsedStart({
     carrierCallId,
@@ -58,11 +60,13 @@ function parseStart(
   });
 }
 
-/** Two letters that say what the id is of. */
+/** Two letters say what kind of id this is. */
 const lettered = /^[A-Z]{2}/;
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
-/** On the detecting path: a `connected` of this protocol, and behind it a start whose stream id has the form asked for. */
+/**
+ * For the detecting path: a `connected` of this protocol, followed by a start whose stream id has the form asked for.
+ */
 export function callStreamSid(
   { message: connected }: FirstText,
   second: FirstText | undefined,

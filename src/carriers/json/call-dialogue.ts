@@ -1,7 +1,7 @@
 import { trackOf, type Dialogue, type Frame, type PlayedCall } from '../../player/dialogue.ts';
 import { isObject } from '../../lib/json.ts';
 
-/** How the carriers of this protocol differ in their messages. */
+/** The carriers of this protocol differ in these parts of their messages. */
 type CallManner = {
   version: string;
   accountSid: string;
@@ -9,7 +9,7 @@ type CallManner = {
   chunkPerTrack: boolean;
 };
 
-/** A forked stream of the protocol that announces itself as `Call`. */
+/** Plays a forked stream of the protocol that announces itself as `Call`. */
 export class CallDialogue implements Dialogue {
   readonly readyAtOnce = true;
   readonly waitsForOver = false;
@@ -88,7 +88,7 @@ export class CallDialogue implements Dialogue {
   }
 }
 
-/** The ids of a recorded `start`, when its stream id has the form of the carrier that asks. */
+/** Reads the ids of a recorded `start` whose stream id has the form of the carrier that asks. */
 export function recordedCallIds(
   message: Record<string, unknown>,
   isOurs: (streamSid: string) => boolean,

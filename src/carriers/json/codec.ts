@@ -15,23 +15,26 @@ export type MediaHead = {
   timestampMs: number | undefined;
 };
 
-/** How one carrier of the JSON family (text frames, audio in base64) differs from the others. */
+/** One carrier's own part of the JSON family, whose text frames hold audio in base64. */
 export type Dialect = {
   /**
-   * Reads the exact beginning of its media frames up to `"payload":"`, and knows the exact end from the
-   * closing quote on; undefined for any other form, which is parsed in full.
+   * Reads the exact beginning of its media frames up to `"payload":"`, and the exact end from the closing quote on.
+   * Undefined for any other form, which is then parsed in full.
    */
   mediaHead(head: string, tail: string): MediaHead | undefined;
-  /** A message of another shape in the shape of the family: `event`, and `track` and `payload` below `media`. */
+  /** Brings a message of another shape into that of the family: `event`, and `track` and `payload` below `media`. */
   inFamilyShape?(message: Record<string, unknown>): Record<string, unknown>;
-  /** One numbering over the stream, or one for each track; or numbers that only rise within a track, with holes that mean nothing. */
+  /**
+   * Numbers run over the whole stream, or over each track; `rising` numbers only rise within a track, and their holes
+   * mean nothing.
+   */
   numbering: 'stream' | 'track' | 'rising';
   firstNumber: number;
-  /** The timestamps of its frames count the audio itself: a jump of them is a hole of that length. */
+  /** True where the timestamps count the audio itself: a jump is then a hole of that length. */
   hasMediaClock: boolean;
   sequenceField: 'sequenceNumber' | 'sequence_number';
   start(message: Record<string, unknown>): ParsedStart;
-  /** Each track has a stop of its own; without this the first stop is the end. */
+  /** Each track has a stop of its own; where this is absent, the first stop is the end. */
   stops?: 'each-track';
   /** Events that we know and have no use for. */
   ignored: ReadonlySet<string>;
@@ -173,7 +176,7 @@ export class JsonCodec implements Codec {
     return order.push({ number, track, timestampMs, durationMs, payload });
   }
 
-  /** Every message of some carriers uses a number, so that one without audio must not look like a hole. */
+  /** Some carriers number every message, so a message without audio must not look like a hole. */
   #skip(message: Record<string, unknown>): CarrierEvent[] {
     const number = wholeAt(message, this.#dialect.sequenceField);
     if (this.#state.at !== 'open' || this.#dialect.numbering !== 'stream' || number === undefined)

@@ -3,27 +3,30 @@ import type { StreamEvent } from '../../bridge/streams.ts';
 export type NumberedFrame = {
   number: number;
   track: string;
-  /** The carrier's own, relative to the stream. */
+  /** The carrier's own timestamp, relative to the stream. */
   timestampMs: number | undefined;
   durationMs: number;
   payload: Buffer;
 };
 
-/** 200 ms of frames of 20 ms: frames that come later than that are rarer than frames that never come. */
+/** This is 200 ms of frames of 20 ms. Frames later than that are rarer than frames that never come. */
 export const maxFramesHeld = 10;
-/** A jump further than a minute is a new numbering, not a loss. */
+/** A jump by more than a minute is a new numbering, not a loss. */
 const jumpAtMost = 3_000;
 const remembered = 64;
 
 /**
- * Puts frames back in the order of the carrier's numbers. Frames in order pass at once; after a hole the
- * next ones wait for it, and when the window is full the hole is declared lost. Nothing is dropped but
- * true repeats and frames whose place was already declared lost.
+ * Puts frames back in the order of the carrier's numbers. Frames in order pass at once. After a hole the next frames
+ * wait for it, and when the window is full the hole is declared lost. True repeats are dropped, and so are frames
+ * whose place was already declared lost; nothing else is.
  */
 export class FrameOrder {
   #next: number | undefined;
   readonly #held = new Map<number, NumberedFrame>();
-  /** Number and time in turn, by number modulo `remembered`: a kilobyte a stream, no object a frame. */
+  /**
+   * Holds number and time in turn, by number modulo `remembered`: a kilobyte for each stream, and no object for each
+   * frame.
+   */
   readonly #emitted = new Float64Array(2 * remembered).fill(NaN);
   readonly #declaredLost = new Set<number>();
   readonly #gaps: GapAccount;
@@ -31,8 +34,8 @@ export class FrameOrder {
   #baseIsSure: boolean;
 
   /**
-   * `tracks`: how many share this numbering. `first`: the number that the carrier starts with. `hasMediaClock`: the
-   * timestamps count the audio itself, and not the time at which it was sent.
+   * `tracks` is the number of tracks that share this numbering, `first` the number that the carrier starts with.
+   * `hasMediaClock` says that the timestamps count the audio itself, and not the time of sending.
    */
   constructor(options: {
     tracks: number;
@@ -102,7 +105,7 @@ export class FrameOrder {
     return frame;
   }
 
-  /** Goes on at the first frame after the hole. */
+  /** Continues at the first frame after the hole. */
   #skipHole(): StreamEvent[] {
     const to = Math.min(...this.#held.keys());
     const from = this.#next ?? to;
@@ -132,7 +135,7 @@ export class FrameOrder {
     const isSame = Object.is(this.#emitted[place + 1], frame.timestampMs ?? NaN);
     if (this.#emitted[place] === frame.number && isSame)
       return [{ type: 'count', what: 'duplicate', track: frame.track }];
-    // A number that we never saw and never declared: a numbering unlike the documented one. Keep the audio.
+    // We never saw this number and never declared it lost: the numbering is not the documented one. Keep the audio.
     return this.#deliver(frame, [{ type: 'count', what: 'reordered', track: frame.track }]);
   }
 
@@ -143,17 +146,18 @@ export class FrameOrder {
   }
 }
 
-/** Less than this between two frames is the jitter of a carrier's timestamps. */
+/** A smaller difference between two frames is jitter of the carrier's timestamps. */
 const smallestQuietMs = 100;
 
 type Hole = { lostMs: number; quietMs: number };
 
-/** One for all frames without a hole before them, so that a frame costs no object. */
+/** All frames without a hole before them share this object, so that a frame costs none. */
 const noHole: Readonly<Hole> = { lostMs: 0, quietMs: 0 };
 
 /**
- * How much is missing before a frame, and of which track. The numbers say that frames are missing; the timestamps
- * say whose, where tracks share a numbering, and how long the hole is, where they are a media clock.
+ * Says how much is missing before a frame, and on which track. The numbers say that frames are missing. Where tracks
+ * share a numbering, the timestamps say whose frames. Where the timestamps are a media clock, they say how long the
+ * hole is.
  */
 class GapAccount {
   readonly #tracks: number;
@@ -193,12 +197,12 @@ class GapAccount {
       return this.#hasMediaClock && elapsedMs !== undefined && elapsedMs >= smallestQuietMs
         ? { lostMs: 0, quietMs: elapsedMs }
         : noHole;
-    // The first frame of one of several tracks: the missing numbers may be of the others.
+    // This is the first frame of one of several tracks, so the missing numbers may belong to the others.
     if (elapsedMs === undefined) return this.#tracks === 1 ? this.#byNumbers(durationMs) : noHole;
-    // A clock that goes back was set anew and tells nothing.
+    // A clock that went back was set anew and tells nothing.
     if (elapsedMs < 0 && this.#tracks === 1) return this.#byNumbers(durationMs);
     const frames = Math.max(0, Math.min(Math.round(elapsedMs / durationMs), this.#missing));
-    // Numbers that no time has passed for are a carrier's slip and no loss of a later frame.
+    // Missing numbers without missing time are the carrier's slip, and no loss of a later frame.
     this.#missing = this.#tracks === 1 ? 0 : this.#missing - frames;
     return { lostMs: frames * durationMs, quietMs: 0 };
   }

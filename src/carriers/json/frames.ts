@@ -2,15 +2,15 @@ import { isObject } from '../../lib/json.ts';
 import { ownRecord } from '../parameters.ts';
 
 /**
- * A JSON object, or undefined for anything else. Its fields are read by `textAt` and its like, which take own
- * fields only: a name from outside never reaches a prototype.
+ * Parses a JSON object; undefined for anything else. `textAt` and its like read own fields only, so a name from
+ * outside never reaches a prototype.
  */
 export function parseObject(text: string): Record<string, unknown> | undefined {
   try {
     const value: unknown = JSON.parse(text);
     return isObject(value) ? value : undefined;
   } catch {
-    // Not JSON: the caller counts it, the text itself goes nowhere.
+    // The text is no JSON. The caller counts it, and the text itself goes nowhere.
     return undefined;
   }
 }
@@ -23,7 +23,7 @@ export function objectAt(
   return isObject(found) ? found : undefined;
 }
 
-/** Text of a sensible length; an empty one counts as absent. */
+/** Reads a text of a sensible length. An empty one counts as absent. */
 export function textAt(
   value: Record<string, unknown>,
   name: string,
@@ -45,8 +45,8 @@ export function wholeAt(value: Record<string, unknown>, name: string): number | 
 }
 
 /**
- * The decoder of Node takes rubbish in silence: what it skipped shows in the length, so text with a
- * character outside the alphabet, or cut short, is refused. Empty is refused as well.
+ * Node's decoder skips rubbish without a word, and only the length shows it. So a text with a character outside the
+ * alphabet is refused, and so is one that is cut short or empty.
  */
 export function decodeBase64(text: string): Buffer | undefined {
   const length = text.length;
@@ -63,9 +63,9 @@ const quote = 0x22;
 type RawMedia = { head: string; payload: Buffer; tail: string };
 
 /**
- * The fast path for the one message that comes fifty times a second: what stands before and behind the
- * payload as text for the codec's exact patterns, the payload decoded. Undefined whenever the message is
- * not of that form; then the whole message is parsed.
+ * The fast path for the message that comes fifty times a second. It gives the text before and after the payload for
+ * the codec's exact patterns, and the decoded payload. Undefined for a message of another form, which is then parsed
+ * in full.
  */
 export function rawMedia(data: Buffer): RawMedia | undefined {
   const at = data.indexOf(marker);
@@ -81,7 +81,7 @@ export function rawMedia(data: Buffer): RawMedia | undefined {
 
 const parametersAtMost = 64;
 
-/** Custom parameters as text by name; what is no plain value is left out. */
+/** Gives custom parameters as text by name, and leaves out values that are no plain ones. */
 export function textParameters(value: unknown): Record<string, string> {
   const entries = Array.isArray(value)
     ? value.flatMap(namedEntry)

@@ -4,13 +4,13 @@ import type { ParsedStart } from './codec.ts';
 import { textAt, textParameters, wholeAt } from './frames.ts';
 import { fieldsIn, liftParameters, ownRecord, tracksWithRoles } from '../parameters.ts';
 
-/** What stands behind the address of a stream. A token there has done its work when the upgrade was decided. */
+/** Reads the query of a stream's address. A token there was used when the upgrade was decided. */
 export function parametersInAddress({ query }: UpgradeRequest): Record<string, string> {
   const { token: _claimed, ...rest } = textParameters(ownRecord(fieldsIn(query)));
   return rest;
 }
 
-/** What a start message of the JSON family says, whatever its fields are called. */
+/** The facts in a start message of the JSON family, whatever its fields are called. */
 type StartFacts = {
   carrierCallId: string;
   streamId: string;
@@ -21,14 +21,14 @@ type StartFacts = {
   tracks: readonly string[];
   /** Ids that the carrier left out are undefined. */
   carrierIds: Record<string, string | undefined>;
-  /** Numbers that the message itself names, before those of the parameters. */
+  /** Numbers that the message itself names; they win over those of the parameters. */
   from?: string | undefined;
   to?: string | undefined;
   parameters: Record<string, string>;
-  /** For carriers whose streams may have a query; what the message says counts first. */
+  /** For carriers whose streams may have a query; the message wins. */
   inAddress?: Record<string, string>;
   closingEndsCall: boolean;
-  /** What to set at the carrier when its audio cannot be transcribed. */
+  /** The setting to change at the carrier when its audio cannot be transcribed. */
   remedy: string;
 };
 

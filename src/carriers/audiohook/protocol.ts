@@ -4,7 +4,7 @@ import { z } from 'zod';
 
 const seconds = z
   .string()
-  // As many digits as a sum of fractions prints (PT0.30000000000000004S).
+  // Sums of fractions print this many digits (PT0.30000000000000004S).
   .regex(/^PT(\d{1,9}\.\d{0,20}|\d{1,9}|\.\d{1,20})S$/)
   .transform((text) => Number(text.slice(2, -1)));
 
@@ -99,7 +99,7 @@ const Message = z.discriminatedUnion('type', [
 export type AudiohookMessage = z.infer<typeof Message>;
 export type AudiohookOpen = z.infer<typeof Open>;
 
-/** A message of a type that a later client may have: its numbers count, its content does not. */
+/** A later client may send a type that we do not know. Its sequence numbers count; its content does not. */
 const Unknown = z.object({ ...envelope, type: z.string().min(1).max(64) });
 export type Envelope = Pick<z.infer<typeof Unknown>, 'id' | 'seq' | 'serverseq'>;
 
@@ -129,7 +129,7 @@ export function parseMessage(text: string): ParsedMessage {
   return { outcome: 'malformed', reason: `wrong: ${[...new Set(paths)].join(', ')}` };
 }
 
-/** An offer that we can take: 8 kHz, one or two of the two known channels. */
+/** Accepts an offer of 8 kHz with one or two of the two known channels. */
 function isTakable(media: OfferedMedia): boolean {
   return (
     media.type === 'audio' &&
@@ -141,7 +141,7 @@ function isTakable(media: OfferedMedia): boolean {
   );
 }
 
-/** Both parties apart are worth more than the first place in the list. */
+/** An offer with both parties in separate channels wins over an earlier one in the list. */
 export function chooseMedia(
   offers: readonly unknown[],
 ): { chosen: OfferedMedia; asOffered: unknown } | undefined {

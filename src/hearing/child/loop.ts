@@ -83,8 +83,8 @@ export class RecogniserLoop {
     loaded: {
       newEnhancer: () => Enhancer;
       textLanguage: TextLanguage;
-      decoder: { reader: MoonshineReader } | { unread: string } | undefined;
-      second: { reader: WhisperReader } | { unread: string } | undefined;
+      decoder: { reader: MoonshineReader } | { failure: string } | undefined;
+      second: { reader: WhisperReader } | { failure: string } | undefined;
     },
   ) {
     this.#newEnhancer = loaded.newEnhancer;
@@ -103,8 +103,8 @@ export class RecogniserLoop {
       type: 'ready',
       ...(load.measured ? { legCost: this.#measured() } : {}),
       estimatedTimes: this.#engine.estimatedTimes,
-      ...(decoder && 'unread' in decoder ? { undecoded: decoder.unread } : {}),
-      ...(second && 'unread' in second ? { unread: second.unread } : {}),
+      ...(decoder && 'failure' in decoder ? { decoderFailure: decoder.failure } : {}),
+      ...(second && 'failure' in second ? { secondReaderFailure: second.failure } : {}),
     });
     setInterval(() => {
       this.#report();

@@ -36,8 +36,8 @@ export type ToStream =
 export type ToChild = ChildTask | { type: 'streams'; of: readonly ToStream[] };
 
 /**
- * Child to parent. `undecoded` says why our own loop cannot read a model that it should read: the native engine then
- * reads it, and worse. `unread` says why there is no second reader. Times and utterance numbers count from the first
+ * Child to parent. `decoderFailure` says why our own loop cannot read a model that it should read: the native engine then
+ * reads it, and worse. `secondReaderFailure` says why there is no second reader. Times and utterance numbers count from the first
  * audio that this child was given.
  */
 export type FromChild =
@@ -45,8 +45,8 @@ export type FromChild =
       type: 'ready';
       legCost?: LegCost;
       estimatedTimes: boolean;
-      undecoded?: string;
-      unread?: string;
+      decoderFailure?: string;
+      secondReaderFailure?: string;
     }
   | { type: 'failed'; reason: string }
   | { type: 'event'; stream: number; event: RecogniserEvent }

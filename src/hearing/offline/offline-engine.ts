@@ -18,12 +18,13 @@ import { DecodedModel } from './decoded-model.ts';
 import { pauseOf } from '../pause.ts';
 import { AudioTrack } from './audio-track.ts';
 import { type OfflineDescription, OfflineModel, type PieceModel } from './offline-model.ts';
-import { onsetMarginS, PieceReader, PieceReading, type ReadPiece } from './piece-reading.ts';
+import { onsetMarginS, PieceReader, type ReadPiece } from './piece-reader.ts';
+import { PieceReading } from './piece-reading.ts';
 import { busyMs, crowded, PartialWords, pressedMs, sureWords } from './readings.ts';
 import { firstKnown, isNear, type SpelledWord, withoutIds } from './seam.ts';
 import { Segmenter, type SegmenterEvent } from './segmenter.ts';
 import { leastTonal, tonalShare } from './tonality.ts';
-import { VoicedStretches } from './unread.ts';
+import { VoicedStretches } from './wordless.ts';
 import { Audible, type VoiceActivity, VoiceDetector } from './voice-activity.ts';
 import type {
   RecognisedUtterance,
@@ -143,7 +144,7 @@ const bulkPatienceMs = 2_000;
  * At most this much audio may wait behind a piece that is not read yet. Beyond it the stream takes no more blocks: its
  * audio waits in the process, then in the parent, and then the session reads its socket slowly.
  */
-export const maxUnreadAudioS = 2;
+export const maxWaitingAudioS = 2;
 
 type OfflineParts = {
   reader: PieceReader;
@@ -221,7 +222,8 @@ export class OfflineSession implements EngineSession {
   get full(): boolean {
     const piece = this.#waiting.find((one) => one.type === 'piece');
     return (
-      piece !== undefined && this.#parts.track.end - piece.reading.cut.to > maxUnreadAudioS * rateHz
+      piece !== undefined &&
+      this.#parts.track.end - piece.reading.cut.to > maxWaitingAudioS * rateHz
     );
   }
 
@@ -507,11 +509,11 @@ export class OfflineSession implements EngineSession {
   #keep(reading: PieceReading): void {
     const { track, language } = this.#parts;
     const { cut } = reading;
-    const { piece, seam, earlier, unread } = reading.done(this.#partial);
+    const { piece, seam, earlier, wordless } = reading.done(this.#partial);
     this.#partial = new PartialWords();
     this.#parts.reader.seam = seam;
     this.#parts.reader.earlier = earlier;
-    for (const { from, to } of unread)
+    for (const { from, to } of wordless)
       this.#emit({ type: 'unread', from: from / rateHz, to: to / rateHz });
     if (piece.words.length === 0) return;
     if (isSignal(piece.words.length, track.view(cut.from, cut.to))) {

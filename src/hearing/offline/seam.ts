@@ -1,6 +1,6 @@
 import type { RecognisedWord } from '../recogniser.ts';
 import { withoutCrowd } from './crowd.ts';
-import { leastVoicedS } from './unread.ts';
+import { leastVoicedS } from './wordless.ts';
 import { overBy, spelled, spokenBy } from './word-lengths.ts';
 
 const rateHz = 16000;
@@ -78,7 +78,7 @@ export function divideAt(
 
 /**
  * The sample at which the next piece begins: the start of its first word, or the end of the last word of this piece. So
- * the next piece has every stretch that `unreadIn` would tell and `isLeft` leaves to it.
+ * the next piece has every stretch that `wordlessIn` would tell and `isLeft` leaves to it.
  */
 function beginOfNext(last: SpelledWord, next: SpelledWord | undefined, to: number): number {
   const overS = overBy(last);

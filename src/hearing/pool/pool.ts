@@ -263,16 +263,19 @@ class Pool implements RecogniserPool {
         this.#config.hangDeadlineMs * (this.#secondReader === undefined ? 1 : secondReaderPatience),
       secondReader: this.#secondReader,
       inBackground: this.#inBackground,
-      onReady: ({ estimatedTimes, undecoded: reason, unread }) => {
+      onReady: ({ estimatedTimes, decoderFailure, secondReaderFailure }) => {
         this.#failures = 0;
         this.#estimatedTimes = estimatedTimes;
         const about = { pid: process.pid, model: supply.model.name };
         this.#log.info(about, 'recogniser ready');
-        if (reason !== undefined)
-          this.#log.warn({ ...about, reason }, 'the model is read without beams, and less well');
-        if (unread !== undefined)
+        if (decoderFailure !== undefined)
           this.#log.warn(
-            { ...about, reason: unread },
+            { ...about, reason: decoderFailure },
+            'the model is read without beams, and less well',
+          );
+        if (secondReaderFailure !== undefined)
+          this.#log.warn(
+            { ...about, reason: secondReaderFailure },
             'recordings are read without the second reader',
           );
         this.#placeAll();

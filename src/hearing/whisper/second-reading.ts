@@ -33,7 +33,7 @@ type FirstFinal = Extract<RecogniserEvent, { type: 'final' }>;
 /** An utterance of the first reader that is not told yet. */
 type HeldUtterance = {
   final: FirstFinal;
-  unread: number;
+  waiting: number;
   words: RecognisedWord[];
   revised: boolean;
 };
@@ -162,7 +162,7 @@ export class SecondReading implements EngineSession {
 
   #hold(final: FirstFinal): void {
     const { utterance } = final;
-    const held: HeldUtterance = { final, unread: 0, words: [], revised: false };
+    const held: HeldUtterance = { final, waiting: 0, words: [], revised: false };
     this.#held.push(held);
     // The model knows no other language.
     if (utterance.language !== 'en') return;
@@ -174,7 +174,7 @@ export class SecondReading implements EngineSession {
       const units = [...this.#units, { ...unit, held }];
       const longer = new SpeechWindow(units, this.#windowedTo, this.#track.end);
       if (this.#units.length > 0 && longer.seconds > mostWindowS) this.#close(unit.from);
-      held.unread++;
+      held.waiting++;
       this.#units.push({ ...unit, held });
     }
   }
@@ -196,7 +196,7 @@ export class SecondReading implements EngineSession {
     const about = { expected: this.#expected, ...this.#asked(units, encoded) };
     const words = said.length === 0 ? before : reconciled(before, said, about);
     for (const [index, { held }] of units.entries()) {
-      held.unread--;
+      held.waiting--;
       held.revised ||= said.length > 0;
       for (const { unit, ...word } of words) if (unit === index) held.words.push(word);
     }
@@ -238,11 +238,11 @@ export class SecondReading implements EngineSession {
   #tell(): void {
     for (let head = this.#held[0]; head; head = this.#held[0]) {
       if ('final' in head) {
-        if (head.unread > 0) break;
+        if (head.waiting > 0) break;
         this.#emit(revised(head));
       } else if (head.type === 'unread') {
         const next = this.#held.find((one) => 'final' in one || one.type !== 'unread');
-        if (!next || ('final' in next && next.unread > 0)) break;
+        if (!next || ('final' in next && next.waiting > 0)) break;
         if (!('final' in next) || !accountsFor(next, head)) this.#emit(head);
       } else this.#emit(head);
       this.#held.shift();

@@ -53,9 +53,9 @@ export class WhisperReader {
   }
 
   /** Opens the folder of the model, or says why it cannot be read; the first reader then reads alone. */
-  static async open(folder: string): Promise<{ reader: WhisperReader } | { unread: string }> {
+  static async open(folder: string): Promise<{ reader: WhisperReader } | { failure: string }> {
     const onnx = loadOnnx();
-    if ('missing' in onnx) return { unread: `the runtime cannot be loaded: ${onnx.missing}` };
+    if ('missing' in onnx) return { failure: `the runtime cannot be loaded: ${onnx.missing}` };
     try {
       const file = (name: string) => readFile(join(folder, name));
       const described = Description.parse(JSON.parse((await file('config.json')).toString()));
@@ -69,7 +69,7 @@ export class WhisperReader {
         }),
       };
     } catch (error) {
-      return { unread: `the model cannot be opened: ${reasonOf(error)}` };
+      return { failure: `the model cannot be opened: ${reasonOf(error)}` };
     }
   }
 

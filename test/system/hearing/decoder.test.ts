@@ -46,7 +46,7 @@ describe.skipIf(!model || prompts.length === 0)('the default model, read by our 
   beforeAll(async () => {
     const folder = await readModelFolder(join(model!.models, model!.model), model!.model);
     const opened = await MoonshineReader.open(folder);
-    if ('unread' in opened) throw new Error(opened.unread);
+    if ('failure' in opened) throw new Error(opened.failure);
     const { description } = folder;
     if (description.kind !== 'moonshine') throw new Error('another model');
     reader = opened.reader;

@@ -13,7 +13,7 @@ import { loadSherpa } from '../../../src/hearing/engine/sherpa.ts';
 import { expectedWords } from '../../../src/hearing/expected-words.ts';
 import { AudioTrack } from '../../../src/hearing/offline/audio-track.ts';
 import { OfflineModel } from '../../../src/hearing/offline/offline-model.ts';
-import { PieceReader } from '../../../src/hearing/offline/piece-reading.ts';
+import { PieceReader } from '../../../src/hearing/offline/piece-reader.ts';
 import type { Recogniser } from '../../../src/hearing/recogniser.ts';
 import { canSpeak, sayWithFlite } from '../../support/recognition/dialogue.ts';
 import { lineNoises } from '../../support/recognition/noises.ts';

@@ -105,7 +105,7 @@ if (isThere)
 
     test('hears no speech in noises, and speech in speech', async () => {
       const opened = await WhisperReader.open(second);
-      if ('unread' in opened) throw new Error(opened.unread);
+      if ('failure' in opened) throw new Error(opened.failure);
       const at16k = (samples: Int16Array) =>
         Float32Array.from({ length: 2 * samples.length }, (_, i) => (samples[i >> 1] ?? 0) / 32768);
       const noSpeechOf = (samples: Int16Array) =>
@@ -122,7 +122,7 @@ if (isThere)
           await copyFile(join(second, file), join(models, file));
         await truncate(join(models, 'encoder.onnx'), 1_000_000);
         expect(await WhisperReader.open(models)).toMatchObject({
-          unread: expect.stringContaining('cannot be opened'),
+          failure: expect.stringContaining('cannot be opened'),
         });
       } finally {
         await rm(models, { recursive: true });

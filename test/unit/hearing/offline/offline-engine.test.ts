@@ -3,9 +3,9 @@ import { AudioTrack } from '../../../../src/hearing/offline/audio-track.ts';
 import { ranks, type LoadLevel } from '../../../../src/hearing/engine/engine.ts';
 import { LanguageChoice } from '../../../../src/hearing/engine/language-choice.ts';
 import { OfflineSession } from '../../../../src/hearing/offline/offline-engine.ts';
-import { PieceReader } from '../../../../src/hearing/offline/piece-reading.ts';
+import { PieceReader } from '../../../../src/hearing/offline/piece-reader.ts';
 import { ReadingPrice } from '../../../../src/hearing/engine/load.ts';
-import { VoicedStretches } from '../../../../src/hearing/offline/unread.ts';
+import { VoicedStretches } from '../../../../src/hearing/offline/wordless.ts';
 import type { RecogniserEvent } from '../../../../src/hearing/recogniser.ts';
 
 const window = 512;

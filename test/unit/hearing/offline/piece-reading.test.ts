@@ -4,8 +4,9 @@ import { ReadingPrice } from '../../../../src/hearing/engine/load.ts';
 import type { OfflineResult } from '../../../../src/hearing/engine/sherpa.ts';
 import type { PieceResult, ReadingWishes } from '../../../../src/hearing/offline/offline-model.ts';
 import { AudioTrack } from '../../../../src/hearing/offline/audio-track.ts';
-import { PieceReader, PieceReading } from '../../../../src/hearing/offline/piece-reading.ts';
-import { VoicedStretches } from '../../../../src/hearing/offline/unread.ts';
+import { PieceReader } from '../../../../src/hearing/offline/piece-reader.ts';
+import { PieceReading } from '../../../../src/hearing/offline/piece-reading.ts';
+import { VoicedStretches } from '../../../../src/hearing/offline/wordless.ts';
 import { PartialWords } from '../../../../src/hearing/offline/readings.ts';
 
 const atEase: LoadLevel = { needed: 0, latenessMs: 0, togetherMs: 0 };
@@ -142,28 +143,28 @@ function passedOver(
 }
 
 test('speech that a reading passed over is read again, and what is found stands in its place', () => {
-  const { piece, unread, given } = passedOver('see you on friday then my dear old friend');
+  const { piece, wordless, given } = passedOver('see you on friday then my dear old friend');
   expect(piece.text).toBe('thanks see you on friday then my dear old friend goodbye');
-  expect(unread).toEqual([]);
+  expect(wordless).toEqual([]);
   expect(given[1]).toEqual([7]); // the word before it is given as known
 });
 
-test('speech for which no reading finds words is told as unread, after two attempts', () => {
-  const { piece, unread, given } = passedOver('');
+test('speech for which no reading finds words is told as wordless, after two attempts', () => {
+  const { piece, wordless, given } = passedOver('');
   expect(piece.text).toBe('thanks goodbye');
   expect(given).toHaveLength(3);
-  expect(unread).toMatchObject([{ after: 1 }]);
+  expect(wordless).toMatchObject([{ after: 1 }]);
 });
 
 test('speech behind the last word before a cut is left to the next piece, if it is a little', () => {
   const left = passedOver('', { beginsS: [0.2, 1.2], cutAfter: true });
-  expect(left).toMatchObject({ unread: [], given: [[]], piece: { text: 'thanks goodbye' } });
+  expect(left).toMatchObject({ wordless: [], given: [[]], piece: { text: 'thanks goodbye' } });
   // "goodbye" is over when it can be, and not where the audio ends.
   const overS = left.seam!.at / 16_000;
   expect(overS).toBeLessThan(2);
   expect(left.piece.words[1]!.end).toBeCloseTo(overS);
   const much = passedOver('', { first: 'thanks', beginsS: [0.2], cutAfter: true });
-  expect(much.unread).toMatchObject([{ after: 1 }]);
+  expect(much.wordless).toMatchObject([{ after: 1 }]);
   expect(much.seam).toMatchObject({ at: 60_000 });
 });
 

@@ -186,7 +186,7 @@ test('an utterance that begins before the speech of the one before ends is read 
   expect(windows[1]).toBeGreaterThan(20);
 });
 
-test('speech that the first left without words is told as unread, unless the second has words there', () => {
+test('speech that the first left without words is told as wordless, unless the second has words there', () => {
   const { say, tell, hear, read, reading, events } = twice(textOf('Hello there my dear.'));
   hear(3);
   tell({ type: 'unread', from: 1.9, to: 2.9 });

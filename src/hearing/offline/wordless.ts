@@ -28,7 +28,7 @@ export class VoicedStretches {
 }
 
 /** A stretch of a piece in which somebody spoke and no reading found a word; `after` counts the words before it. */
-export type Unread = { from: number; to: number; after: number };
+export type Wordless = { from: number; to: number; after: number };
 
 /** A stretch with less voice than this is a breath, a drawn-out vowel or the detector's delay. */
 export const leastVoicedS = 0.4;
@@ -37,11 +37,11 @@ export const leastVoicedS = 0.4;
  * Finds the stretches that no word accounts for. A model that writes words sometimes leaves out a sentence without a
  * trace, most often one that it has written just before. Only the times of the words on both sides show it.
  */
-export function unreadIn(
+export function wordlessIn(
   words: readonly RecognisedWord[],
   { from, to }: { from: number; to: number },
   voiced: Pick<VoicedStretches, 'within'>,
-): Unread[] {
+): Wordless[] {
   const edges = [from, ...words.map((word) => spokenBy(word) * rateHz)];
   return edges.flatMap((edge, after) => {
     const begin = Math.round(edge);

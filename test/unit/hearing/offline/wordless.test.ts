@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { unreadIn, VoicedStretches } from '../../../../src/hearing/offline/unread.ts';
+import { wordlessIn, VoicedStretches } from '../../../../src/hearing/offline/wordless.ts';
 
 const rate = 16_000;
 const piece = { from: 0, to: 6 * rate };
@@ -11,9 +11,9 @@ function voicedFrom(...spans: [fromS: number, toS: number][]): VoicedStretches {
   return voiced;
 }
 
-test('speech between two words that nothing accounts for is unread', () => {
+test('speech between two words that nothing accounts for is wordless', () => {
   const words = [said('Thanks,', 0.2), said('bye.', 4)];
-  const [hole, ...more] = unreadIn(words, piece, voicedFrom([0, 3.9], [4, 4.5]));
+  const [hole, ...more] = wordlessIn(words, piece, voicedFrom([0, 3.9], [4, 4.5]));
   expect(more).toEqual([]);
   expect(hole).toMatchObject({ after: 1, to: 4 * rate });
   expect(hole!.from / rate).toBeGreaterThan(0.5);
@@ -21,42 +21,42 @@ test('speech between two words that nothing accounts for is unread', () => {
 
 test('a pause between two words, a long word and an address are not', () => {
   const pause = [said('Thanks,', 0.2), said('bye.', 4)];
-  expect(unreadIn(pause, piece, voicedFrom([0, 0.8], [4, 4.5]))).toEqual([]);
+  expect(wordlessIn(pause, piece, voicedFrom([0, 0.8], [4, 4.5]))).toEqual([]);
   const long = [said('responsibilities', 0.2), said('are', 1.6)];
-  expect(unreadIn(long, { from: 0, to: 2 * rate }, voicedFrom([0, 2]))).toEqual([]);
+  expect(wordlessIn(long, { from: 0, to: 2 * rate }, voicedFrom([0, 2]))).toEqual([]);
   const address = [said('www.asterisk.org.', 0.2), said('Bye.', 3.9)];
-  expect(unreadIn(address, { from: 0, to: 4.4 * rate }, voicedFrom([0, 4.4]))).toEqual([]);
+  expect(wordlessIn(address, { from: 0, to: 4.4 * rate }, voicedFrom([0, 4.4]))).toEqual([]);
 });
 
 test('a number and letters are spoken with more than they are written with', () => {
-  const unreadBehind = (word: string, lastsS: number) =>
-    unreadIn([said(word, 0), said('and', lastsS)], piece, voicedFrom([0, lastsS + 0.3]));
+  const wordlessBehind = (word: string, lastsS: number) =>
+    wordlessIn([said(word, 0), said('and', lastsS)], piece, voicedFrom([0, lastsS + 0.3]));
   // "three hundred and forty two", and with dollars and cents
-  expect(unreadBehind('342', 1.8)).toEqual([]);
-  expect(unreadBehind('$342.16.', 3.1)).toEqual([]);
-  expect(unreadBehind('IAX', 1.2)).toEqual([]);
-  expect(unreadBehind('S-M-Y-T-H-E', 3)).toEqual([]);
+  expect(wordlessBehind('342', 1.8)).toEqual([]);
+  expect(wordlessBehind('$342.16.', 3.1)).toEqual([]);
+  expect(wordlessBehind('IAX', 1.2)).toEqual([]);
+  expect(wordlessBehind('S-M-Y-T-H-E', 3)).toEqual([]);
   // Nobody takes so long for one of these.
-  expect(unreadBehind('342', 3)).toHaveLength(1);
-  expect(unreadBehind('two', 1.2)).toHaveLength(1);
-  expect(unreadBehind('re-enter', 2)).toHaveLength(1);
-  expect(unreadBehind('pré-école', 2)).toHaveLength(1);
-  expect(unreadBehind('HELLO', 1.5)).toHaveLength(1);
+  expect(wordlessBehind('342', 3)).toHaveLength(1);
+  expect(wordlessBehind('two', 1.2)).toHaveLength(1);
+  expect(wordlessBehind('re-enter', 2)).toHaveLength(1);
+  expect(wordlessBehind('pré-école', 2)).toHaveLength(1);
+  expect(wordlessBehind('HELLO', 1.5)).toHaveLength(1);
 });
 
 test('a number that is read from a card slowly lasts until its last digit is over', () => {
   const slow = { ...said('7,2,9,9.', 0), lastSignS: 3.2 };
-  expect(unreadIn([slow], { from: 0, to: 3.7 * rate }, voicedFrom([0, 3.7]))).toEqual([]);
+  expect(wordlessIn([slow], { from: 0, to: 3.7 * rate }, voicedFrom([0, 3.7]))).toEqual([]);
   // Speech for longer than a digit takes was left out.
-  expect(unreadIn([slow], { from: 0, to: 5 * rate }, voicedFrom([0, 5]))).toHaveLength(1);
+  expect(wordlessIn([slow], { from: 0, to: 5 * rate }, voicedFrom([0, 5]))).toHaveLength(1);
   // A word's last sign says nothing of its end: the model may have gone on in the wrong place.
   const word = { ...said('two', 0), lastSignS: 1 };
-  expect(unreadIn([word], { from: 0, to: 1.4 * rate }, voicedFrom([0, 1.4]))).toHaveLength(1);
+  expect(wordlessIn([word], { from: 0, to: 1.4 * rate }, voicedFrom([0, 1.4]))).toHaveLength(1);
 });
 
-test('a piece without a word is unread as a whole, if there was more than a breath', () => {
-  expect(unreadIn([], piece, voicedFrom([1, 2]))).toEqual([{ from: 0, to: 6 * rate, after: 0 }]);
-  expect(unreadIn([], piece, voicedFrom([1, 1.2]))).toEqual([]);
+test('a piece without a word is wordless as a whole, if there was more than a breath', () => {
+  expect(wordlessIn([], piece, voicedFrom([1, 2]))).toEqual([{ from: 0, to: 6 * rate, after: 0 }]);
+  expect(wordlessIn([], piece, voicedFrom([1, 1.2]))).toEqual([]);
 });
 
 test('stretches that touch are one, and what lies before a position is forgotten', () => {

@@ -9,6 +9,8 @@ import { postgresQuery, sqliteMatch } from './words.ts';
 const hitsAtOnce = 400;
 /** Statements of one page. Where the hits of a frequent word all fall to another filter, the next page goes on. */
 const mostStatements = 25;
+/** Calls of which the other conditions are asked in one statement. */
+const callsAtOnce = 40;
 export const hitsPerCall = 3;
 const mostHitsRead = 2_000;
 
@@ -45,16 +47,19 @@ export async function findSaid(ask: Ask): Promise<FoundPage> {
   const found = new Map<string, number>();
   let place: SearchPlace | null = { below: ask.below, span: firstSpan };
   for (let statement = 0; statement < mostStatements && place !== null; statement++) {
-    const rows: Candidates = await candidates(ask, driver, others, place);
-    for (const { id, call_id } of rows.passed) {
-      if (found.has(call_id)) continue;
-      if (found.size === limit) break;
-      found.set(call_id, id);
+    const { hits, next }: Candidates = await candidates(ask, driver, place);
+    place = next;
+    const newest = new Map(hits.toReversed().map(({ id, call_id }) => [call_id, id]));
+    const calls = [...newest.keys()].toReversed().filter((id) => !found.has(id));
+    for (let at = 0; at < calls.length && found.size < limit; at += callsAtOnce) {
+      const some = calls.slice(at, at + callsAtOnce);
+      const passed = await passedOf(ask, driver, others, some);
+      for (const id of some)
+        if (passed.has(id) && found.size < limit) found.set(id, newest.get(id) ?? 0);
     }
-    place = rows.next;
     if (found.size >= limit) break;
   }
-  // The next page begins below the last call that is shown: words of it that are older are not found again.
+  // The next page begins below the last call that is shown.
   const next = found.size >= limit ? Math.min(...found.values()) : (place?.below ?? null);
   const callIds = [...found.keys()];
   return { callIds, hits: await hitsOf(store, conditions, callIds), next };
@@ -69,18 +74,17 @@ function weightOf({ isNot, anyOf }: Condition): number {
   return Math.min(...lengths);
 }
 
-/** Hits of the condition that finds the fewest, and of them those whose calls pass everything else. */
+/** Hits of the condition that finds the fewest, of calls that pass the filters. */
 async function candidates(
-  { store, filters, below }: Ask,
+  { store, filters }: Ask,
   driver: Condition,
-  others: readonly Condition[],
   from: SearchPlace,
 ): Promise<Candidates> {
   const { db, kind } = store;
   const { ids, next } = await (kind === 'sqlite'
     ? hitsOnSqlite(db, driver, from)
     : hitsOnPostgres(db, driver, from));
-  if (ids.length === 0) return { passed: [], next };
+  if (ids.length === 0) return { hits: [], next };
   const calls = passing(
     db
       .selectFrom('calls')
@@ -93,16 +97,31 @@ async function candidates(
       ? sql`s.id in (select value from json_each(${JSON.stringify(ids)}))`
       : sql`s.id = any(${ids}::bigint[])`;
   const { rows } = await sql<{ id: number; call_id: string }>`
-    select s.id, s.call_id from said s where ${among}
-      ${ofRole(sql`s`, driver)} ${sql.join(
-        others.map((condition) => inCall(kind, condition)),
-        sql` `,
-      )}
-      ${notShown(kind, driver, below)} and exists ${calls} order by s.id desc`.execute(db);
-  return { passed: rows, next };
+    select s.id, s.call_id from said s where ${among} ${ofRole(sql`s`, driver)}
+      and exists ${calls} order by s.id desc`.execute(db);
+  return { hits: rows, next };
 }
 
-type Candidates = { passed: { id: number; call_id: string }[]; next: SearchPlace | null };
+/**
+ * Of these calls, those that pass all other conditions and stand on no page before: a call stands on the page of its
+ * newest words, and its older ones are passed over.
+ */
+async function passedOf(
+  { store, below }: Ask,
+  driver: Condition,
+  others: readonly Condition[],
+  callIds: readonly string[],
+): Promise<Set<string>> {
+  const isShown =
+    below === undefined ? [] : [inCall(store.kind, { ...driver, isNot: true }, below)];
+  const asked = [...others.map((condition) => inCall(store.kind, condition)), ...isShown];
+  if (asked.length === 0) return new Set(callIds);
+  const { rows } = await sql<{ id: string }>`select c.id from calls c
+    where c.id in (${sql.join(callIds)}) ${sql.join(asked, sql` `)}`.execute(store.db);
+  return new Set(rows.map(({ id }) => id));
+}
+
+type Candidates = { hits: { id: number; call_id: string }[]; next: SearchPlace | null };
 
 /** Where a search goes on: below an id, and over how many ids the next statement looks (Postgres). */
 type SearchPlace = { below: number | undefined; span: number };
@@ -156,30 +175,32 @@ function ofRole(row: RawBuilder<unknown>, { role }: Condition): RawBuilder<unkno
   return role === undefined ? sql`` : sql`and ${row}.role = ${role}`;
 }
 
-/** A call stands on the page of its newest words: on the pages behind it, its older ones are passed over. */
-function notShown(
-  kind: Store['kind'],
-  condition: Condition,
-  below: number | undefined,
-): RawBuilder<unknown> {
-  if (below === undefined) return sql``;
-  return inCall(kind, { ...condition, isNot: true }, sql`and t.id >= ${below}`);
-}
-
-/** Somewhere in the call of row `s`. The rows of one call are few, so they are looked at one by one. */
-function inCall(
-  kind: Store['kind'],
-  condition: Condition,
-  further: RawBuilder<unknown> = sql``,
-): RawBuilder<unknown> {
+/** Whether call `c` has such words, from the id `least` on. */
+function inCall(kind: Store['kind'], condition: Condition, least?: number): RawBuilder<unknown> {
   const there =
     kind === 'sqlite'
-      ? sql`select 1 from said t cross join said_words w where t.call_id = s.call_id
-          and w.rowid = t.id and w.said_words match ${sqliteMatch(condition)} ${ofRole(sql`t`, condition)} ${further}`
-      : sql`select 1 from said t where t.call_id = s.call_id
-          and t.words @@ ${postgresQuery(condition)} ${ofRole(sql`t`, condition)} ${further} offset 0`;
+      ? sql`select 1 from ${saidWith(condition, least)} and t.call_id = c.id`
+      : sql`select 1 from said t where t.call_id = c.id and t.words @@ ${postgresQuery(condition)}
+          ${ofRole(sql`t`, condition)} ${least === undefined ? sql`` : sql`and t.id >= ${least}`} offset 0`;
   return condition.isNot ? sql`and not exists (${there})` : sql`and exists (${there})`;
 }
+
+/**
+ * Rows `t` with such words among those that lie where the rows of call `c` do. FTS5 goes through a span of ids in the
+ * time that its hits take; asked for one row after the other it would begin each time from the start.
+ */
+function saidWith(condition: Condition, least?: number): RawBuilder<unknown> {
+  const first = sql`(select min(id) from said where call_id = c.id)`;
+  return sql`said_words w cross join said t where w.said_words match ${sqliteMatch(condition)}
+    and w.rowid >= ${least === undefined ? first : sql`max(${least}, ${first})`}
+    and w.rowid <= (select max(id) from said where call_id = c.id) and t.id = w.rowid ${ofRole(sql`t`, condition)}`;
+}
+
+const columns = sql.raw(
+  ['call_id', 'leg_id', 'session_id', 'result_key', 'kind', 'role', 'start_s', 'end_s', 'text']
+    .map((name) => `t.${name}`)
+    .join(', '),
+);
 
 /** The first places of each call at which something was said that was asked for. */
 async function hitsOf(
@@ -188,21 +209,19 @@ async function hitsOf(
   callIds: readonly string[],
 ): Promise<Map<string, FoundHit[]>> {
   if (callIds.length === 0) return new Map();
-  const asked = conditions.filter(({ isNot }) => !isNot);
-  const holds = sql.join(
-    asked.map((condition) =>
+  const asked = conditions
+    .filter(({ isNot }) => !isNot)
+    .map((condition) =>
       kind === 'sqlite'
-        ? sql`(exists (select 1 from said_words w where w.rowid = s.id and w.said_words match ${sqliteMatch(condition)}) ${ofRole(sql`s`, condition)})`
-        : sql`(s.words @@ ${postgresQuery(condition)} ${ofRole(sql`s`, condition)})`,
-    ),
-    sql` or `,
-  );
-  const { rows } =
-    await sql<SaidRow>`select s.call_id, s.leg_id, s.session_id, s.result_key, s.kind, s.role,
-      s.start_s, s.end_s, s.text from said s where s.call_id in (${sql.join(callIds)}) and (${holds})
-      order by s.call_id, case s.kind when 'turn' then 0 else 1 end, s.start_s limit ${mostHitsRead}`.execute(
-      db,
+        ? sql`select ${columns} from calls c cross join ${saidWith(condition)}
+            and t.call_id = c.id and c.id in (${sql.join(callIds)})`
+        : sql`select ${columns} from said t where t.call_id in (${sql.join(callIds)})
+            and t.words @@ ${postgresQuery(condition)} ${ofRole(sql`t`, condition)}`,
     );
+  const { rows } = await sql<SaidRow>`select * from (${sql.join(asked, sql` union `)}) as told
+      order by call_id, case kind when 'turn' then 0 else 1 end, start_s limit ${mostHitsRead}`.execute(
+    db,
+  );
   const byCall = Map.groupBy(rows, ({ call_id }) => call_id);
   return new Map([...byCall].map(([id, hits]) => [id, hits.slice(0, hitsPerCall).map(hitOf)]));
 }

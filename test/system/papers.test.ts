@@ -8,6 +8,12 @@ vi.setConfig({ testTimeout: 240_000 });
 
 /** Why a block is marked `sh not-run`: its page and its first line. What is not named here is run. */
 const notRun: Record<string, string> = {
+  'config/docs/better-results.md: export TRUNKLINE_LLM_URL=http://127.0.0.1:11434/v1    # the base address, up to and with /v1':
+    'needs a language model; test/system/language/language-model.test.ts has one',
+  'config/docs/better-results.md: npx trunkline models pull whisper-tiny-en     # MIT; 70 MB are fetched and become 42 MB within seconds':
+    'fetches from the network; test/system/hearing/second-reader.test.ts reads with it',
+  'config/docs/better-results.md: npx trunkline models pull voice-encoder       # Apache-2.0; 28 MB':
+    'fetches from the network; .ci/run does it',
   '.github/CONTRIBUTING.md: npm ci            # any Node from 20 on; brings Node 24, on which every npm script runs':
     'the checks and the tests themselves',
   '.github/CONTRIBUTING.md: npm test -- test/unit/bridge/records/ledger.test.ts': 'tests',

@@ -114,7 +114,7 @@ function withOneRetention({ bridge, outbox }: z.infer<typeof Config>): OutboxCon
   return { ...outbox, retainDeliveredMs: Math.min(outbox.retainDeliveredMs, mostMs) };
 }
 
-/** What one part cannot know of another: names that are right only where the other part has them. */
+/** Checks across parts: a name is right only where the other part has it. */
 function togetherWrong({
   bridge,
   speech,

@@ -42,7 +42,7 @@ const mostDrainAtTerminalMs = 18_000;
 const putAwayMs = 9_000;
 const goesOn = 'unfinished calls stay in the store and go on at the next start';
 const endsAtOnce = 'a second signal (Ctrl-C) ends at once';
-/** How often a process that npm started looks whether npm is still there. */
+/** A process that npm started looks this often whether npm is still there. */
 const parentLookMs = 500;
 
 type OpenProcess = {
@@ -377,7 +377,7 @@ function speechNodesOf(
   ];
 }
 
-/** What is stored of an address: the rest of it may be secret. */
+/** The part of an address that is stored; the rest may be secret. */
 function nameOf(address: string): string {
   const { origin, pathname } = new URL(address);
   return `${origin}${pathname.replace(/\/+$/, '')}`;

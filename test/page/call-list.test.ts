@@ -132,7 +132,7 @@ test('filters hold together, the order is another, and pages lead on and back', 
   await page.getByRole('link', { name: 'Previous page' }).press('Enter');
   await eventually(ids).toEqual(longest.slice(100, 150));
   expect(problems).toEqual([]);
-  // Whoever is sent a page in the middle has not come from the one before.
+  // A reader who opens a page in the middle has not come from the one before.
   await page.reload();
   await eventually(ids).toEqual(longest.slice(100, 150));
   await page.getByRole('link', { name: 'First page' }).click();

@@ -69,7 +69,7 @@ test('the word that is heard is lit, and keys go from word to word and from turn
   await page.locator('.word.heard', { hasText: 'damaged.' }).waitFor();
   await page.keyboard.press('Space');
   await eventually(() => isPaused(page)).toBe(true);
-  // Who paused sees where.
+  // The person who paused sees where.
   expect(await litWord(page)).toHaveLength(1);
   await opened.screenshot('call-heard');
   expect(await opened.violations()).toEqual([]);
@@ -263,7 +263,7 @@ test('notes and tags are kept, what is being written is not overwritten, and a f
   await page.getByText('Could not save: the disk does not answer').waitFor();
   expect(await notes.inputValue()).toBe('Called back on Tuesday.');
   isRefused = false;
-  // Whoever leaves the view without a click leaves the notes behind as they are.
+  // A person who leaves the view without a click leaves the notes as they are.
   await page.evaluate(`location.hash = '#/calls'`);
   await eventually(() => bodies.at(-1)).toEqual({ notes: 'Called back on Tuesday.' });
   await page.evaluate(`location.hash = '#/calls/${callId}'`);

@@ -46,7 +46,7 @@ test(
     expect(await again.ended, again.lines.join('\n')).toBe(0);
     await light.getByText('Stream came').waitFor({ timeout: waitMs });
     expect(await light.getAttribute('data-state')).toBe('ok');
-    // What the reader opened is still open, and nobody else's light is on.
+    // The row that the reader opened is still open, and no other light is on.
     expect(await row.getByText(address, { exact: true }).isVisible()).toBe(true);
     expect(await page.locator('.carriers .state[data-state=ok]').count()).toBe(1);
     await opened.screenshot('carriers-light');

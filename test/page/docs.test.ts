@@ -37,7 +37,7 @@ test('a person tries the API on its own page: with a key, with the curl for it, 
   await opened.screenshot('docs-tried');
   expect(opened.problems.filter((problem) => problem.startsWith('other host'))).toEqual([]);
   expect(opened.problems).toEqual([]);
-  // What the library's own markup lacks (names of its lists, levels of its headings) is not ours to mend; colours are.
+  // The library's own markup lacks names of lists and levels of headings; only its colours are ours to mend.
   const violations = (await opened.violations()).filter((one) => !ofTheLibrary.test(one));
   expect(violations).toEqual([]);
 

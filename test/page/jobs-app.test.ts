@@ -43,7 +43,7 @@ test('in the real program a dropped WAV becomes words, to be heard, saved and de
   expect(await jobsOf(app.url)).toEqual([]);
   expect(opened.problems).toEqual([]);
 
-  // What is no audio is refused at once, with the reason of the service.
+  // A file without audio is refused at once, with the reason of the service.
   await page.getByRole('link', { name: '‹ Jobs' }).click();
   await drop(page, 'letter.wav', Buffer.from('Dear all, this is no sound. '.repeat(40)));
   const refused = page.locator('.uploads li', { hasText: 'letter.wav' });

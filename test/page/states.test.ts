@@ -36,7 +36,7 @@ const views = [
   ['installation', '#/installation', '.cards .panel'],
 ] as const;
 
-/** What a page must never claim of something that it could not read. */
+/** Claims that a page must never make about data that it could not read. */
 const claims = /No (words|webhook|calls|live|jobs|event|deliveries|pending|open|sentiment)/;
 
 test('a server that stops under an open page is told on every view, and what is there stays', async () => {

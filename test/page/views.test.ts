@@ -228,7 +228,7 @@ test('speakers of one channel have numbers while they speak, marked as not yet s
   const labels = [0, 1, 0, 1];
   const transcript = recordedCall({}).transcript.map((turn, at) => ({
     ...{ ...turn, role: 'mixed' as const, utterance_id: `utt_${at}` },
-    // Of the last one nobody knows yet.
+    // Nobody knows about the last one yet.
     ...(labels[at] === undefined ? {} : { speaker: labels[at], speaker_provisional: true }),
   }));
   const live = { state: 'live' as const, ended_at: null, statistics: null, legs, transcript };

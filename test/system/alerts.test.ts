@@ -281,7 +281,7 @@ describe.skipIf(promtoolMissing)('brought about', () => {
     ['TrunklineClockSkew', { trunkline_carrier_clock_skew_seconds: 4 }],
   ])('%s, as it would be told', (alert, added) => {
     const skew = { name: 'trunkline_carrier_clock_skew_seconds', labels: {}, value: 0 };
-    // Of a process with an object store.
+    // These alerts exist only with an object store.
     const failures = {
       name: 'trunkline_objects_failures_total',
       labels: { what: 'copy' },
@@ -325,7 +325,7 @@ function judge(scrapes: readonly Sample[][], alerts: readonly string[]): void {
       const all = Object.entries({ ...labels, job: 'trunkline', instance: 'one' });
       const key = `${name}{${all.map(([label, text]) => `${label}=${JSON.stringify(text)}`).join(',')}}`;
       const values = series.get(key) ?? scrapes.map(() => undefined);
-      // What the machine's own load makes is not what is judged.
+      // Alerts that come from this machine's own load are not judged here.
       const isOfLoad =
         (name.startsWith('nodejs_eventloop') && !alerts.includes('TrunklineEventLoopLag')) ||
         // A recogniser is late for as long as it stands still and a little after: one scrape sees it, another does not.

@@ -8,7 +8,7 @@ import { expect, test } from 'vitest';
 
 const root = resolve(import.meta.dirname, '../..');
 
-/** What the image holds: the copied files, and of the packages only those that are not for development. */
+/** The content of the image: the copied files, and the packages that are not for development alone. */
 async function imageLayout(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'trunkline-image-'));
   for (const path of ['package.json', 'LICENSE', 'config', 'src'])

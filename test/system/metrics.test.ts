@@ -11,9 +11,9 @@ import { recognisersOf } from '../support/process/recognisers.ts';
 import { until } from '../support/process/until.ts';
 import { tones } from '../support/recognition/fixture-model.ts';
 
-/** What an operator reads of a process that has carried one call to a CRM that takes its time. */
+/** The figures of a process that has carried one call to a slow CRM. */
 const secret = `whsec_${Buffer.from('a secret of the metrics test').toString('base64')}`;
-/** How long the CRM thinks about each transcript. */
+/** The CRM thinks this long about each transcript. */
 const thinksS = 1;
 /** The recogniser waits for so much silence after the last word, which comes no faster than it is spoken. */
 const endpointingS = 1;

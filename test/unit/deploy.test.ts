@@ -7,7 +7,7 @@ import { configFields, loadConfig } from '../../src/config.ts';
 const root = resolve(import.meta.dirname, '../..');
 const read = (name: string): string => readFileSync(resolve(root, name), 'utf8');
 const settings = configFields.map(({ env }) => env);
-/** What a stop may take beyond its drain, and the drain where no setting says another. */
+/** The time that a stop may take beyond its drain, and the drain where no setting says another. */
 const putAwayS = 12;
 const defaultDrainS = loadConfig({}).config.drainS;
 

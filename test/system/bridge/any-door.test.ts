@@ -28,7 +28,7 @@ test.skipIf(postgresMissing !== undefined)(
       const call = await newestCall(owner);
       return call?.transcript.length === 2 && call;
     });
-    // Whoever watches at the one node sees what the other's call says.
+    // A watcher at one node sees the words of the other node's call.
     const watching = await watch(door, '/api/live');
     await before.client.close();
     const after = await callAt(door, 'MZ2');
@@ -144,7 +144,7 @@ test.skipIf(postgresMissing !== undefined)(
         const answer = await fetch(address + path, { headers: { authorization } });
         expect([path, answer.status, await answer.text()]).toEqual([path, 401, '']);
       }
-    // Who hangs up in the middle of being refused harms nobody.
+    // A client that hangs up while it is being refused harms nobody.
     const { hostname, port } = new URL(address);
     for (let stranger = 0; stranger < 50; stranger++)
       await new Promise<void>((resolve) => {

@@ -40,7 +40,7 @@ test('notes and tags are kept beside the call, found by tag, and taken away agai
   const call = ApiCall.parse(await answer.json());
   expect(call).toMatchObject({ notes: 'back by Friday\uFFFD', tags: ['refund', 'VIP'] });
   expect(await found('tag=REFUND')).toEqual([id]);
-  // What is not named stays.
+  // Fields that the request does not name stay.
   expect(await (await patch({ tags: ['vip'] })).json()).toMatchObject({
     notes: 'back by Friday\uFFFD',
     tags: ['vip'],

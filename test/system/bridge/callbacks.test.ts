@@ -44,7 +44,7 @@ test('a stream whose close was lost ends when its carrier says that the call is 
   expect(asked).toEqual([]);
   await app.bridge.carrierStatus('twilio', 'CA1', over);
   await clock.pass(3_000);
-  // What is still on its way is heard, however often the carrier says that it is over.
+  // Audio on its way is heard, however often the carrier says that the call is over.
   await speak(stream, 'inbound', seededAudio(1_600, 2));
   await app.bridge.carrierStatus('twilio', 'CA1', { ...over, Timestamp: 'again' });
   await clock.pass(3_000);
@@ -67,7 +67,7 @@ test('what came to another node, or before a restart, ends the call once its str
     await keepStatus(store, new TestClock(1), told);
     stream.end('close');
     expect((await app.ended(stream.callId)).data.reason).toBe('close');
-    // Of the next call the process hears only while its stream is open, and then it stops.
+    // The process learns of the next call only while its stream is open, and then stops.
     const next = await app.open();
     callId = next.stream.callId;
     await speak(next.stream, 'inbound', seededAudio(1_600, 1));

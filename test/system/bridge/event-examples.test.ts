@@ -7,7 +7,7 @@ import { seededAudio } from '../../support/speech/audio.ts';
 import { FakeSpeech } from '../../support/speech/fake-speech.ts';
 import { temporaryStore } from '../../support/store/store.ts';
 
-/** What another call may have: what the operator gave its stream, the ids of its carrier, and gaps. */
+/** Parts that differ between calls: metadata of the operator, ids of the carrier, and gaps. */
 const ofOneCall = /^custom_metadata\.(crmCase|carrier_ids)|^data\.gaps\[/;
 
 /** `data.transcript[].text` and the like: every field, whatever its value. Lists count by what their items have. */

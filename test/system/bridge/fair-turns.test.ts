@@ -18,7 +18,7 @@ function final({ id }: FakeSession, key: string, text: string): string {
 const flooding = 12;
 const finalsOfEach = 400;
 
-/** How long the finals of one call take to the CRM, said one by one, while other calls' finals come by the hundred. */
+/** The time of one call's finals to the CRM, while other calls' finals come by the hundred. */
 async function latenciesBesideFlood(
   databaseUrl?: string,
 ): Promise<{ alone: number[]; beside: number[] }> {

@@ -152,7 +152,7 @@ describe.skipIf(postgresMissing !== undefined)('a node that wakes up behind its 
     await using one = await temporaryStore({ databaseUrl });
     await using two = await temporaryStore({ databaseUrl });
     await using speech = await FakeSpeech.start();
-    // Who has been told forgets the event: here it is not told yet.
+    // A delivered event is forgotten: this one is not delivered yet.
     await using crm = await startCrm([secret], () => 503);
     const outbox = { webhookUrl: crm.url, webhookSecret: secret, webhookEvents: ['call.erased'] };
     await using first = await testBridge({ store: one, speechUrl: speech.url, outbox });

@@ -157,7 +157,7 @@ test('the acknowledged position on disk is always one that an ack named, and fol
   expect(faultsOf(leg)).toEqual([]);
 });
 
-/** What the next process would find of the leg, from a copy of the files as they are now. */
+/** The leg as the next process would find it, read from a copy of the files. */
 async function positionOnDisk(dir: string): Promise<number> {
   const copy = await copied(dir);
   const { recovered } = await recoverJournal(copy, createLog({ level: 'silent' }));
@@ -267,7 +267,7 @@ test('a disk too full to write the legs of the earlier run down: their old segme
   }
   const oldSegments = readdirSync(join(dir, 'wal'));
   fillBut(dir, 8_192); // room for a new segment's head, none for sixty legs
-  /** What a process would find that starts after a kill at this moment. */
+  /** The state that a process would find that starts after a kill at this moment. */
   const foundAfterKill = async (): Promise<string[]> => {
     const copy = folder();
     cpSync(join(dir, 'wal'), join(copy, 'wal'), { recursive: true });

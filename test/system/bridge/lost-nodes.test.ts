@@ -112,7 +112,7 @@ test.skipIf(postgresMissing !== undefined)(
     await until(async () => (await newestCall(left))?.transcript.length === 3);
     paused.process.kill('SIGSTOP');
     const { call, events } = await endedCallAt(left);
-    // What the carrier sends now waits in the socket of the process that stands still.
+    // Audio that the carrier sends now waits in the socket of the process that stands still.
     say(seededAudio(16_000, 2));
     client.send(twilioStop);
     paused.process.kill('SIGCONT');

@@ -123,7 +123,7 @@ test.skipIf(missing !== undefined)(
     for (const call of [uploaded, erased]) await erasedAt(left, call.id);
     for (const call of [uploaded, erased])
       await until(() => crm.requests.some(({ event }) => event.type === 'call.erased' && event.call.id === call.id)); // prettier-ignore
-    // What had left the node arrives after the erasure.
+    // Events that had left the node arrive after the erasure.
     upload.open();
     const { legs } = uploaded as { legs: { id: string }[] };
     const key = `recordings/${legs[0]?.id}`;

@@ -33,7 +33,7 @@ async function streamUrl(app: App): Promise<string> {
   return url.replace(/^wss?:\/\/[^/]+/, app.url.replace('http', 'ws'));
 }
 
-/** Of a live call the stop does not wait for the words; of one that was hung up it does, for as long as it may. */
+/** A stop does not wait for the words of a live call; it waits as long as it may for those of one that was hung up. */
 const outages = [
   { how: 'is gone', isSilent: false, hangsUp: false },
   { how: 'is silent and a call ends', isSilent: true, hangsUp: true },

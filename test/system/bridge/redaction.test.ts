@@ -146,7 +146,7 @@ test('what waits for the rest of a number goes on its way when the time is up, a
   expect(new Set(events.map(([, , text]) => text))).toEqual(
     new Set(['the code is 4111 1111', 'one moment']),
   );
-  // What comes too late to save the first half is covered all the same.
+  // A half that comes too late to save the first one is covered all the same.
   say(speech, 'inbound', '1111 1111 okay', 6);
   const later = await until(async () => textsOf(await app.events(stream.callId))[2]);
   expect(later[2]).toBe(`${number} okay`);

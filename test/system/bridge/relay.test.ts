@@ -153,7 +153,7 @@ test('a node that has the call no more: what comes goes to whoever has it, and t
   const numbers = here.heard.flatMap((event) =>
     event.type === 'audio' ? [event.payload.readUInt32BE()] : [],
   );
-  // What was sent before the cut is with the one, what came after it with the other.
+  // The first process has what was sent before the cut, the second what came after it.
   expect(call.audio).toHaveLength(100 * 160);
   expect(numbers).toEqual(Array.from({ length: 50 }, (_, at) => 100 + at));
   expect(here.ends).toEqual(['close']);

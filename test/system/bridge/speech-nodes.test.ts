@@ -108,7 +108,7 @@ test.skipIf(postgresMissing !== undefined)(
     await rm(lost.dataDir, { recursive: true, force: true });
     const { call, events } = await endedCallAt(left);
     expectToldOnce(events);
-    // What the lost node had shared last may be a second old: then its acks are not known either, and are a gap.
+    // The last state that the lost node shared may be a second old. The acks after it are unknown and become a gap.
     const ledger = call.legs[0].ledger as Record<'received' | 'acknowledged' | 'gaps', number>;
     expect(ledger.acknowledged + ledger.gaps).toBe(ledger.received);
     const unsaid = events.filter(({ type, data }) => type === 'call.gap' && data.cause === 'node');

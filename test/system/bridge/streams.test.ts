@@ -325,7 +325,7 @@ test('a carrier that changes the language is heard in it from the next frame on,
     await until(() => speech.sessions.size === 2);
     await until(() => [...speech.sessions.values()][0]?.state === 'done');
     await speak(stream, 'inbound', second!);
-    // What is heard and not acknowledged is heard again after the restart.
+    // Audio that was heard and not acknowledged is heard again after the restart.
     await until(async () => (await app.callOf()).legs[0].ledger.acknowledged === 16_000);
     stream.end('drain');
   }

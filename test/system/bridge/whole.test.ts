@@ -73,7 +73,7 @@ test('a call of each carrier, through our own speech service, reaches the CRM si
     ]);
     for (const { ledger } of call.legs) expect(isBalanced(ledger), call.carrier).toBe(true);
   }
-  // What the CRM got, judged against what the store holds.
+  // The events at the CRM are compared with those in the store.
   const issued: Issued[] = [];
   for (const call of calls) {
     const { items } = (await (

@@ -78,7 +78,7 @@ test.skipIf(postgresMissing !== undefined)(
     expectToldOnce(events);
     expect(call.transcript.map(({ text }: AnyJson) => text)).toEqual([first, second].flatMap((audio) => wordsOf(audio))); // prettier-ignore
     expect(call.legs[0].ledger).toMatchObject({ received: 32_000, acknowledged: 32_000, gaps: 0 });
-    // Who has sent no whole head is not waited for.
+    // Nobody waits for a client that has sent no whole head.
     await until(() => silent.slice(100).every(({ closed }) => closed));
     for (const socket of silent) socket.destroy();
   },

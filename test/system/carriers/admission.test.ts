@@ -64,7 +64,7 @@ function audiohookHeaders(
   };
 }
 
-/** Of each carrier, what `GET /metrics` says. */
+/** The lines of `GET /metrics` about each carrier. */
 async function skews(): Promise<Record<string, number>> {
   const text = await metrics.getSingleMetricAsString('trunkline_carrier_clock_skew_seconds');
   const rows = text.matchAll(/^\w+\{carrier="(\w+)"\} (\S+)$/gm);
@@ -304,7 +304,7 @@ describe('who may stream', () => {
       for (const carrier of ['audiohook', 'telnyx'])
         expect(Math.abs((seen[carrier] ?? NaN) + offS)).toBeLessThan(30);
 
-      // What somebody writes who does not know the secret is refused for that, and moves nothing.
+      // A writer who does not know the secret is refused for that, and moves nothing.
       const stranger = generateKeyPairSync('ed25519');
       for (const atS of [createdS, createdS + 86_400]) {
         expect(await upgrade(atS, Buffer.from('guess').toString('base64'))).toMatchObject({
@@ -678,7 +678,7 @@ test('strangers who go on to their first messages are each counted, and are a li
     ]),
   );
   expect(refusals()).toHaveLength(2);
-  // How many there were is told, ten seconds later.
+  // Ten seconds later the log tells their number.
   await clock.pass(10_000);
   await until(() => refusals().length === 4);
   expect(refusals().slice(2).map(({ count }) => count)).toEqual([2 * each - 1, each - 1]); // prettier-ignore
@@ -715,7 +715,7 @@ test('strangers who say nothing share a bounded room, one address has half of it
   };
   expect(await statusOf(`${server.url}/carriers/twilio`, headers)).toBe('open');
   for (const one of inside) await one[Symbol.asyncDispose]();
-  // Whoever left has given the place back.
+  // A client that left has given its place back.
   await until(async () => (await come('127.0.0.2', 1))[0] === undefined);
   await inside.at(-1)?.[Symbol.asyncDispose]();
 });

@@ -9,7 +9,7 @@ import { until } from '../../support/process/until.ts';
 
 type Message = { type: string; seq: number; serverseq: number } & Record<string, unknown>;
 
-/** What can be wrong about the numbers of a message that is otherwise right. */
+/** Faults in the numbers of a message that is otherwise right. */
 const mutations: [string, (message: Message) => Record<string, unknown>][] = [
   ['the number before', ({ seq }) => ({ seq: seq - 1 })],
   ['one number left out', ({ seq }) => ({ seq: seq + 1 })],

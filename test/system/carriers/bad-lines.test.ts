@@ -6,7 +6,7 @@ import { FaultProxy } from '../../support/faults/fault-proxy.ts';
 import { until } from '../../support/process/until.ts';
 import { TestClock } from '../../support/clock/test-clock.ts';
 
-/** What lines do that still carry everything in the end. */
+/** Troubles of lines that still carry everything in the end. */
 const slow: Record<string, (proxy: FaultProxy) => void> = {
   'a delay of 200 ms with jitter': ({ wire }) => Object.assign(wire, { latencyMs: 200, jitterMs: 10 }),
   '64 kbit/s': ({ wire }) => Object.assign(wire, { bytesPerSecond: 8_000 }),

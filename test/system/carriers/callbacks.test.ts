@@ -228,7 +228,7 @@ test.concurrent.each(callingBack)(
       const response = await app.get(path, request);
       const answer = await response.text();
       expect(answer).not.toMatch(/ at file:|node_modules/);
-      // Whoever has proven that he knows them may have them back: the stream needs them.
+      // A client that has proven that it knows them may have them back: the stream needs them.
       const hasProof = Object.keys(request.headers ?? {}).some((name) => name !== 'content-type');
       if (!hasProof) expect(answer).not.toMatch(/secret-of-the-tests|-secret"|PSK_/);
       statuses.set(response.status, (statuses.get(response.status) ?? 0) + 1);

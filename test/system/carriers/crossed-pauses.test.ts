@@ -5,7 +5,7 @@ const moves = ['pause', 'resume', 'paused', 'resumed', 'audio', 'ping'] as const
 type Move = (typeof moves)[number];
 const pauses = moves.slice(0, 4);
 
-/** What is wrong after these moves in this order. Thrown, because an expectation costs more than a move. */
+/** Throws what is wrong after these moves in this order: an expectation would cost more than a move. */
 function play(path: readonly Move[]): void {
   const client = new AudiohookClient();
   client.open();

@@ -103,7 +103,7 @@ describe.concurrent('from the carrier to the transcript', () => {
             legs: [leg],
             speed: 1,
             secrets: secretsOf(carrier),
-            // Of Vonage the sockets bring the id of the call, of Infobip each its own.
+            // Vonage's sockets bring the id of the call, each of Infobip's an id of its own.
             callId: 'call_id' in own ? `${callId}-${leg.leg}` : callId,
             parameters: { ...own, leg: leg.leg },
           }),

@@ -7,7 +7,7 @@ import { carrierServer, type CarrierServer } from '../../support/carriers/carrie
 import { playedCall } from '../../support/carriers/played-call.ts';
 import { provenConfig } from '../../support/carriers/proven-config.ts';
 
-/** What users are told: the table of security.md, by carrier. */
+/** The table of security.md, by carrier: the promise to users. */
 const promised = new Map(
   [...readFileSync(new URL('../../../config/docs/security.md', import.meta.url), 'utf8').matchAll(/^ *\| `(\w+)` \| [^|]+ \| (opens [a-z ]+) \|$/gm)]
     .map(([, carrier = '', words = '']) => [carrier, words]),

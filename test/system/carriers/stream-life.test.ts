@@ -359,7 +359,7 @@ describe('a bridge that takes its time', () => {
     expect(stream.bytes('external').length).toBe(4 * 1600);
     expect(stream.bytes('internal').length).toBe(4 * 1600);
     const happened = stream.happened.map(({ type }) => type);
-    // How long the first audio has waited stands before all of it, and that this is over behind it.
+    // A message before the audio tells how long its first byte has waited; one behind it tells that the wait is over.
     expect(happened).toEqual(['waited', 'paused', 'resumed', 'lost', 'lost', 'language', 'waited']);
     expect(stream.happened.at(-1)).toEqual({ type: 'waited', durationMs: 0 });
     expect(stream.ends).toEqual([{ reason: 'stop', detail: 'end' }]);

@@ -34,7 +34,7 @@ type Company = {
   config: Record<string, unknown>;
   /** A request as the company makes it, about this call. */
   ask: (callId: string, own?: { from?: string; as?: 'wrong' | 'nobody' }) => Asked;
-  /** What names the call: left out, the request is refused. */
+  /** The field that names the call. A request without it is refused. */
   without: () => Asked;
   /** The stream token, and where the stream is opened. */
   streamOf: (text: string) => { address: string; parameters: Record<string, string> };
@@ -184,7 +184,7 @@ const exotel: Company = {
 
 const vonageSecret = 'vonage-secret-of-the-tests';
 
-/** What Vonage sends with a webhook: the same for the same body, as when it sends one again. */
+/** The proof that Vonage sends with a webhook: equal for equal bodies, as when it sends one again. */
 function vonageProof(body: string, secret: string): string {
   const claims = {
     iss: 'Vonage',
@@ -275,7 +275,7 @@ async function streamed(
   return client;
 }
 
-/** How a second stream by the token of an answer is refused: on the upgrade, or after its first message. */
+/** The place where a second stream by the token of an answer is refused: the upgrade, or its first message. */
 async function reopened(server: CarrierServer, company: Company, answer: string): Promise<string> {
   try {
     await using client = await streamed(server, company, answer);

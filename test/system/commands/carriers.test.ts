@@ -25,7 +25,7 @@ async function printed(...args: string[]): Promise<string> {
 }
 
 let app: App;
-/** What the command prints for each PBX is what the process is started with. */
+/** The process is started with the settings that the command prints for each PBX. */
 const settings: Record<string, string> = { ...telnyx };
 beforeAll(async () => {
   for (const pbx of pbxs)

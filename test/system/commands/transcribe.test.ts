@@ -402,7 +402,7 @@ describe('trunkline transcribe', () => {
     await mkdir(join(own, 'calls'));
     for (const name of ['one', 'two'])
       await writeFile(join(own, 'calls', `${name}.wav`), wavOf(name));
-    // What npx does: runs the command line of this folder.
+    // Runs the command line of this folder, as npx does.
     await mkdir(join(own, 'bin'));
     const command = [process.execPath, ...cli].map((word) => `'${word}'`).join(' ');
     await writeFile(join(own, 'bin', 'npx'), `#!/bin/sh\nshift\nexec ${command} "$@"\n`);

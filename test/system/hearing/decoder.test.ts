@@ -210,7 +210,7 @@ describe.skipIf(!model || prompts.length === 0)('the default model, read by our 
         if (model.doubts(result, { sparing })) doubts[sparing ? 'great' : 'all']++;
     }
     read.mockRestore();
-    // Where many speak only a great doubt counts.
+    // While many speak, only a great doubt counts.
     expect(doubts.great).toBeGreaterThan(0);
     expect(doubts.great).toBeLessThan(doubts.all);
     expect(beams.doubted).toContain(1);

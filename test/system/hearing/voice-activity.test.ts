@@ -46,13 +46,13 @@ beforeAll(async () => {
   ];
 });
 
-/** What the network is asked in turn, as the native engine asks it. */
+/** The questions to the network, in the order of the native engine. */
 function* windowsOf(sound: Float32Array): Generator<Float32Array> {
   for (let at = 0; at + heardSamples <= sound.length; at += windowSamples)
     yield sound.subarray(at, at + heardSamples);
 }
 
-/** What the native engine detects, window by window. */
+/** The native engine's answers, window by window. */
 function detectedByNative(sound: Float32Array, threshold: number): boolean[] {
   const vad = new native.Vad(
     {

@@ -53,7 +53,7 @@ test('a thread that cannot start is tried three times, then its tasks are answer
 test('a session whose vocabulary runs each rewrite to its deadline costs other calls nothing', async () => {
   await using runner = startLanguageRunner();
   await runner.warm();
-  // What a request body of a megabyte holds, every term of the length that is compared with the most windows.
+  // As many terms as a request body of a megabyte holds, each of the length that is compared with the most windows.
   const vocabulary = Array.from(
     { length: 60_000 },
     (_, i) => `pa${i.toString(36).padStart(6, 'e')}`,

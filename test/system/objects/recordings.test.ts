@@ -69,7 +69,7 @@ test.skipIf(bucketMissing !== undefined)(
     const audio = seededAudio(40_000, 1);
     const id = await wholeCall(app, audio);
     const before = await recordingOf(app, id);
-    // Whoever listens while it goes hears all of it.
+    // A listener hears all of it while it goes.
     await until(async () => {
       expect((await recordingOf(app, id)).equals(before)).toBe(true);
       return (await legsHere()).length === 0;
@@ -246,7 +246,7 @@ test.skipIf(bucketMissing !== undefined)(
     expect(answer.status).toBe(202);
     for (const release of held) release();
     await until(async () => !(await isIn('recordings/')));
-    // Where its node never says that nothing more comes, it is looked again within a minute or two, for hours.
+    // While its node has not said that nothing more comes, the others look again every minute or two, for hours.
     const rows = await store.db.selectFrom('object_erasures').selectAll().execute();
     for (const { until_at, next_at } of rows) {
       expect(next_at).toBeLessThanOrEqual(until_at);
@@ -311,7 +311,7 @@ test.skipIf(bucketMissing !== undefined)(
     }
     await using objects = objectsOn(bucket.url, store, { partBytes: 30 * 1_048_576 });
     let isHere = true;
-    // What is only waiting to be collected is not held.
+    // Memory that only waits to be collected does not count as held.
     setFlagsFromString('--expose-gc');
     const collect = runInNewContext('gc') as () => void;
     const outside = (): number => {

@@ -67,7 +67,7 @@ test.skipIf(missing !== undefined)(
     const [lost, left] = fleet.nodes as [App, App];
     const { speech } = fleet;
     const audio = seededAudio(40_000, 1);
-    // What comes is heard by nobody: the speech service is away.
+    // Nobody hears this audio: the speech service is away.
     speech.script.create = () => ({ status: 503 });
     const { say } = await callAt(lost);
     say(audio);

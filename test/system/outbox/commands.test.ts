@@ -137,7 +137,7 @@ describe('trunkline hooks', () => {
       hooks.lines.some((one) => one.includes('call.started #1 call_1  [verified, repetition 1]')),
     );
     expect(hooks.lines.some((one) => one.includes('[verified, fails: status]'))).toBe(true);
-    // What a person reads: the text of an utterance, not its words with their times.
+    // A person reads the text of an utterance, not its words with their times.
     await enqueue(store, 'call_2', 'call.transcript');
     const said = await until(() => {
       const title = hooks.lines.findIndex((one) => one.includes('call.transcript #1 call_2'));

@@ -121,7 +121,7 @@ describe('an example in config/', () => {
   );
 });
 
-/** What a request says, as JSON; null for none. */
+/** The body of a request as JSON; null for none. */
 async function json(request: AsyncIterable<Buffer>): Promise<unknown> {
   const parts: Buffer[] = [];
   for await (const part of request) parts.push(part);

@@ -148,7 +148,7 @@ test(
     const year = 365 * day;
     const second2038 = 2 ** 31 * 1_000;
     const rightMs = () => beganMs + clock.monotonicMs();
-    /** Where the wall clock is put next; -1 s and +1 s are leap seconds as clocks take them. */
+    /** The next settings of the wall clock; -1 s and +1 s are leap seconds as clocks take them. */
     const places = [
       (nowMs: number) => nowMs - hour,
       (nowMs: number) => nowMs + hour,
@@ -193,7 +193,7 @@ test(
   },
 );
 
-/** What a clock is set by while nobody has looked at it yet: a machine that slept, and one whose clock was wrong. */
+/** Steps of a clock that nobody has looked at yet: of a machine that slept, and of one whose clock was wrong. */
 const sets = [
   ['ahead', 8 * hour],
   ['back', -8 * hour],

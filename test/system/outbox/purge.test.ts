@@ -20,7 +20,7 @@ test.skipIf(postgresMissing !== undefined)(
     await using store = await temporaryStore({ databaseUrl });
     const tables = new OutboxTables(store);
     const callIds = (await store.db.selectFrom('calls').select('id').orderBy('id').execute()).map(({ id }) => id); // prettier-ignore
-    // What waits at the front, more than a step of it, holds up nothing behind it, and stays.
+    // More than one step of rows waits at the front. They stay, and hold up nothing behind them.
     const waiting = callIds.slice(0, 10);
     await store.db.updateTable('deliveries').set({ state: 'parked' }).where('call_id', 'in', waiting).execute(); // prettier-ignore
     const node = async (): Promise<number> => {
@@ -37,7 +37,7 @@ test.skipIf(postgresMissing !== undefined)(
       for (const id of erased) await store.transaction((tx) => eraseCall(tx, id, nowMs));
     };
     const [first, second] = await Promise.all([node(), node(), erasing()]);
-    // What one of them held while the other came by goes with the next sweep.
+    // Rows that one sweep held while the other came by go with the next one.
     const rest = await node();
     expect(first).toBeGreaterThan(0);
     expect(second).toBeGreaterThan(0);

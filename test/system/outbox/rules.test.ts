@@ -163,7 +163,7 @@ describe('the delivery contract', () => {
       attempts: 2,
     });
     expect(crm.arrivals.map((arrival) => arrival.sequence)).toEqual([1, 2]);
-    // What comes later waits with the others.
+    // Later events wait with the others.
     issued.push(await enqueue(store, 'call_1'));
     expect((await outbox.deliveries.list({ limit: 10, state: 'parked' })).items).toHaveLength(5);
     await until(async () =>

@@ -113,7 +113,7 @@ describe('old events', () => {
         for (let event = 0; event < 60; event++)
           await enqueueEvent(tx, eventOf(`call_${call}`, 'call.transcript', old));
       });
-    // What an older version left behind: deliveries whose event is gone.
+    // An older version left deliveries behind whose event is gone.
     await store.db
       .insertInto('deliveries')
       .values({

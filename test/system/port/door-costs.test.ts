@@ -12,7 +12,7 @@ import { freePort } from '../../support/process/free-port.ts';
 import { temporaryFolder } from '../../support/store/store.ts';
 import { until } from '../../support/process/until.ts';
 
-/** What a door may spend on outside text before it has seen a proof. */
+/** A door may spend this much on outside text before it has seen a proof. */
 const boundMs = 3;
 
 const meterModule = new URL('../../support/process/cpu-meter.mjs', import.meta.url).href;

@@ -10,7 +10,7 @@ import { TestClock } from '../../support/clock/test-clock.ts';
 
 const deadlines = { finalsMs: 600_000, withinMs: 1_200_000 };
 
-/** What the interface asks of a client, point by point, where no other test shows it. */
+/** Demands of the interface on a client that no other test shows, point by point. */
 describe('a dropped socket', () => {
   test('exactly what is unacknowledged is sent again, in pieces of at most 512 KiB of whole frames', async () => {
     await using speech = await FakeSpeech.start({ words: 'frames' });
@@ -136,7 +136,7 @@ describe('a dropped socket', () => {
     delete speech.script.closeAtOnce;
     speech.expireAll();
     await leg.leg.finish(deadlines);
-    // What the old session heard without an ack is heard by the new one too; nothing is lost.
+    // The new session hears the old one's unacknowledged audio too; nothing is lost.
     expect(faultsOf(leg, { repeats: true })).toEqual([]);
   });
 

@@ -37,7 +37,7 @@ test('an upload to a service that reads nothing stays where it is, with little i
   const leave = new AbortController();
   const audio = { filename: 'a.wav', bytes: pieces * pieceBytes, read };
   const uploading = jobs.upload(audio, leave.signal);
-  // What lies in the sockets of this machine is soon full; after that nothing is read any more.
+  // The buffers of this machine's sockets are soon full; after that nothing is read any more.
   let before = -1;
   await until(() => {
     const stands = given > 0 && given === before;

@@ -19,7 +19,7 @@ function say(leg: RigLeg, bytes: Buffer): number {
   return bytes.length;
 }
 
-/** What the service has in its files, whatever it has told. */
+/** The words in the files of the service, whatever it has told. */
 const heldBytes = (service: TestService, id: string): number =>
   statSync(join(service.store.dataDir, 'speech', `${id}.audio`)).size;
 

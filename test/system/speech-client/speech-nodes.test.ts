@@ -91,7 +91,7 @@ test('a speech node dies for good: what it had acknowledged and not said is a ga
     others: [other.url],
     clock: new TestClock(20),
   });
-  // Whoever chance asks first, the session is at the one that dies.
+  // Whichever node is asked first by chance, the session is at the one that dies.
   other.script.create = () => ({ status: 429, headers: { 'retry-after': '1' } });
   const leg = rig.leg();
   await until(() => isLive(leg));

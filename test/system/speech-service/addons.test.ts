@@ -49,7 +49,7 @@ test.each(['throws', 'hangs'] as const)(
   'an add-on that %s costs its own blocks an error and delays nothing else',
   async (kind) => {
     const runner = misbehaving({ entities: faults[kind], summarization: faults[kind] });
-    // Whoever hangs is waited for; whoever throws answers at once, and the others have all the time they need.
+    // An add-on that hangs is waited for; one that throws answers at once, and the others have all the time they need.
     const deadlineS = kind === 'hangs' ? 3 : 30;
     const config = { addonDeadlineS: deadlineS, postDeadlineS: deadlineS };
     await using service = await startTestService({ recogniser, language: runner, config });

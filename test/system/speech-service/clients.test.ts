@@ -13,7 +13,7 @@ import {
   type TestService,
 } from '../../support/speech/speech-service.ts';
 
-// What released integrations send and what they cannot do without, as seen when each ran against a service.
+// The messages that released integrations send and need, as seen when each ran against a service.
 const key = 'key-of-the-integrations';
 let recogniser: Recogniser;
 let service: TestService;

@@ -99,7 +99,7 @@ test('audio that comes while a process stops ends no session: it is not taken, a
   const goesOn = setInterval(() => talker.socket.send(Buffer.alloc(160, 0xff)), 5);
   await first.service.drain?.(1_000);
   clearInterval(goesOn);
-  // What was sent by now arrives before the answer to the close.
+  // Audio that was sent by now arrives before the answer to the close.
   talker.socket.resume();
   await talker.closed;
   expect(errors).toEqual([]);

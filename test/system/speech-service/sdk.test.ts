@@ -73,7 +73,7 @@ async function sendTwelve(session: SdkSession, audio = mulawOf('my card is lost'
   }
 }
 
-/** What the SDK still holds and counts; private, and the only way to see whether it agrees with us. */
+/** The bytes that the SDK still holds and counts. They are private, and the only way to see whether it agrees with us. */
 function counters(session: SdkSession): { bytesSent: number; held: number } {
   const inner = session as never as { bytesSent: number; audioBuffer: Uint8Array | null };
   return { bytesSent: inner.bytesSent, held: inner.audioBuffer?.byteLength ?? 0 };
@@ -122,7 +122,7 @@ describe('the released JavaScript SDK', () => {
     expect((await service.ended(id)).result?.transcription?.full_transcript).toBe(
       'my card is lost',
     );
-    // What the cut swallowed came on the second socket.
+    // Messages that the cut swallowed came on the second socket.
     expect(seen.finals().endsWith('lost')).toBe(true);
   });
 

@@ -33,7 +33,7 @@ test.skipIf(postgresMissing !== undefined)(
       );
       return rows[0]?.pid;
     };
-    // Whoever reads for long holds up the end of the making, as a backup does: so it is under way for as long as we like.
+    // A long read holds up the end of the making, as a backup does: so it is under way for as long as we like.
     const readOn = async (): Promise<void> => {
       await reader.query('begin isolation level repeatable read');
       await reader.query('select count(*) from deliveries');
@@ -66,7 +66,7 @@ test.skipIf(postgresMissing !== undefined)(
       await until(async () => (await maker()) === undefined);
     }
     await reader.query('rollback');
-    // What was broken off is there, kept up by every write, and of use to nobody.
+    // An index that was broken off is there, is kept up by every write, and is of use to nobody.
     expect(await validity()).toEqual([false]);
 
     await readOn();

@@ -35,7 +35,7 @@ test.skipIf(!ownServer)(
       const retentionDays = { calls: 29.9, recordings: 29.8, events: 29.9 };
       await using app = await testBridge({ store, speechUrl: 'http://127.0.0.1:9', config: { retentionDays } }); // prettier-ignore
       expect(await app.bridge.retention.sweep()).toMatchObject({ calls: expect.any(Number) });
-      // What the look must find: it could not fail otherwise.
+      // The look must find this statement: it could not fail otherwise.
       await sql`select count(*) from events where body like '%nobody%'`.execute(store.db);
     }
     // The server writes its log a little later than it answers.

@@ -23,7 +23,7 @@ test.skipIf(postgresMissing !== undefined || versionBeforeMissing !== undefined)
     await using before = versionBefore();
     await using postgres: TestPostgres = await startPostgres();
     await using fleet = await fleetOf(0, postgres);
-    // Of a call that says nothing more, silence is heard on.
+    // A call that says nothing more goes on as silence.
     Object.assign(fleet.speech.script, { silenceHasNoWords: true });
     const audio = seededAudio(24_000, 1);
     const begin = async (node: App, callSid: string) => {

@@ -16,7 +16,7 @@ function converted(input: Float32Array, fromHz: number, toHz: number, block = 1_
   return Float32Array.from(pieces.flatMap((piece) => [...piece]));
 }
 
-/** How far below a tone of full scale the rest is, without the edges, where the tone begins and ends. */
+/** The distance of the rest to a tone of full scale, without the edges, where the tone begins and ends. */
 function restDb(output: Float32Array, wanted: Float32Array): number {
   const edge = Math.floor(output.length / 10);
   let rest = 0;

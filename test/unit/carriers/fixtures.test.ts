@@ -624,7 +624,7 @@ describe('recorded conversations of Vonage', () => {
 });
 
 describe('recorded conversations of AudioHook', () => {
-  /** What we answered, against what the recording has from us. */
+  /** Our answers, compared with those in the recording. */
   function expectReplies(name: string): DecodedFixture {
     const heard = hear(name);
     const replies = heard.events.flatMap((event) =>

@@ -9,7 +9,7 @@ import {
   upgradeRequest,
 } from '../../support/carriers/carrier-fixture.ts';
 
-/** What the detecting path says of the first texts, as its socket asks it. */
+/** The verdict of the detecting path on the first texts, as its socket asks for it. */
 function recognised(texts: readonly string[]): string {
   const first = matchTexts(texts.slice(0, 1));
   return first === 'more' ? matchTexts(texts.slice(0, 2)) : first;

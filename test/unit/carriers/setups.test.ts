@@ -36,7 +36,7 @@ test.each(carrierNames)('%s: what is said to be missing, once set, makes it read
   expect(ready?.voice?.missing ?? []).toEqual([]);
   expect(ready?.set).toHaveLength(new Set(keys).size);
   expect(JSON.stringify(all)).not.toContain(secret);
-  // What is set for one is not taken for a setting of another.
+  // A setting of one carrier is not taken for one of another.
   expect(all.filter((one) => one.state === 'ready')).toHaveLength(1);
 });
 

@@ -15,7 +15,7 @@ const socket = (publicUrl: string, target: string): SignedRequest => ({
 const home = 'https://bridge.example.net';
 const path = '/carriers/twilio';
 
-/** What was signed, and the request it comes with: every spelling names our own endpoint. */
+/** A signed address, and the request that it comes with: every spelling names our own endpoint. */
 const goodUpgrades: [string, SignedRequest][] = [
   ['wss://bridge.example.net/carriers/twilio', socket(home, path)],
   ['https://bridge.example.net/carriers/twilio', socket(home, path)],

@@ -62,7 +62,7 @@ describe('the utterances of a job', () => {
   test('have what was found in them, and of two that speak at once the right one has it', () => {
     const both = withUtterances((one, at) => ({ ...one, start: 5, end: 11, channel: at }));
     const found = entriesOf(both).filter(({ entities }) => entities.length > 0);
-    // What was said outside of that time belongs to nobody.
+    // Words outside of that time belong to nobody.
     expect(found.map(({ text, entities }) => [text.includes('Oriane'), entities.length])).toEqual([
       [true, 1],
     ]);

@@ -23,7 +23,7 @@ test('public addresses pass and special ones do not', () => {
 test('at least 250 spellings are tried, and a literal one is refused before any name server is asked', () => {
   expect(forbiddenHosts.length + forbiddenUrls.length).toBeGreaterThanOrEqual(250);
   const passed = forbiddenHosts.filter((host) => checkUrl(`http://${host}/`).ok);
-  // What is left is names: the guard judges the addresses that they resolve to.
+  // The rest are names: the guard judges the addresses that they resolve to.
   expect(
     passed.every((host) => /^localhost\.?$/i.test(decodeURIComponent(host).normalize('NFKC'))),
   ).toBe(true);

@@ -79,7 +79,7 @@ test('every schema is used, and every address of an example is one', () => {
   const used = new Set(
     [...text.matchAll(/"#\/components\/schemas\/([^"]+)"/g)].map(([, one]) => one),
   );
-  // What clients say on the socket of a session has no place in OpenAPI but its name in the description.
+  // Messages of clients on a session's socket have no place in OpenAPI but their names in the description.
   expect(Object.keys(schemas).filter((name) => !used.has(name))).toEqual(['ClientMessage']);
   const addresses = [...text.matchAll(/"((?:https?|wss?):[^"]*)"/g)].map(([, one]) => one);
   expect(addresses.length).toBeGreaterThan(5);

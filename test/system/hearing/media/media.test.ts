@@ -39,7 +39,7 @@ function samplesOf(bytes: Buffer): Int16Array {
   return new Int16Array(Uint8Array.from(bytes).buffer);
 }
 
-/** How alike two recordings are at the best shift within 100 ms: 1 is equal up to loudness. */
+/** The likeness of two recordings at the best shift within 100 ms: 1 is equal up to loudness. */
 function likeness(a: Int16Array, b: Int16Array): number {
   let best = 0;
   for (let shift = -1_600; shift <= 1_600; shift += 1) {

@@ -56,7 +56,7 @@ async function service(databaseUrl?: string) {
         .execute();
       return id;
     },
-    /** That node was last there so long ago. */
+    /** The node's last sign of life was this long ago. */
     async sign(node: string, agoMs: number): Promise<void> {
       const seen_at = (await store.databaseNow()) - agoMs;
       await store.db

@@ -74,7 +74,7 @@ async function usageOf({ db }: Store): Promise<Map<string, string>> {
   return new Map(rows.map(({ id, status }) => [id, status]));
 }
 
-/** What is left of jobs: ids in the tables, and names on the disk. */
+/** The remains of jobs: ids in the tables, and names on the disk. */
 async function leftOf(store: TestStore): Promise<Record<string, string[]>> {
   const { db } = store;
   const ids = (rows: { id: string }[]): string[] => [...new Set(rows.map(({ id }) => id))].sort();

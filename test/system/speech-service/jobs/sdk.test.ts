@@ -149,7 +149,7 @@ describe('the released JavaScript SDK, pre-recorded', () => {
     }
     expect(Object.keys(blocks)).toEqual(expect.arrayContaining(withoutModel));
     expect(blocks.audio_to_llm?.results).toHaveLength(1);
-    // What was asked for is told back, in the form in which it was understood.
+    // The answer tells the request back, in the form in which it was understood.
     expect(job.request_params).toMatchObject({
       audio_to_llm_config: { prompts: ['What is lost?'] },
       pii_redaction_config: { entity_types: ['PCI'] },

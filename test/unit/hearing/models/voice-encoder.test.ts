@@ -9,7 +9,7 @@ import { zipOf } from '../../../support/media/zip.ts';
 const text = (value: string) =>
   Buffer.concat([Buffer.from('X'), Buffer.from(Uint32Array.of(value.length).buffer), Buffer.from(value)]); // prettier-ignore
 
-/** What Python's pickles look like around the texts; no instruction of it means anything here. */
+/** The bytes of Python's pickles around the texts; no instruction of them means anything here. */
 const program = Buffer.concat([
   Buffer.from('\x80\x02ccollections\nOrderedDict\nq\x00)R(X'),
   text('head.weight'), Buffer.from('q\x01ctorch._utils\n_rebuild_tensor_v2\nq\x02(('),

@@ -15,7 +15,7 @@ test.each([
   ['I wanted to ask the the the the the the the the the', 1.2, 'I wanted to ask the'],
   [`So I'm going to, ${"I'm going to, ".repeat(11)}I'm`, 2, "So I'm going to, I'm"],
   [`It is ${'on the way '.repeat(20).trim()}`, 9, 'It is on the way'],
-  // What the default model wrote of telephone speech that was cut at a random point.
+  // The default model wrote this from telephone speech that was cut at a random point.
   [
     `Hello, Daniel, my name is Emily ${'Jolly, '.repeat(12).trim()}`,
     3.1,

@@ -286,7 +286,7 @@ function strayingPiece(
 test('behind a cut a piece is read with more of the words before where it is short and there is time', () => {
   expect(strayingPiece({}).asked).toEqual([[2, 3, 4]]);
   expect(strayingPiece({}, { load: pressed }).asked).toEqual([[3, 4]]);
-  // Of a long piece nothing more is read at once.
+  // Nothing more of a long piece is read at once.
   expect(strayingPiece({}, { from: 0 }).asked).toEqual([[3, 4]]);
 });
 
@@ -337,7 +337,7 @@ test('a piece that is cut before its seam has no words, and the next one goes on
   expect(seam).toMatchObject({ at: 80_000, known: [{ start: 2 }, { start: 3 }, { start: 4.2 }] });
 });
 
-/** What a reader shows early of speech that goes on, by a model that gives its words these times. */
+/** The words that a reader shows early while speech goes on, by a model that gives its words these times. */
 function glanceOf(text: string, timestamps: number[], about: { goesOn: boolean; seconds: number }) {
   const track = new AudioTrack();
   track.push(new Float32Array(16_000 * about.seconds).fill(0.1));

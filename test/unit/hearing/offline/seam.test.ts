@@ -57,7 +57,7 @@ test('speech between the last word and one behind the cut is left to the next pi
     own: 2,
     seam: { at: 3.2 * rate },
   });
-  // Of more than that the next piece begins at the cut: until there this one reads it again.
+  // Behind more speech than that, the next piece begins at the cut; this piece reads up to there again.
   expect(divideAt(words(0.5, 4.9, 5.1), piece)).toMatchObject({ own: 1, seam: { at: 4.2 * rate } });
 });
 

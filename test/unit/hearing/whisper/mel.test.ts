@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { logMel, melBands, melFrames } from '../../../../src/hearing/whisper/mel.ts';
 
-/** Of the sound below, by another program in double precision: bands 0, 7, 20, 40 and 79 of some frames. */
+/** Another program's figures for the sound below, in double precision: bands 0, 7, 20, 40 and 79 of some frames. */
 const reference: Record<number, number[]> = {
   0: [0.96585, 1.04747, 0.71365, 0.62259, 0.44184],
   1: [0.45304, 0.5115, 0.43379, 0.40687, 0.38508],

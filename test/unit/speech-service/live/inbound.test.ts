@@ -83,7 +83,7 @@ test('a socket that opens while the one before it is still being placed is place
   inbound.message(audio, true);
   await turn();
   expect(cutter.bytes).toBe(2_400);
-  // What dead sockets brought is acknowledged to nobody; this one is told from where it stood.
+  // Bytes of dead sockets are acknowledged to nobody; this socket is told from where it stood.
   expect(acks).toMatchObject([{ accepted: true, byteRange: [0, 2_400] }]);
 });
 

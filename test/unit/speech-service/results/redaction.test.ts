@@ -73,7 +73,7 @@ const card = digits(14).map((body) => {
   return `4${body}${(10 - (sum % 10)) % 10}`;
 });
 
-/** What was said, and what of it must not be found in the result. */
+/** A sentence, and the part of it that must not be in the result. */
 type PlantedSecrets = { lines: string[]; secrets: string[] };
 const secretTalk: fc.Arbitrary<PlantedSecrets> = fc.oneof(
   fc.tuple(fc.constantFrom(...firstNames), fc.constantFrom(...lastNames)).map(([first, last]) => ({

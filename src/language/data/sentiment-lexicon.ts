@@ -57,6 +57,13 @@ export const courtesies = [
   /\bnice (?:to meet|talking|speaking) (?:you|to you|with you)\b|\bpleasure (?:speaking|talking|to help|helping)\b|\bmy pleasure\b|\bit's a pleasure\b|\bwith pleasure\b/g,
   /\b(?:safe travels|take care|all the best|best wishes|kind regards|best regards|good luck with)\b/g,
   /\bhappy (?:birthday|new year|holidays|christmas|easter|anniversary|thanksgiving)\b/g,
+  // refusals, holds and corrections as a formula
+  /\bno[, ]+(?:thank you|thanks)\b(?! for nothing)/g,
+  /\bno[, ]+(?:i'm|we're|i am|we are) (?:good|fine|okay|ok|all right|alright)\b/g,
+  /\b(?:i'll|i will|we'll|someone will|he'll|she'll) be (?:right )?(?:with|back with) you\b|\bbear with me\b|\bdon't hang up\b/g,
+  /\bno[, ]+that's (?:wrong|not right|not correct|incorrect)(?=[,.]? (?:it's|it is|the \w+ is|my)\b)/g,
+  /\bno[, ]+that's (?:all|it|everything)\b/g,
+  /\bi'm afraid (?:that )?(?=(?:he|she|it|they|there|the|this|that|your|our|we (?:are|don't|do|have|can't|cannot)|i (?:can't|cannot|don't|do not|have no|haven't))\b)/g,
   // thanks as a formula
   /\b(?:thank you|thanks)(?: so| very| ever so)?(?: much| a lot)? (?:for (?:calling|holding|waiting|your (?:patience|call|time|understanding|help|loyalty|business|cooperation|interest|order|feedback|message|support)|contacting|choosing|bearing|being (?:so )?patient|confirming|that|the|letting|being (?:a|our)|getting|staying|providing|telling|verifying)|in advance|anyway)\b/g,
   /\b(?:we|i) (?:really |do |truly |greatly )?appreciate (?:your (?:patience|business|call|loyalty|time|understanding|cooperation|feedback|custom)|you (?:calling|holding|waiting|being|taking))\b/g,

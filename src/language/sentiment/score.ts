@@ -77,7 +77,7 @@ export const unknownSentiment: SentimentScore = { label: 'unknown', emotion: 'ne
  */
 export function scoreSentiment(sentence: string): SentimentScore {
   // A label needs no more than a breath of text; the cut keeps the patterns' cost bounded on any input.
-  const plain = normalize(sentence.slice(0, 1_500));
+  const plain = normalize(withoutNames(sentence.slice(0, 1_500)));
   if (!isEnglish(plain)) return unknownSentiment;
   const kept = courtesies
     .reduce((text, phrase) => text.replace(phrase, ' , '), plain)
@@ -93,12 +93,26 @@ export function scoreSentiment(sentence: string): SentimentScore {
   for (const [pattern, weight] of irritations) if (pattern.test(kept)) irritation += weight;
   tally.irritate(irritation);
   const heard = tally.label(kept);
-  if (heard.label !== 'neutral' || kept.split(' ').length < 3 || acknowledgement.test(plain))
-    return heard;
+  const words = kept.match(/[\p{L}']+/gu)?.length ?? 0;
+  if (heard.label !== 'neutral' || words < fewestWords || acknowledgement.test(plain)) return heard;
   // The lexicon heard nothing: how such sentences are put may still lean one way.
   const leaning = leaningOf(kept);
   if (leaning === 'negative') return { label: leaning, emotion: 'disappointment' };
   return leaning === 'positive' ? { label: leaning, emotion: 'contentment' } : heard;
+}
+
+/** In fewer words the way of putting it says nothing: "This is Sam", "No, that's all". */
+const fewestWords = 6;
+
+/** "This is Joy Payne", "Good Hope Clinic, how may I help?": a name is no feeling, whatever else its words mean. */
+function withoutNames(sentence: string): string {
+  const kept = sentence
+    .replace(
+      /\b([Tt]his is|[Nn]ame is|[Nn]ame's|[Ss]peaking (?:with|to|for)|[Tt]hrough to|[Cc]alling|[Ii]t's (?=M))((?: (?:Mrs?|Ms|Dr)\.?)?(?: \p{Lu}[\p{Ll}'-]+){1,3})(?=[\s,.!?]|$)/gu,
+      '$1 ,',
+    )
+    .replace(/^\p{Lu}[\p{Ll}']+(?: (?:and|of|\p{Lu}[\p{Ll}']+)){0,3} \p{Lu}[\p{Ll}']+(?=,)/u, '');
+  return /\p{L}{2}/u.test(kept) ? kept : sentence;
 }
 
 /** Whole words in capitals, in a sentence that also has others or is long enough to mean it. */

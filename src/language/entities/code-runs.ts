@@ -43,18 +43,18 @@ export function runAt(doc: Doc, start: number, withLetters: boolean): Run | unde
     const last = pieces.at(-1);
     if (!last || pieces.length >= longestRun) break;
     const at = correctionEnd(doc, last.to);
-    const again = at === 0 ? [] : piecesAt(doc, at, withLetters);
+    const again = at === 0 ? [] : piecesAt(doc, at, withLetters, last);
     if (again.length === 0) break;
     pieces = corrected(pieces, again);
   }
   return runOf(pieces);
 }
 
-function piecesAt(doc: Doc, start: number, withLetters: boolean): RunPiece[] {
+function piecesAt(doc: Doc, start: number, withLetters: boolean, before?: RunPiece): RunPiece[] {
   const pieces: RunPiece[] = [];
   let at = start;
   while (pieces.length < longestRun) {
-    const piece = pieceAt(doc, at, withLetters, pieces.at(-1));
+    const piece = pieceAt(doc, at, withLetters, pieces.at(-1) ?? before);
     if (!piece) break;
     pieces.push(piece);
     at = afterSoft(doc, piece, withLetters);
@@ -145,11 +145,12 @@ function corrected(pieces: readonly RunPiece[], again: readonly RunPiece[]): Run
 
 /** How many characters of the number stay before its correction. */
 function keptBefore(said: string, again: string): number {
+  const goesOn = wholeLengths.has(said.length - 1 + again.length);
   const end = said.length - again.length;
-  if (end <= 0) return 0;
+  // One digit said again, and the rest of the number behind it.
+  if (end <= 0) return goesOn && again.length > said.length ? said.length - 1 : 0;
   if (again.length === 1 || wholeLengths.has(said.length)) return end;
   const same = Array.from(again).filter((char, i) => said[end + i] === char).length;
-  const goesOn = wholeLengths.has(said.length - 1 + again.length);
   return same * 2 < again.length && goesOn ? said.length - 1 : end;
 }
 

@@ -3,7 +3,7 @@ import { cueOf, type Cue } from './code-cues.ts';
 import type { Doc } from './doc.ts';
 import { isMonthName } from './dates.ts';
 import { stateEnd } from './gazetteer.ts';
-import { yearAt } from '../text/numbers.ts';
+import { smallAt, yearAt } from '../text/numbers.ts';
 
 /** Cards, bank accounts, phones, post codes and every number that a word beside it makes an id. */
 export function findCodes(doc: Doc): void {
@@ -166,10 +166,13 @@ function isMonthSlashYear(doc: Doc, run: Run): boolean {
 function claimExpiries(doc: Doc): void {
   for (let i = 0; i < doc.tokens.length; i++) {
     if (!isMonthName(doc.word(i)) || doc.isTaken(i)) continue;
-    const year = yearAt(doc.tokens, doc.word(i + 1) === ',' ? i + 2 : i + 1);
+    const next = doc.word(i + 1) === ',' ? i + 2 : i + 1;
+    const isAsked = doc.asked.includes('expiry');
+    const year = yearAt(doc.tokens, next) ?? (isAsked ? shortYearAt(doc, next) : undefined);
     if (!year) continue;
     const before = doc.tokens.slice(Math.max(0, i - 8), i).map((token) => token.lower);
-    const isExpiry = before.some((word) => /^(?:expir(?:y|ation|es|ing)|exp)$/.test(word));
+    const isExpiry =
+      isAsked || before.some((word) => /^(?:expir(?:y|ation|es|ing)|exp)$/.test(word));
     const isOther = before.some((word) =>
       /^(?:contract|policy|passport|warranty|licen[cs]e|subscription|plan|membership|visa|offer|lease)$/.test(
         word,
@@ -177,6 +180,12 @@ function claimExpiries(doc: Doc): void {
     );
     if (isExpiry && !isOther) doc.claim('CREDIT_CARD_EXPIRATION', i, year.next);
   }
+}
+
+/** "March twenty nine" where the date of a card was asked for. */
+function shortYearAt(doc: Doc, i: number): { next: number } | undefined {
+  const small = smallAt(doc.tokens, i);
+  return small && small.value >= 20 && small.value <= 45 ? small : undefined;
 }
 
 function isBehindState(doc: Doc, from: number): boolean {

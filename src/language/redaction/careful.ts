@@ -13,6 +13,7 @@ import {
   isOtherCapital,
   organizationPhrases,
 } from '../entities/gazetteer.ts';
+import { spellingEnd } from '../entities/spelled.ts';
 import { claimEmails } from '../entities/web.ts';
 import { dayAt, smallAt, yearAt } from '../text/numbers.ts';
 
@@ -396,21 +397,6 @@ function claimSpellings(doc: Doc): void {
     if (initials && doc.isFree(i, end)) doc.claim('NAME_GIVEN', i, end);
     i = end - 1;
   }
-}
-
-/** Three single letters or more, with marks between them or not: where they end. */
-function spellingEnd(doc: Doc, i: number): number {
-  let at = i;
-  let end = 0;
-  let letters = 0;
-  while (/^(?:\p{L}|[,.-])$/u.test(doc.word(at))) {
-    if (doc.tokens[at]?.kind === 'word') {
-      letters += 1;
-      end = at + 1;
-    } else if (letters === 0) return 0;
-    at += 1;
-  }
-  return letters >= 3 ? end : 0;
 }
 
 /** No everyday word, place, firm, day or product; with a capital where the text has capitals. */

@@ -1,3 +1,4 @@
+import { entitiesOverFinals } from '../../../src/language/values/over-finals.ts';
 import { redactStep, type RedactInput } from '../../../src/language/redaction/redact.ts';
 import { lines, type Split } from './language-scores.ts';
 
@@ -101,4 +102,54 @@ function redactedLine(line: NumberLine, entityTypes: string[]) {
         else open += 1;
       }
   return { shown, open, hidden, coveredAny: covered.some((spans) => spans.length > 0) };
+}
+
+export type ValueScore = {
+  lines: number;
+  /** The answer has exactly one entity of the type that was asked for. */
+  one: number;
+  /** It has the right value, with its currency and its check digit. */
+  right: number;
+  /** Of these, answers in several finals. */
+  several: number;
+  severalOne: number;
+  byType: Record<string, { all: number; right: number }>;
+  misses: string[];
+};
+
+/** What the answers mean. The calls are of a Wednesday, the fourth of March 2026, in America. */
+export function scoreValues(set: readonly NumberLine[]): ValueScore {
+  const score: ValueScore = { lines: 0, one: 0, right: 0, several: 0, severalOne: 0, byType: {}, misses: [] }; // prettier-ignore
+  for (const line of set) {
+    if (line.value === undefined || line.value === null) continue;
+    const finals = secretsIn(line).map(({ text }) => text);
+    const about = { day: '2026-03-04', callingCode: '1' };
+    const heard = entitiesOverFinals({ finals, asked: [line.agent], about, language: 'en' });
+    const ofType = heard.filter(({ type }) =>
+      line.name ? type.startsWith('NAME') : type === line.type,
+    );
+    const [only] = ofType;
+    const isOne = ofType.length === 1;
+    const isRight =
+      isOne &&
+      (line.name
+        ? only?.value?.split(' ').includes(line.value) === true
+        : only?.value === line.value) &&
+      (line.currency === undefined || line.currency === null || only?.currency === line.currency) &&
+      (line.valid === undefined || only?.valid === line.valid);
+    const type = (score.byType[line.name ? 'NAME' : (line.type ?? '')] ??= { all: 0, right: 0 });
+    score.lines += 1;
+    type.all += 1;
+    if (isOne) score.one += 1;
+    if (finals.length > 1) score.several += 1;
+    if (finals.length > 1 && isOne) score.severalOne += 1;
+    if (isRight) {
+      score.right += 1;
+      type.right += 1;
+    } else
+      score.misses.push(
+        `${line.id} ${line.agent} ${finals.join(' | ')} ${line.value} -> ${JSON.stringify(heard)}`,
+      );
+  }
+  return score;
 }

@@ -1,0 +1,19 @@
+import type { Doc } from './doc.ts';
+
+/** Fewer single letters are initials. */
+const fewestLetters = 3;
+
+/** Where single letters that spell a word end, with marks between them or not; 0 where there are fewer than three. */
+export function spellingEnd(doc: Doc, i: number): number {
+  let at = i;
+  let end = 0;
+  let letters = 0;
+  while (/^(?:\p{L}|[,.-])$/u.test(doc.word(at))) {
+    if (doc.tokens[at]?.kind === 'word') {
+      letters += 1;
+      end = at + 1;
+    } else if (letters === 0) return 0;
+    at += 1;
+  }
+  return letters >= fewestLetters ? end : 0;
+}

@@ -1,0 +1,168 @@
+import { askedFor } from '../entities/asked.ts';
+import { Doc } from '../entities/doc.ts';
+import { findEntities } from '../entities/find.ts';
+import { spellingEnd } from '../entities/spelled.ts';
+import { joinFinals } from '../text/seams.ts';
+import type { EntitySpan } from '../types.ts';
+import { inCapitals, valueOf, type EntityValue, type ValueContext } from './value.ts';
+
+/** Where a part of an entity stands: in which final, by its characters. */
+export type EntityPiece = { final: number; start: number; end: number };
+
+/** An entity with what it means, over as many finals as it was said in. */
+export type HeardEntity = Partial<EntityValue> & {
+  type: string;
+  text: string;
+  pieces: EntityPiece[];
+};
+
+export type OverFinals = {
+  /** Of one speaker, in order of time. */
+  finals: readonly string[];
+  /** The last turns of the other party. */
+  asked: readonly string[];
+  about: ValueContext;
+  language: string;
+};
+
+/**
+ * The entities of what one speaker said in several finals: a number with pauses is one entity, and letters that spell
+ * a name correct it. Each final is looked at by itself, and all of them for what goes over their borders.
+ */
+export function entitiesOverFinals({ finals, asked, about, language }: OverFinals): HeardEntity[] {
+  const kinds = askedFor(asked);
+  const joined = joinFinals(finals);
+  const starts: number[] = [];
+  let at = 0;
+  for (const final of finals) {
+    starts.push(at);
+    at += final.length + 1;
+  }
+  const find = (text: string): EntitySpan[] => {
+    const spans = findEntities(text, undefined, language, undefined, kinds);
+    return language === 'en' ? [...spans, ...relativeDays(text, spans)] : spans;
+  };
+  const seams = starts.slice(1).map((start) => start - 1);
+  const crossing = find(joined).filter(({ start, end }) =>
+    seams.some((seam) => start < seam && end > seam + 1),
+  );
+  const own = finals.flatMap((final, i) => {
+    const from = starts[i] ?? 0;
+    return find(final).map((span) => ({ ...span, start: span.start + from, end: span.end + from }));
+  });
+  const free = own.filter((span) => !crossing.some((other) => overlaps(span, other)));
+  const heard = [...crossing, ...free]
+    .toSorted((a, b) => a.start - b.start)
+    .map((span) => {
+      // A day that answers the question for a birthday is one.
+      const type = span.type === 'DATE' && kinds.includes('birth') ? 'DOB' : span.type;
+      const text = joined.slice(span.start, span.end);
+      return { span, entity: { type, text, ...valueOf(type, text, about) } };
+    });
+  const spelled = language === 'en' ? namesAsSpelled(joined, heard) : heard;
+  return spelled.map(({ span, entity }) => ({ ...entity, pieces: piecesOf(span, starts, finals) }));
+}
+
+type Heard = { span: Pick<EntitySpan, 'start' | 'end'>; entity: Omit<HeardEntity, 'pieces'> };
+
+function overlaps(
+  a: Pick<EntitySpan, 'start' | 'end'>,
+  b: Pick<EntitySpan, 'start' | 'end'>,
+): boolean {
+  return a.start < b.end && b.start < a.end;
+}
+
+function piecesOf(
+  { start, end }: Pick<EntitySpan, 'start' | 'end'>,
+  starts: readonly number[],
+  finals: readonly string[],
+): EntityPiece[] {
+  return finals.flatMap((text, final) => {
+    const from = Math.max(start - (starts[final] ?? 0), 0);
+    const to = Math.min(end - (starts[final] ?? 0), text.length);
+    return from < to ? [{ final, start: from, end: to }] : [];
+  });
+}
+
+const dayNames = /\b(?:(?:next|this|last|coming) )?(?:mon|tues|wednes|thurs|fri|satur|sun)day\b|\b(?:the )?day after tomorrow\b|\btomorrow\b/gi; // prettier-ignore
+/** "today" is in every other sentence: it is a day that was named where hardly anything else was said. */
+const bareDay = /^(?:um |uh |for |from )?(today|yesterday)(?: please)?[.!]?$/i;
+
+function relativeDays(text: string, taken: readonly EntitySpan[]): EntitySpan[] {
+  const found = [...text.matchAll(dayNames)].map((match) => ({ at: match.index, day: match[0] }));
+  const bare = bareDay.exec(text)?.[1];
+  if (bare !== undefined) found.push({ at: text.indexOf(bare), day: bare });
+  return found
+    .map(({ at, day }) => ({ type: 'DATE', text: day, start: at, end: at + day.length }))
+    .filter((span) => !taken.some((other) => overlaps(span, other)));
+}
+
+/** How far behind its name a spelling may begin, in tokens: "my name is Shawn, that's spelled". */
+const spellingReach = 8;
+
+/** The letters that follow a name say how it is written. */
+function namesAsSpelled(text: string, heard: readonly Heard[]): Heard[] {
+  const doc = new Doc(text);
+  const all = [...heard];
+  for (let i = 0; i < doc.tokens.length; i++) {
+    const end = spellingEnd(doc, i);
+    if (end === 0) continue;
+    const letters = doc.tokens.slice(i, end).filter(({ kind }) => kind === 'word').map(({ lower }) => lower).join(''); // prettier-ignore
+    const from = doc.tokens[i]?.start ?? 0;
+    const to = doc.tokens[end - 1]?.end ?? from;
+    const reachFrom = doc.tokens[Math.max(0, i - spellingReach)]?.start ?? 0;
+    const at = all.findLastIndex(({ span, entity }) => entity.type.startsWith('NAME') && span.end > reachFrom && span.start < from); // prettier-ignore
+    const named = all[at];
+    const isOther = all.some(({ span, entity }) => overlaps(span, { start: from, end: to }) && !entity.type.startsWith('NAME')); // prettier-ignore
+    if (!isOther) {
+      const span = { start: named?.span.start ?? from, end: to };
+      const before = named === undefined ? namedBefore(doc, i) : { text: named.entity.text, start: span.start }; // prettier-ignore
+      if (before !== undefined) {
+        const entity = {
+          type: named?.entity.type ?? 'NAME_GIVEN',
+          text: text.slice(before.start, to),
+          value: withSpelling(before.text, letters),
+        };
+        const free = all.filter((other) => other === named || !overlaps(other.span, { start: from, end: to })); // prettier-ignore
+        all.splice(0, all.length, ...free.filter((other) => other !== named), { span: { start: before.start, end: to }, entity }); // prettier-ignore
+      }
+    }
+    i = end - 1;
+  }
+  return all.sort((a, b) => a.span.start - b.span.start);
+}
+
+/** A word on no list, right before its own spelling: it begins with the same letter. */
+function namedBefore(doc: Doc, i: number): { text: string; start: number } | undefined {
+  for (let at = i - 1; at >= Math.max(0, i - 4); at--) {
+    const token = doc.tokens[at];
+    if (token?.kind !== 'word' || token.lower.length < 3) continue;
+    if (token.lower.startsWith(doc.word(i)) || token.capital)
+      return { text: token.text, start: token.start };
+  }
+  return undefined;
+}
+
+/** The word of the name that the letters are most like is written as they say; a name that is like none of them gets them behind it. */
+function withSpelling(name: string, letters: string): string {
+  const words = name.trim().split(/\s+/);
+  const likeness = words.map((word) => likenessOf(word.toLowerCase(), letters));
+  const best = Math.max(...likeness);
+  const at = likeness.lastIndexOf(best);
+  const written = inCapitals(letters);
+  if (best < 0.5) return [...words.map(inCapitals), written].join(' ');
+  return words.map((word, i) => (i === at ? written : inCapitals(word))).join(' ');
+}
+
+/** The share of letters that both have, and half a point for the same or a like-sounding first one. */
+function likenessOf(word: string, letters: string): number {
+  const left = Array.from(letters);
+  let same = 0;
+  for (const letter of word) {
+    const at = left.indexOf(letter);
+    if (at < 0) continue;
+    left.splice(at, 1);
+    same += 1;
+  }
+  return same / Math.max(word.length, letters.length);
+}

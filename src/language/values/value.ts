@@ -1,0 +1,100 @@
+import { isIban, isLuhn } from '../entities/codes.ts';
+import { runAt } from '../entities/code-runs.ts';
+import { Doc } from '../entities/doc.ts';
+import { dateOf, expiryOf, timeOf } from './days.ts';
+import { moneyOf } from './money.ts';
+import { e164 } from './phones.ts';
+import { addressOf } from './web.ts';
+
+/** What a value depends on beside its words. */
+export type ValueContext = {
+  /** The day of the call, as 2026-03-04. */
+  day: string;
+  /** The calling code of the country that the call is of, without the plus. */
+  callingCode?: string | undefined;
+};
+
+/** What an entity means, for a program: `valid` says whether a check digit is right, where there is one. */
+export type EntityValue = { value: string; currency?: string; valid?: boolean };
+
+const bankCodeDigits = 9;
+
+/** The value of an entity's text; undefined where its words do not tell one. */
+export function valueOf(type: string, text: string, about: ValueContext): EntityValue | undefined {
+  switch (type) {
+    case 'CREDIT_CARD': {
+      const value = charsIn(text, false);
+      return value === '' ? undefined : { value, valid: value.length >= 13 && isLuhn(value) };
+    }
+    case 'BANK_ACCOUNT': {
+      const value = charsIn(text, true);
+      const isInternational = /^[A-Z]{2}\d{2}[A-Z0-9]{10,}$/.test(value);
+      return isInternational ? { value, valid: isIban(value) } : some(value);
+    }
+    case 'ROUTING_NUMBER': {
+      const value = charsIn(text, false);
+      return value.length === bankCodeDigits ? { value, valid: isBankCode(value) } : some(value);
+    }
+    case 'CVV':
+    case 'SSN':
+      return some(charsIn(text, false));
+    case 'ACCOUNT_NUMBER':
+    case 'NUMERICAL_PII':
+    case 'HEALTHCARE_NUMBER':
+    case 'VEHICLE_ID':
+    case 'PASSPORT_NUMBER':
+    case 'DRIVER_LICENSE':
+    case 'LOCATION_ZIP':
+      return some(charsIn(text, true));
+    case 'PHONE_NUMBER':
+      return some(e164(charsIn(text, false), /^\s*(?:\+|plus\b)/i.test(text), about.callingCode));
+    case 'CREDIT_CARD_EXPIRATION':
+      return some(expiryOf(text));
+    case 'DOB':
+      return some(dateOf(text, about.day, 'past'));
+    case 'DATE':
+      return some(dateOf(text, about.day, 'next'));
+    case 'TIME':
+      return some(timeOf(text));
+    case 'MONEY':
+      return moneyOf(text, about.callingCode);
+    case 'EMAIL_ADDRESS':
+    case 'URL':
+      return some(addressOf(text));
+    default:
+      return some(type.startsWith('NAME') ? inCapitals(text) : text.trim());
+  }
+}
+
+function some(value: string | undefined): EntityValue | undefined {
+  return value === undefined || value === '' ? undefined : { value };
+}
+
+/** Every digit, and letter, of all runs in the text: none is dropped for the words between them. */
+function charsIn(text: string, withLetters: boolean): string {
+  const doc = new Doc(text);
+  let chars = '';
+  for (let i = 0; i < doc.tokens.length; i++) {
+    const run = runAt(doc, i, withLetters);
+    if (!run) continue;
+    chars += run.chars;
+    i = Math.max(i, run.to - 1);
+  }
+  return chars;
+}
+
+/** The check of an American bank code: weights of 3, 7 and 1. */
+function isBankCode(digits: string): boolean {
+  const weights = [3, 7, 1];
+  const sum = Array.from(digits).reduce((all, digit, i) => all + Number(digit) * (weights[i % 3] ?? 0), 0); // prettier-ignore
+  return sum > 0 && sum % 10 === 0;
+}
+
+export function inCapitals(text: string): string {
+  return text
+    .trim()
+    .replace(
+      /(^|[\s'’-])(\p{Ll})/gu,
+      (_, before: string, letter: string) => before + letter.toUpperCase(),
+    );
+}

@@ -8,10 +8,12 @@ import { chaptersOf, type TimedTurn } from './summary/chapters.ts';
 import { courseOf } from './sentiment/course.ts';
 import { summarize } from './summary/summarize.ts';
 import type { CoveredSpan } from './redaction/redact.ts';
+import { entitiesOfTurns } from './values/of-turns.ts';
+import { entitiesOverFinals } from './values/over-finals.ts';
 import { turnOf, type LanguageTasks, type TaskName } from './tasks.ts';
 import { splitSentences } from './text/sentences.ts';
 import { timelineOf } from './timing.ts';
-import type { CallInsight } from './types.ts';
+import type { CallInsight, ValueContext } from './types.ts';
 import type { SummarizationType } from '../protocol/addon-configs.ts';
 import type { NamedEntity, SentimentItem, Utterance } from '../protocol/addons.ts';
 
@@ -29,6 +31,7 @@ const perform: Perform = {
     }
   },
   entities: ({ utterance, types }) => asBlock(() => listed(entitiesIn(utterance, types))),
+  entitiesOverFinals: (input) => asBlock(() => listed(entitiesOverFinals(input))),
   sentiment: ({ utterance }) => asBlock(() => listed(sentimentsIn(utterance))),
   translation: ({ config }) => config.target_languages.map(() => needsProvider('translation')),
   audioToLlm: () => needsProvider('audio_to_llm'),
@@ -43,9 +46,9 @@ const perform: Perform = {
       const chapters = chaptersOf(utterances.map(turnOf), starts);
       return { results: { chapters }, isEmpty: chapters.length === 0 };
     }),
-  call: ({ turns, summaryType, language }) =>
+  call: ({ turns, summaryType, language, about }) =>
     asBlock(() => ({
-      results: insightOf(turns, summaryType, language),
+      results: insightOf(turns, summaryType, language, about),
       isEmpty: turns.length === 0,
     })),
   redact: (input) => asBlock(() => ({ results: redactStep(input), isEmpty: false })),
@@ -122,26 +125,29 @@ function insightOf(
   turns: readonly TimedTurn[],
   summaryType: SummarizationType,
   language = 'en',
+  about?: ValueContext,
 ): CallInsight {
   return {
     summary: summarize(turns, summaryType),
     summary_kind: 'extractive',
     chapters: chaptersOf(turns),
-    entities: turns.flatMap((turn) => {
-      const at = timelineOf({
-        ...turn,
-        words: turn.words ?? [],
-        confidence: 1,
-        channel: 0,
-        language: 'en',
-      });
-      return findEntities(turn.text, undefined, language).map((span) => ({
-        entity_type: span.type,
-        text: span.text,
-        ...at(span.start, span.end),
-        role: turn.role,
-      }));
-    }),
+    entities: about
+      ? entitiesOfTurns(turns, about, language)
+      : turns.flatMap((turn) => {
+          const at = timelineOf({
+            ...turn,
+            words: turn.words ?? [],
+            confidence: 1,
+            channel: 0,
+            language: 'en',
+          });
+          return findEntities(turn.text, undefined, language).map((span) => ({
+            entity_type: span.type,
+            text: span.text,
+            ...at(span.start, span.end),
+            role: turn.role,
+          }));
+        }),
     sentiment: language === 'en' ? courseOf(turns) : [],
   };
 }

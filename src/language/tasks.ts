@@ -11,7 +11,8 @@ import type {
   Utterance,
 } from '../protocol/addons.ts';
 import type { SummarizationType } from '../protocol/addon-configs.ts';
-import type { CallInsight, SpokenTurn } from './types.ts';
+import type { HeardEntity, OverFinals } from './values/over-finals.ts';
+import type { CallInsight, SpokenTurn, ValueContext } from './types.ts';
 
 // The main thread imports this file. It imports types only, so that the name lists and lexicons, which take
 // megabytes, are loaded in the worker threads alone.
@@ -35,6 +36,8 @@ export type LanguageTasks = {
     input: { utterance: Utterance; types?: string[] };
     output: AddonBlock<NamedEntity[]>;
   };
+  /** What one speaker said in several finals, with what each entity means. */
+  entitiesOverFinals: { input: OverFinals; output: AddonBlock<HeardEntity[]> };
   sentiment: { input: { utterance: Utterance }; output: AddonBlock<SentimentItem[]> };
   /** One block per target language, in the order of the request. */
   translation: {
@@ -52,7 +55,13 @@ export type LanguageTasks = {
   };
   /** All that `call.summary` says about a call. */
   call: {
-    input: { turns: SpokenTurn[]; summaryType: SummarizationType; language: string };
+    input: {
+      turns: SpokenTurn[];
+      summaryType: SummarizationType;
+      language: string;
+      /** With it the entities have their values. */
+      about?: ValueContext;
+    };
     output: AddonBlock<CallInsight>;
   };
   /** Free prompts about a transcript; one block per prompt. */

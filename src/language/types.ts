@@ -3,6 +3,17 @@ import type { Chapter, Emotion, NamedEntity, SentimentItem } from '../protocol/a
 /** An entity by its characters in the text: `text.slice(start, end)` is the entity. */
 export type EntitySpan = { type: string; text: string; start: number; end: number };
 
+/** What a value depends on beside its words. */
+export type ValueContext = {
+  /** The day of the call, as 2026-03-04. */
+  day: string;
+  /** The calling code of the country that the call is of, without the plus. */
+  callingCode?: string | undefined;
+};
+
+/** What an entity means, for a program: `valid` says whether a check digit is right, where there is one. */
+export type EntityValue = { value: string; currency?: string; valid?: boolean };
+
 export type SentimentLabel = SentimentItem['sentiment'];
 
 /** What one sentence expresses. */
@@ -25,6 +36,6 @@ export type CallInsight = {
   /** `extractive`, or `llm` where a configured model wrote it. */
   summary_kind: 'extractive' | 'llm';
   chapters: Chapter[];
-  entities: (NamedEntity & { role: string })[];
+  entities: (NamedEntity & Partial<EntityValue> & { role: string })[];
   sentiment: SentimentCourse[];
 };

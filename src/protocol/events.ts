@@ -122,10 +122,35 @@ const CallSentimentData = z.object({
   error: addonFailure,
 });
 
+/** What an entity means. Of redacted words nothing is said. */
+const entityValue = {
+  value: z
+    .string()
+    .optional()
+    .describe(
+      'Digits, +12125550147, 89.00, 2026-03-04, 15:30, 2029-04, an address or a code as it is written, a name as it was spelled.',
+    ),
+  currency: z.string().optional().describe('Of an amount, where its words name one: USD.'),
+  valid: z.boolean().optional().describe('Whether the check digit is right, of cards, IBANs and routing numbers.'), // prettier-ignore
+};
+
+const JoinedEntity = NamedEntity.extend({
+  id: z
+    .string()
+    .optional()
+    .describe('Stays when more of the entity is said: the later event has all of it.'),
+  ...entityValue,
+  pieces: z
+    .array(z.object({ utterance_id: z.string(), start: Seconds, end: Seconds }))
+    .optional()
+    .describe('The utterances that it was said in, in order.'),
+}).meta({ id: 'JoinedEntity' });
+export type JoinedEntity = z.infer<typeof JoinedEntity>;
+
 const CallEntitiesData = z.object({
   ...utteranceIds,
   utterance: AboutUtterance,
-  results: z.array(NamedEntity),
+  results: z.array(JoinedEntity),
   error: addonFailure,
 });
 
@@ -266,7 +291,7 @@ const EventChapter = Chapter.pick({
   summary: true,
 }).meta({ id: 'EventChapter' });
 
-const EntityOfRole = NamedEntity.extend({ role: Role });
+const EntityOfRole = NamedEntity.extend({ role: Role, ...entityValue });
 
 const summaryErrors = z
   .array(z.object({ part: z.string(), message: z.string() }))

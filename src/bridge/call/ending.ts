@@ -1,3 +1,4 @@
+import { valueContextOf } from '../records/value-context.ts';
 import { wait } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
 import { Role, type CallEventData, type EndReason, type Turn } from '../../protocol/events.ts';
@@ -201,6 +202,7 @@ export class CallEnding {
         type,
         languageCode,
         deadlineMs,
+        about: valueContextOf(this.#options.record),
       });
     } catch (error) {
       log.error({ err: error }, 'no summary can be made of a call: it is given up');

@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely';
 import { z } from 'zod';
 import type { LanguageRunner } from '../../language/runner.ts';
-import type { CallInsight, SpokenTurn } from '../../language/types.ts';
+import type { CallInsight, SpokenTurn, ValueContext } from '../../language/types.ts';
 import { Role, type CallEventData, type Turn } from '../../protocol/events.ts';
 import { personName } from '../../protocol/people.ts';
 import type { Database } from '../../store/schema.ts';
@@ -38,6 +38,7 @@ type SummaryOptions = {
   type: SummaryType;
   languageCode: string;
   deadlineMs: number;
+  about?: ValueContext;
 };
 
 /** The data of `call.summary`, made from the finals of all legs in order of time. A part that cannot be made is named in `errors`. */
@@ -48,7 +49,12 @@ export async function summaryOf(
   const sentiment_course = sentimentCourse(rows);
   const block = await options.language.run(
     'call',
-    { turns: turns.map(named), summaryType: options.type, language: options.languageCode },
+    {
+      turns: turns.map(named),
+      summaryType: options.type,
+      language: options.languageCode,
+      ...(options.about === undefined ? {} : { about: options.about }),
+    },
     { deadlineMs: options.deadlineMs, owner: options.callId },
   );
   if (block.results !== null && block.error === null)

@@ -32,8 +32,17 @@ import type { LiveFeed } from '../live-feed.ts';
 import type { BridgeConfig } from '../config.ts';
 import { bridgeMetrics } from '../metrics.ts';
 import type { CallLease } from '../records/lease.ts';
+import { EntityJoiner } from './entity-joiner.ts';
 import type { Redactor } from './redactor.ts';
-import { isNeutral, toldOf, type Result, type WaitingResults } from '../records/timeline.ts';
+import type { LanguageRunner } from '../../language/runner.ts';
+import { valueContextOf } from '../records/value-context.ts';
+import {
+  isNeutral,
+  isNothing,
+  toldOf,
+  type Result,
+  type WaitingResults,
+} from '../records/timeline.ts';
 
 type CallEventsOptions = {
   config: Pick<BridgeConfig, 'neutralSentiment'>;
@@ -45,6 +54,7 @@ type CallEventsOptions = {
   nowS(): number;
   log: Logger;
   redactor: Redactor | undefined;
+  language: LanguageRunner;
   lease: CallLease;
   share?: ((tx: Transaction<Database>) => Promise<void>) | undefined;
   wakeOutbox(): void;
@@ -67,6 +77,7 @@ export class CallEvents {
   readonly #warnings: Warning[] = [];
   readonly #held: HeldResults | undefined;
   readonly #gaps: HeldGaps;
+  readonly #entities: EntityJoiner;
   readonly #speakers = new CallSpeakers();
   #length: CallLength | undefined;
 
@@ -79,7 +90,16 @@ export class CallEvents {
       onRefused: () => this.count('uncommitted'),
       onSetAside: (draft, error) => this.#setAside(draft, error),
     });
-    const { redactor, clock, log } = options;
+    const { redactor, clock, log, language, record } = options;
+    this.#entities = new EntityJoiner({
+      language,
+      callId: record.id,
+      about: () => valueContextOf(record),
+      failed: (error) => {
+        this.count('bug');
+        log.error({ err: error }, 'the entities of an utterance could not be told');
+      },
+    });
     this.#gaps = new HeldGaps({ clock, tell: (leg, gap) => this.#addGap(leg, gap) });
     this.#held =
       redactor &&
@@ -191,6 +211,15 @@ export class CallEvents {
 
   /** One result is one event: the identity in `leg_results` drops it when the service says it again. */
   result(leg: ToldLeg, result: Result): void {
+    if (result.type === 'call.transcript') this.#entities.heard(leg, result);
+    if (result.type === 'call.entities')
+      this.#entities.join(leg, result, (joined) => {
+        if (!isNothing(joined)) this.#take(leg, joined);
+      });
+    else this.#take(leg, result);
+  }
+
+  #take(leg: ToldLeg, result: Result): void {
     if (this.#held === undefined) this.#addResult(leg, result);
     else this.#held.add(leg, result);
   }
@@ -312,6 +341,7 @@ export class CallEvents {
   /** Who holds the pause is part of the row, so that it outlives this process. */
   async pauseChanged(heldBy: number, pausedAt: number, said: Said | undefined): Promise<boolean> {
     // Finals held by the redaction go out before the pause: a number cannot go on in audio that nobody hears.
+    await this.#entities.settled();
     if (this.#held?.isEmpty === false) await this.#held.flush();
     this.#gaps.flush();
     return this.#commits.add({
@@ -364,6 +394,7 @@ export class CallEvents {
   }
 
   async legSettled(leg: ToldLeg): Promise<boolean> {
+    await this.#entities.settled();
     await this.#held?.flush(leg);
     this.#gaps.flush(leg);
     const short = this.#gaps.shortOf(leg.record.id);
@@ -432,6 +463,7 @@ export class CallEvents {
 
   /** Resolves when everything told so far is durable. */
   async settled(): Promise<void> {
+    await this.#entities.settled();
     await this.#held?.flush();
     this.#gaps.flush();
     await this.#commits.settled();

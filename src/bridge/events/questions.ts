@@ -6,6 +6,10 @@ export const maxTurnsRemembered = 12;
 const turnsBefore = 4;
 /** An answer comes within this time of its question, in seconds; a long number takes a while to be read. */
 const reachS = 60;
+/** Who answers at once begins before the other has ended. */
+const overlapS = 0.5;
+/** "Okay, go on" is no question. */
+const nodWords = 3;
 
 /** A turn as a question: its numbers are nobody's business there. */
 export type AskedTurn = { speaker: string; text: string; start: number; end: number };
@@ -29,6 +33,17 @@ export class Questions {
       .toSorted((a, b) => a.start - b.start)
       .slice(-turnsBefore)
       .map(({ text }) => text);
+  }
+
+  /** Whether the other party said more than "mm-hm" between two finals of a speaker: the number before is over then. */
+  isBetween(speaker: string, before: { end: number }, next: { start: number }): boolean {
+    return this.#turns.some(
+      (turn) =>
+        turn.speaker !== speaker &&
+        turn.start >= before.end - overlapS &&
+        turn.start < next.start &&
+        (turn.text.includes('?') || turn.text.trim().split(/\s+/).length > nodWords),
+    );
   }
 
   /** For the journal of the leg whose turns they are: a restart must not forget what was asked. */

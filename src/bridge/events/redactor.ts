@@ -8,7 +8,7 @@ import type {
 import { timelineOf } from '../../language/timing.ts';
 import type { Utterance, Word } from '../../protocol/addons.ts';
 import type { BridgeConfig } from '../config.ts';
-import type { Result } from '../records/timeline.ts';
+import type { EntityOfResult, Result } from '../records/timeline.ts';
 
 /** Stands for a text that the language thread could not redact: a text that nobody has looked through does not leave. */
 const unseen = '[REDACTED]';
@@ -128,7 +128,7 @@ export class Redactor {
       case 'call.entities': {
         const { data } = addOn;
         const utterance = await this.#utterance(data.utterance, known);
-        const results = await this.#each(data.results, known);
+        const results = await this.#entities(speaker, data.results, known);
         return { ...addOn, data: { ...data, utterance, results } };
       }
       case 'call.translation': {
@@ -189,6 +189,23 @@ export class Redactor {
     for (const item of items) {
       const part = known && coverPart(item.text, known.raw, known.redacted.covered);
       redacted.push({ ...item, text: part ?? (await this.#strange(item.text, known)).text });
+    }
+    return redacted;
+  }
+
+  /** Of an entity whose words were covered, in whichever of its finals, nothing is left but its type. */
+  async #entities(
+    speaker: Speaker,
+    entities: readonly EntityOfResult[],
+    known: Known,
+  ): Promise<EntityOfResult[]> {
+    const redacted: EntityOfResult[] = [];
+    for (const entity of entities) {
+      const hidden = coverOf(speaker, entity);
+      const [shown] = await this.#each([entity], known);
+      const text = hidden ?? shown?.text ?? unseen;
+      const { value: _value, currency: _currency, valid: _valid, ...others } = entity;
+      redacted.push({ ...(text === entity.text ? entity : others), text });
     }
     return redacted;
   }
@@ -254,6 +271,16 @@ function remember(speaker: Speaker, final: Final, redacted: Redacted): void {
 
 function utteranceOf({ sessionId, data }: Result): string {
   return `${sessionId} ${data.utterance_id}`;
+}
+
+/** What stands for the first covered words of an entity; undefined where none of its words was covered. */
+function coverOf({ recent }: Speaker, { parts = [] }: EntityOfResult): string | undefined {
+  for (const { session, of_session, from, to } of parts) {
+    const covered = recent.get(`${session} ${of_session}`)?.redacted.covered ?? [];
+    const over = covered.find(({ start, end }) => start < to && from < end);
+    if (over !== undefined) return over.shown;
+  }
+  return undefined;
 }
 
 /**

@@ -2,7 +2,7 @@ import { digestOf } from '../../lib/digest.ts';
 import { storableText } from '../../lib/storable.ts';
 import { round3 } from '../../lib/round.ts';
 import type { Utterance } from '../../protocol/addons.ts';
-import type { CallEventData, NewCallEvent } from '../../protocol/events.ts';
+import type { CallEventData, JoinedEntity, NewCallEvent } from '../../protocol/events.ts';
 import type { ServerMessage } from '../../protocol/live-messages.ts';
 import type { WaitingGaps } from './gap.ts';
 
@@ -14,10 +14,20 @@ export type Said = {
 /** The types of event that a speech session's messages become. */
 type ResultType = 'call.transcript' | 'call.sentiment' | 'call.entities' | 'call.translation';
 
+/** An entity before it is told: by the places of its words it is redacted. */
+export type EntityOfResult = JoinedEntity & {
+  parts?: { session: string; of_session: string; from: number; to: number }[];
+};
+
 /** The data of an event before it is told: an add-on still has the words, by which its texts are redacted. */
-type ResultData<Type extends ResultType> = Type extends 'call.transcript'
-  ? CallEventData<Type>
-  : Omit<CallEventData<Type>, 'utterance'> & { utterance: Utterance };
+type ResultData<Type extends ResultType> = Type extends 'call.entities'
+  ? Omit<CallEventData<Type>, 'utterance' | 'results'> & {
+      utterance: Utterance;
+      results: EntityOfResult[];
+    }
+  : Type extends 'call.transcript'
+    ? CallEventData<Type>
+    : Omit<CallEventData<Type>, 'utterance'> & { utterance: Utterance };
 
 export type Result = {
   [Type in ResultType]: {
@@ -107,8 +117,7 @@ export function place(message: ServerMessage, at: SessionPlace, lastFinal?: Last
       const key = about.utterance_id;
       const utterance = placedUtterance(about.utterance, at);
       const results = placedItems(message.data?.results ?? [], at);
-      // An utterance without entities is the usual case, and no event.
-      if (results.length === 0 && message.error === null) return { kind: 'none' };
+      // The usual case is an utterance without entities: it may be a piece of one all the same.
       const data = { utterance_id: key, utterance, results, ...errorOf(message) };
       return result({ type: 'call.entities', key, text: '', data }, utterance, at);
     }
@@ -144,8 +153,12 @@ export function toldOf(result: Result, legId: string): Said {
   switch (result.type) {
     case 'call.transcript':
       return { type: result.type, data: { ...result.data, utterance_id } };
+    case 'call.entities': {
+      const { words: _words, ...utterance } = result.data.utterance;
+      const results = result.data.results.map(({ parts: _parts, ...entity }) => entity);
+      return { type: result.type, data: { ...result.data, utterance_id, utterance, results } };
+    }
     case 'call.sentiment':
-    case 'call.entities':
     case 'call.translation': {
       const { words: _words, ...utterance } = result.data.utterance;
       return { type: result.type, data: { ...result.data, utterance_id, utterance } } as Said;
@@ -160,6 +173,11 @@ export function toldOf(result: Result, legId: string): Said {
 export function utteranceIdOf(legId: string, sessionId: string, ofSession: string): string {
   const parts = [legId, sessionId, ofSession].map(storableText);
   return `utt_${digestOf(JSON.stringify(parts)).slice(0, 16)}`;
+}
+
+/** An utterance without an entity and without a fault is no event. */
+export function isNothing({ type, data }: Result): boolean {
+  return type === 'call.entities' && data.results.length === 0 && data.error === undefined;
 }
 
 /** Nothing that anybody would act on: an answer without a fault and without a feeling. */

@@ -21,7 +21,7 @@ export function dateOf(text: string, day: string, side: 'past' | 'next'): string
 }
 
 function relativeDay(text: string, day: string): string | undefined {
-  const today = Date.parse(`${day}T00:00:00Z`);
+  const today = Date.parse(day);
   const at = (days: number): string => new Date(today + days * dayMs).toISOString().slice(0, 10);
   if (/\bday after tomorrow\b/.test(text)) return at(2);
   if (/\bday before yesterday\b/.test(text)) return at(-2);
@@ -125,7 +125,7 @@ function withYear(
   if (side === 'past') return undefined;
   const thisYear = Number(day.slice(0, 4));
   const found = calendarDay(thisYear, month, date);
-  const oldest = Date.parse(`${day}T00:00:00Z`) - recentDays * dayMs;
+  const oldest = Date.parse(day) - recentDays * dayMs;
   return found !== undefined && Date.parse(found) < oldest
     ? calendarDay(thisYear + 1, month, date)
     : found;
@@ -133,7 +133,7 @@ function withYear(
 
 function calendarDay(year: number, month: number, date: number): string | undefined {
   const text = `${String(year).padStart(4, '0')}-${pad(month)}-${pad(date)}`;
-  const parsed = Date.parse(`${text}T00:00:00Z`);
+  const parsed = Date.parse(text);
   return Number.isNaN(parsed) || new Date(parsed).getUTCDate() !== date ? undefined : text;
 }
 

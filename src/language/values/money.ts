@@ -1,6 +1,6 @@
 import { cardinalAt, smallAt } from '../text/numbers.ts';
 import { tokenize } from '../text/tokens.ts';
-import type { EntityValue } from './value.ts';
+import type { EntityValue } from '../types.ts';
 
 const names: readonly (readonly [RegExp, string])[] = [
   [/\b(?:us|american) dollars?\b|\busd\b/i, 'USD'],

@@ -3,8 +3,8 @@ import { Doc } from '../entities/doc.ts';
 import { findEntities } from '../entities/find.ts';
 import { spellingEnd } from '../entities/spelled.ts';
 import { joinFinals } from '../text/seams.ts';
-import type { EntitySpan } from '../types.ts';
-import { inCapitals, valueOf, type EntityValue, type ValueContext } from './value.ts';
+import type { EntitySpan, EntityValue, ValueContext } from '../types.ts';
+import { inCapitals, valueOf } from './value.ts';
 
 /** Where a part of an entity stands: in which final, by its characters. */
 export type EntityPiece = { final: number; start: number; end: number };
@@ -63,7 +63,10 @@ export function entitiesOverFinals({ finals, asked, about, language }: OverFinal
   return spelled.map(({ span, entity }) => ({ ...entity, pieces: piecesOf(span, starts, finals) }));
 }
 
-type Heard = { span: Pick<EntitySpan, 'start' | 'end'>; entity: Omit<HeardEntity, 'pieces'> };
+type PlacedEntity = {
+  span: Pick<EntitySpan, 'start' | 'end'>;
+  entity: Omit<HeardEntity, 'pieces'>;
+};
 
 function overlaps(
   a: Pick<EntitySpan, 'start' | 'end'>,
@@ -101,7 +104,7 @@ function relativeDays(text: string, taken: readonly EntitySpan[]): EntitySpan[] 
 const spellingReach = 8;
 
 /** The letters that follow a name say how it is written. */
-function namesAsSpelled(text: string, heard: readonly Heard[]): Heard[] {
+function namesAsSpelled(text: string, heard: readonly PlacedEntity[]): PlacedEntity[] {
   const doc = new Doc(text);
   const all = [...heard];
   for (let i = 0; i < doc.tokens.length; i++) {

@@ -1,21 +1,11 @@
 import { isIban, isLuhn } from '../entities/codes.ts';
+import type { EntityValue, ValueContext } from '../types.ts';
 import { runAt } from '../entities/code-runs.ts';
 import { Doc } from '../entities/doc.ts';
 import { dateOf, expiryOf, timeOf } from './days.ts';
 import { moneyOf } from './money.ts';
 import { e164 } from './phones.ts';
 import { addressOf } from './web.ts';
-
-/** What a value depends on beside its words. */
-export type ValueContext = {
-  /** The day of the call, as 2026-03-04. */
-  day: string;
-  /** The calling code of the country that the call is of, without the plus. */
-  callingCode?: string | undefined;
-};
-
-/** What an entity means, for a program: `valid` says whether a check digit is right, where there is one. */
-export type EntityValue = { value: string; currency?: string; valid?: boolean };
 
 const bankCodeDigits = 9;
 

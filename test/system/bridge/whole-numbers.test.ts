@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { until } from '../../support/process/until.ts';
+import type { AnyJson } from '../../support/bridge/test-bridge.ts';
 import { startCall, type SpokenCall } from '../../support/bridge/spoken-call.ts';
 
 const secretsOnly = { redactEntities: ['PCI', 'SSN'] };
@@ -58,4 +59,59 @@ test('a card in four finals, its date and its code reach nobody, whoever says th
       loudness(second).every((channel) => channel > 1_000),
       `at ${second} s`,
     ).toBe(isSecret);
+});
+
+test('a number with pauses is one entity with its value, told again under its name when more of it is said', async () => {
+  await using call = await startCall({});
+  await call.say('agent', 'What is your order number?', 1);
+  await call.say('customer', 'Four seven two.', 3);
+  await call.say('customer', 'Nine one six.', 5);
+  await call.say('agent', 'And a phone number?', 7);
+  await call.say('customer', 'Two one two five five five.', 9);
+  await call.say('customer', 'Oh one four seven, no wait, oh one four eight.', 11);
+  await call.say('agent', 'How much was it?', 14);
+  await call.say('customer', 'Eighty nine dollars.', 16);
+  await call.say('customer', 'I see.', 18);
+  await call.end();
+  const events = await call.events();
+  const told = events.filter(({ type }) => type === 'call.entities');
+  const entities = told.flatMap(({ data }) => data.results);
+  const orders = entities.filter(({ entity_type }) => entity_type === 'NUMERICAL_PII');
+  expect(orders.map(({ value }) => value)).toEqual(['472', '472916']);
+  expect(new Set(orders.map(({ id }) => id)).size).toBe(1);
+  const finals = events.filter(({ type }) => type === 'call.transcript').map(({ data }) => data);
+  expect(
+    orders[1].pieces.map(({ utterance_id }: { utterance_id: string }) => utterance_id),
+  ).toEqual(finals.slice(1, 3).map(({ utterance_id }) => utterance_id));
+  const whole = { NUMERICAL_PII: '472916', PHONE_NUMBER: '+12125550148', MONEY: '89.00' };
+  for (const [type, value] of Object.entries(whole))
+    expect(entities.findLast(({ entity_type }) => entity_type === type)?.value).toBe(value);
+  // The events of the whole call have each once.
+  for (const name of ['call.summary', 'call.completed']) {
+    const data = events.find(({ type }) => type === name)?.data;
+    const values = data.entities.map((entity: AnyJson) => [entity.entity_type, entity.value]);
+    expect([name, values]).toEqual([name, Object.entries(whole)]);
+  }
+  expect(entities.find(({ entity_type }) => entity_type === 'MONEY')?.currency).toBe('USD');
+  // An utterance in which there is nothing is no event.
+  expect(told.some(({ data }) => data.utterance.text === 'I see.')).toBe(false);
+});
+
+test('a redacted entity has no value, whatever its pieces, and the others have theirs', async () => {
+  await using call = await startCall(secretsOnly);
+  await call.say('agent', 'And the expiry date?', 1);
+  await call.say('customer', 'oh four', 3);
+  await call.say('customer', 'twenty nine', 4);
+  await call.say('agent', 'Your order number?', 6);
+  await call.say('customer', 'four seven two nine one six thanks', 8);
+  await call.end();
+  const events = await call.events();
+  const entities = events
+    .filter(({ type }) => type === 'call.entities')
+    .flatMap(({ data }) => data.results);
+  const values = entities.map(({ entity_type, text, value }) => [entity_type, text, value]);
+  expect(values).toContainEqual(['NUMERICAL_PII', 'four seven two nine one six', '472916']);
+  for (const [type, text, value] of values.filter(([type]) => type !== 'NUMERICAL_PII'))
+    expect([type, text, value]).toEqual([type, '[CREDIT_CARD_EXPIRATION_1]', undefined]);
+  expect(/2029|oh four/.test(JSON.stringify(events))).toBe(false);
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { finalOf, place } from '../../../../src/bridge/records/timeline.ts';
+import { finalOf, isNothing, place } from '../../../../src/bridge/records/timeline.ts';
 import type { ServerMessage } from '../../../../src/protocol/live-messages.ts';
 
 const at = { sessionId: '7d0c1b52-6a0e-4f1b-9b0a-2f6f4c6b8e11', zeroS: 10.25 };
@@ -110,7 +110,12 @@ describe('messages on the call’s one clock', () => {
       error: null,
       data: { utterance_id: 'u', utterance, results: [] },
     };
-    expect(place(none, at)).toEqual({ kind: 'none' });
+    const placed = place(none, at);
+    if (placed.kind !== 'result') throw new Error('the utterance may be a piece of an entity');
+    expect(isNothing(placed.result)).toBe(true);
+    const found = { entity_type: 'NAME', text: 'Oriane', start: 1, end: 1.5 };
+    const some = place({ ...none, data: { utterance_id: 'u', utterance, results: [found] } }, at);
+    expect(some.kind === 'result' && isNothing(some.result)).toBe(false);
   });
 
   test('a failed add-on is laid to the final before it, with its error', () => {

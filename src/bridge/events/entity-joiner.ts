@@ -1,0 +1,138 @@
+import type { LanguageRunner } from '../../language/runner.ts';
+import type { ValueContext } from '../../language/types.ts';
+import { timelineOf } from '../../language/timing.ts';
+import type { HeardEntity } from '../../language/values/over-finals.ts';
+import { digestOf } from '../../lib/digest.ts';
+import { utteranceIdOf, type EntityOfResult, type Result } from '../records/timeline.ts';
+import { Questions } from './questions.ts';
+import type { Final } from './redactor.ts';
+import type { ToldLeg } from './told-leg.ts';
+
+/** Finals of a speaker that one entity may go over: a card is said in eight pairs at most. */
+export const maxFinalsJoined = 8;
+/** Whoever is silent for longer has ended the number, in seconds. */
+const longestPauseS = 8;
+
+type Entities = Extract<Result, { type: 'call.entities' }>;
+
+type EntityJoinerOptions = {
+  language: LanguageRunner;
+  callId: string;
+  about(): ValueContext;
+  failed(error: unknown): void;
+};
+
+/**
+ * Makes one entity of what was said in several finals, and says what it means. The entity has the name of its first
+ * piece: when more of it is said, it is told again under that name.
+ */
+export class EntityJoiner {
+  readonly #options: EntityJoinerOptions;
+  readonly #finals = new Map<string, Final[]>();
+  readonly #questions = new Questions();
+  #turn: Promise<void> = Promise.resolve();
+
+  constructor(options: EntityJoinerOptions) {
+    this.#options = options;
+  }
+
+  /** A final, before anything is said about it. */
+  heard(leg: ToldLeg, final: Final): void {
+    const speaker = speakerOf(leg, final);
+    const { text, start, end } = final;
+    const finals = this.#finals.get(speaker) ?? [];
+    finals.push(final);
+    finals.sort((a, b) => a.start - b.start);
+    this.#finals.set(speaker, finals.slice(-maxFinalsJoined));
+    this.#questions.add({ speaker, text, start, end });
+  }
+
+  /** In the order in which they came. What cannot be joined goes on as the service gave it. */
+  join(leg: ToldLeg, entities: Entities, tell: (joined: Entities) => void): void {
+    this.#turn = this.#turn
+      .then(async () => tell(await this.#joined(leg, entities)))
+      .catch((error: unknown) => this.#options.failed(error));
+  }
+
+  /** Resolves when everything so far was told. */
+  settled(): Promise<void> {
+    return this.#turn;
+  }
+
+  async #joined(leg: ToldLeg, entities: Entities): Promise<Entities> {
+    const finals = this.#upTo(leg, entities);
+    const last = finals.at(-1);
+    if (last === undefined || entities.data.error !== undefined) return entities;
+    const { language, callId } = this.#options;
+    const asked = this.#questions.before({
+      speaker: speakerOf(leg, last),
+      role: leg.roleOf(last.channel),
+      start: finals[0]?.start ?? last.start,
+      end: last.end,
+    });
+    const block = await language.run(
+      'entitiesOverFinals',
+      {
+        finals: finals.map(({ text }) => text),
+        asked,
+        about: this.#options.about(),
+        language: last.data.language,
+      },
+      { owner: callId },
+    );
+    if (block.results === null) return entities;
+    const own = block.results
+      .filter(({ pieces }) => pieces.some(({ final }) => final === finals.length - 1))
+      .map((entity) => entityOf(leg, finals, entity));
+    // A hosted service may know kinds of entities that nobody here does.
+    const others = entities.data.results.filter(
+      (other) => !own.some(({ start, end }) => other.start < end && start < other.end),
+    );
+    const results = [...own, ...others].toSorted((a, b) => a.start - b.start);
+    return { ...entities, data: { ...entities.data, results } };
+  }
+
+  /** The finals of the speaker up to the one that the entities are of, with no long pause between them. */
+  #upTo(leg: ToldLeg, entities: Entities): Final[] {
+    const all = this.#finals.get(speakerOf(leg, entities)) ?? [];
+    const at = all.findLastIndex(
+      ({ sessionId, data }) =>
+        sessionId === entities.sessionId && data.utterance_id === entities.data.utterance_id,
+    );
+    let from = at;
+    for (; from > 0; from--) {
+      const [before, next] = [all[from - 1], all[from]];
+      if (before === undefined || next === undefined) break;
+      if (next.start - before.end > longestPauseS) break;
+      if (this.#questions.isBetween(speakerOf(leg, next), before, next)) break;
+    }
+    return at < 0 ? [] : all.slice(from, at + 1);
+  }
+}
+
+function entityOf(leg: ToldLeg, finals: readonly Final[], entity: HeardEntity): EntityOfResult {
+  const { type, pieces, ...told } = entity;
+  const parts = pieces.flatMap(({ final, start, end }) => {
+    const of = finals[final];
+    if (of === undefined) return [];
+    const ofSession = of.data.utterance_id;
+    const utterance_id = utteranceIdOf(leg.record.id, of.sessionId, ofSession);
+    const times = timelineOf({ ...of.data })(start, end);
+    return [{ utterance_id, ...times, session: of.sessionId, of_session: ofSession, from: start, to: end }]; // prettier-ignore
+  });
+  const [first] = parts;
+  const name = JSON.stringify([first?.utterance_id, first?.from]);
+  return {
+    id: `ent_${digestOf(name).slice(0, 16)}`,
+    entity_type: type,
+    ...told,
+    start: first?.start ?? 0,
+    end: parts.at(-1)?.end ?? 0,
+    pieces: parts.map(({ utterance_id, start, end }) => ({ utterance_id, start, end })),
+    parts: parts.map(({ session, of_session, from, to }) => ({ session, of_session, from, to })),
+  };
+}
+
+function speakerOf(leg: ToldLeg, { channel }: Pick<Result, 'channel'>): string {
+  return `${leg.record.id} ${channel}`;
+}

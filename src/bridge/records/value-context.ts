@@ -1,0 +1,17 @@
+import type { ValueContext } from '../../language/types.ts';
+import { callingCodeOf } from '../../language/values/phones.ts';
+import type { CallRecord } from './call-record.ts';
+
+/** What the values of a call's entities are seen from: its day, and the country of its customer. */
+export function valueContextOf({
+  startedAt,
+  direction,
+  from,
+  to,
+}: Pick<CallRecord, 'startedAt' | 'direction' | 'from' | 'to'>): ValueContext {
+  const [customer, other] = direction === 'outbound' ? [to, from] : [from, to];
+  return {
+    day: new Date(startedAt).toISOString().slice(0, 10),
+    callingCode: callingCodeOf(customer) ?? callingCodeOf(other),
+  };
+}

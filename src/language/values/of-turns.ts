@@ -1,0 +1,75 @@
+import type { NamedEntity } from '../../protocol/addons.ts';
+import { timelineOf } from '../timing.ts';
+import type { EntityValue, SpokenTurn, ValueContext } from '../types.ts';
+import { entitiesOverFinals } from './over-finals.ts';
+
+type TurnWithWords = SpokenTurn & {
+  words?: NonNullable<Parameters<typeof timelineOf>[0]['words']>;
+};
+type EntityOfTurn = NamedEntity & Partial<EntityValue> & { role: string };
+
+/** Whoever is silent for longer has ended the number, in seconds. */
+const longestPauseS = 8;
+const mostTurns = 8;
+/** The question of an answer is among the last turns of the others. */
+const turnsAsked = 4;
+/** What a redaction put in the place of words means nothing. */
+const marker = /\[[A-Z_]+_\d+\]|\[REDACTED\]|#{2,}/;
+
+/** The entities of a whole call, each once: turns of one speaker that follow each other are looked at together. */
+export function entitiesOfTurns(
+  turns: readonly TurnWithWords[],
+  about: ValueContext,
+  language: string,
+): EntityOfTurn[] {
+  return groupsOf(turns)
+    .flatMap(({ own, asked }) =>
+      entitiesOverFinals({
+        finals: own.map(({ text }) => text),
+        asked: asked.map(({ text }) => text),
+        about,
+        language,
+      })
+        .filter(({ text }) => !marker.test(text))
+        .flatMap(({ type, pieces, ...told }) => {
+          const times = pieces.flatMap(({ final, start, end }) => {
+            const turn = own[final];
+            return turn === undefined ? [] : [timesOf(turn, start, end)];
+          });
+          const [first] = times;
+          const last = times.at(-1);
+          return first === undefined || last === undefined
+            ? []
+            : [{ entity_type: type, ...told, start: first.start, end: last.end, role: own[0]?.role ?? '' }]; // prettier-ignore
+        }),
+    )
+    .toSorted((a, b) => a.start - b.start);
+}
+
+type TurnsTogether = { own: TurnWithWords[]; asked: TurnWithWords[] };
+
+/** A turn goes on with the last of its speaker, unless he was silent for long or was asked something between. */
+function groupsOf(turns: readonly TurnWithWords[]): TurnsTogether[] {
+  const groups: TurnsTogether[] = [];
+  const open = new Map<string, TurnsTogether>();
+  for (const [i, turn] of turns.entries()) {
+    for (const role of [...open.keys()])
+      if (role !== turn.role && turn.text.includes('?')) open.delete(role);
+    const group = open.get(turn.role);
+    const last = group?.own.at(-1);
+    if (group && last && group.own.length < mostTurns && turn.start - last.end <= longestPauseS) {
+      group.own.push(turn);
+      continue;
+    }
+    const asked = turns.slice(Math.max(0, i - 40), i).filter(({ role }) => role !== turn.role).slice(-turnsAsked); // prettier-ignore
+    const next = { own: [turn], asked };
+    open.set(turn.role, next);
+    groups.push(next);
+  }
+  return groups;
+}
+
+function timesOf(turn: TurnWithWords, start: number, end: number): { start: number; end: number } {
+  const words = turn.words ?? [];
+  return timelineOf({ ...turn, words, confidence: 1, channel: 0, language: 'en' })(start, end);
+}

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { startBridge } from './bridge/bridge.ts';
+import { startBridge, type BridgePart } from './bridge/bridge.ts';
 import { carrierNames, carriers, factsOf, firstCarrier } from './carriers/all.ts';
 import { startCarriers } from './carriers/carriers.ts';
 import { loadConfig, type Config } from './config.ts';
@@ -159,7 +159,6 @@ function npmGone(env: Readonly<Record<string, string | undefined>>): Promise<Nod
 
 async function openParts(opened: OpenProcess, internalKey: string): Promise<void> {
   const { config, log, store, http, mount, own } = opened;
-  const { dataDir } = config.store;
   const { publicUrl } = http;
   const roles = new Set(config.roles);
   const carrierRoutes = new URL('./carriers/webhooks.ts', import.meta.url);
@@ -169,7 +168,7 @@ async function openParts(opened: OpenProcess, internalKey: string): Promise<void
       store,
       clock: systemClock,
       log,
-      node: await nodeIdOf(dataDir),
+      node: await nodeIdOf(config.store.dataDir),
       config: config.nodes,
       roles: config.roles,
       capacity: config.bridge.maxLegs,
@@ -178,53 +177,95 @@ async function openParts(opened: OpenProcess, internalKey: string): Promise<void
   http.reckon(() => nodes.link?.connections ?? 0);
   const objects = await objectStoreOf(opened);
   const language = own(startLanguageRunner({ config: config.language }));
-  let recogniser: Recogniser | undefined;
-  if (roles.has('speech')) {
-    const { recogniser: recogniserConfig } = config.speechService;
-    recogniser = own(await startRecogniser({ config: recogniserConfig, log }));
-    const jobsRecogniser = own(
-      backgroundRecogniser({
-        start: async () =>
-          startRecogniser({
-            config: recogniserConfig,
-            log,
-            inBackground: true,
-            secondReader: await secondReaderFolder(config.speechService, log),
-          }),
-        live: recogniser,
-        clock: systemClock,
-        log,
-      }),
-    );
-    const part = {
+  const shared = { nodes, objects, language };
+  const recogniser = roles.has('speech') ? await openSpeech(opened, shared) : undefined;
+  if (!roles.has('bridge')) return;
+  const bridge = await openBridge(opened, shared, internalKey);
+  if (!roles.has('console')) return;
+  mount(
+    await startConsole({
+      store,
+      bridge,
+      players: [firstCarrier.player, ...carrierNames.map((name) => carriers[name].player)],
+      http,
+      log,
+      installation: {
+        roles: config.roles,
+        insecure: config.insecure,
+        health: () => healthOf([{ name: 'store', health: () => store.health() }, ...opened.parts]),
+        recogniser: recogniser === undefined ? undefined : () => recogniser.status(),
+      },
+    }),
+  );
+}
+
+/** What several parts are opened with. */
+type Shared = {
+  nodes: NodesPart;
+  objects: Objects | undefined;
+  language: ReturnType<typeof startLanguageRunner>;
+};
+
+/** The embedded speech service, and the recogniser that it hears with. */
+async function openSpeech(
+  { config, log, store, http, mount, own }: OpenProcess,
+  { nodes, objects, language }: Shared,
+): Promise<Recogniser> {
+  const { recogniser: recogniserConfig } = config.speechService;
+  const recogniser = own(await startRecogniser({ config: recogniserConfig, log }));
+  const jobsRecogniser = own(
+    backgroundRecogniser({
+      start: async () =>
+        startRecogniser({
+          config: recogniserConfig,
+          log,
+          inBackground: true,
+          secondReader: await secondReaderFolder(config.speechService, log),
+        }),
+      live: recogniser,
+      clock: systemClock,
+      log,
+    }),
+  );
+  const speech = mount(
+    await startSpeechService({
       config: config.speechService,
-      dataDir,
+      dataDir: config.store.dataDir,
       store,
       log,
       recogniser,
       jobsRecogniser,
       language,
-      publicUrl,
+      publicUrl: http.publicUrl,
       recording: recordingOf(config),
       objects,
       isRelieved: () => nodes.membership.isRelievedAs('speech'),
-    };
-    const speech = mount(await startSpeechService({ ...part, others: otherSpeechNodes(nodes) }));
-    nodes.membership.attach({
-      legs: () => 0,
-      speech: () => speech.load(),
-      // A node that stops keeps its sessions for its next start, until it counts as lost.
-      takeOver: (lost) =>
-        speech.endSessionsOf(lost.filter(({ hasLeft }) => !hasLeft).map(({ node }) => node)),
-      wasGivenUp: () => speech.leaveEndedByOthers(),
-    });
-  }
-  if (!roles.has('bridge')) return;
+      others: otherSpeechNodes(nodes),
+    }),
+  );
+  nodes.membership.attach({
+    legs: () => 0,
+    speech: () => speech.load(),
+    // A node that stops keeps its sessions for its next start, until it counts as lost.
+    takeOver: (lost) =>
+      speech.endSessionsOf(lost.filter(({ hasLeft }) => !hasLeft).map(({ node }) => node)),
+    wasGivenUp: () => speech.leaveEndedByOthers(),
+  });
+  return recogniser;
+}
+
+/** The outbox, the bridge and the carriers that bring it calls. */
+async function openBridge(
+  { config, log, store, http, mount }: OpenProcess,
+  { nodes, objects, language }: Shared,
+  internalKey: string,
+): Promise<BridgePart> {
+  const { publicUrl } = http;
   const outbox = mount(await startOutbox({ config: config.outbox, store, log }));
   const bridge = mount(
     await startBridge({
       config: config.bridge,
-      dataDir,
+      dataDir: config.store.dataDir,
       store,
       log,
       language,
@@ -252,22 +293,7 @@ async function openParts(opened: OpenProcess, internalKey: string): Promise<void
       secrets: http.secrets,
     }),
   );
-  if (!roles.has('console')) return;
-  mount(
-    await startConsole({
-      store,
-      bridge,
-      players: [firstCarrier.player, ...carrierNames.map((name) => carriers[name].player)],
-      http,
-      log,
-      installation: {
-        roles: config.roles,
-        insecure: config.insecure,
-        health: () => healthOf([{ name: 'store', health: () => store.health() }, ...opened.parts]),
-        recogniser: recogniser === undefined ? undefined : () => recogniser.status(),
-      },
-    }),
-  );
+  return bridge;
 }
 
 /** The object store that is set; without one audio stays on the disk. */

@@ -1,4 +1,4 @@
-import { h, svg } from './dom.js';
+import { h, setText, svg } from './dom.js';
 import { sentimentCourse } from './figures.js';
 import { clock, roleNames } from './format.js';
 
@@ -37,7 +37,7 @@ export class ChartPanel {
   });
   #tip = h('p', { class: 'tip', hidden: true });
   #chart = h('div', { class: 'chart' }, this.#svg, this.#tip);
-  #none = h('p', { class: 'quiet' }, 'No sentiment yet.');
+  #none = h('p', { class: 'quiet' });
   #keys = roles.map((role) => h('span', { dataset: { role } }, roleNames[role]));
   #mixedKey = this.#keys[roles.indexOf('mixed')];
   #key = h('p', { class: 'key quiet' }, this.#keys);
@@ -72,14 +72,16 @@ export class ChartPanel {
   /**
    * @param {readonly SpokenEntry[]} utterances
    * @param {number} lengthS
+   * @param {boolean} isOver
    */
-  draw(utterances, lengthS) {
+  draw(utterances, lengthS, isOver) {
     const points = roles
       .flatMap((role) => sentimentCourse(utterances, role).map((point) => ({ role, ...point })))
       .sort((a, b) => a.at - b.at);
     if (this.#mixedKey) this.#mixedKey.hidden = !points.some(({ role }) => role === 'mixed');
     const hasPoints = points.length > 0;
     this.#none.hidden = hasPoints;
+    setText(this.#none, isOver ? 'No sentiment was found.' : 'No sentiment yet.');
     this.#chart.hidden = !hasPoints;
     this.#key.hidden = !hasPoints;
     const drawn = JSON.stringify([points, Math.ceil(lengthS)]);

@@ -28,8 +28,6 @@ export class DetailsPanel {
       ['To', call.to],
       ['Direction', titleOf(call.direction ?? '')],
       ['Carrier', call.carrier],
-      ['Call ID', call.id],
-      ["Carrier's call ID", call.carrier_call_id],
       // The bridge adds its own facts for the speech service: they stand above already.
       ...Object.entries(call.custom_metadata ?? {})
         .filter(([name, value]) => facts.get(name === 'call_id' ? 'id' : name) !== value)

@@ -1,7 +1,7 @@
 import { h, setText } from './dom.js';
 import { messageOf } from './failures.js';
 import { figuresOf } from './figures.js';
-import { bytes, clock, legNames, missingOf, percent, roleNames } from './format.js';
+import { bytes, clock, legNames, missingOf, percents, roleNames } from './format.js';
 
 /** @import { Child } from './dom.js' */
 
@@ -80,11 +80,12 @@ export class FiguresPanel {
     );
     const { talk, talk_ratio: ratio, interruptions, dead_air: deadAir } = figures;
     if (talk === null || ratio === null || interruptions === null || deadAir === null) return;
+    const told = percents(roles.map((role) => ratio[role]));
     roles.forEach((role, at) => {
       const bar = this.#bars[at];
       if (bar) bar.style.flexGrow = String(ratio[role]);
       const name = roleNames[role];
-      this.#set(name, `${percent(ratio[role])} · ${clock(talk[role])}`);
+      this.#set(name, `${told[at]} · ${clock(talk[role])}`);
       this.#set(interruptionsBy(role), String(interruptions[role]));
     });
     const longest = deadAir.count > 0 ? ` · longest ${deadAir.longest.toFixed(0)} s` : '';

@@ -8,14 +8,16 @@ import { EvidencePanel, FiguresPanel, MissingNote, WarningsPanel } from './call-
 import { Conversation } from './conversation.js';
 import { h, onNextFrame, setText } from './dom.js';
 import { isStatus, messageOf } from './failures.js';
-import { clock, fullMoment, lengthOf, parties, stateNames } from './format.js';
+import { moodIn, moodOf } from './figures.js';
+import { clock, fullMoment, lengthOf, parties, stateNames, titleOf } from './format.js';
 import { LevelBars } from './levels.js';
 import { connection, PageState } from './page-state.js';
 import { Recording } from './recording.js';
+import { SaidSoFarPanel } from './said-so-far.js';
 import { summaryElement } from './summary.js';
 import { Transcript } from './transcript.js';
 
-/** @import { ApiCall, CallFigures, LiveFeedMessage, LiveMessage, Shortcut, CallEvent } from './shapes.ts' */
+/** @import { SpokenEntry, ApiCall, CallFigures, LiveFeedMessage, LiveMessage, Shortcut, CallEvent } from './shapes.ts' */
 
 const ledgerEveryTicks = 3;
 const jumpS = 5;
@@ -38,6 +40,8 @@ export class CallView {
   /** @type {Recording | undefined} */
   #recording;
   #levels = new LevelBars();
+  #mood = h('span', { class: 'mood' });
+  #said = new SaidSoFarPanel(this.#hear);
   #warnings = new WarningsPanel();
   #notes;
   #details = new DetailsPanel();
@@ -61,14 +65,7 @@ export class CallView {
   #columns = h(
     'div',
     { class: 'columns' },
-    h(
-      'div',
-      { class: 'story' },
-      this.#summary,
-      this.#sound,
-      this.#transcript.element,
-      this.#player,
-    ),
+    h('div', { class: 'story' }, this.#summary, this.#sound, this.#transcript.element),
     this.#panels,
   );
   #ticking;
@@ -94,6 +91,7 @@ export class CallView {
       onErased: (text) => this.#gone(text),
     });
     this.#panels.append(
+      this.#said.element,
       this.#warnings.element,
       this.#chart.element,
       this.#figures.element,
@@ -105,18 +103,27 @@ export class CallView {
     this.element = h(
       'div',
       { class: 'view call-view' },
+      h('p', {}, h('a', { class: 'back', href: '#/calls' }, '‹ Calls')),
       h(
         'div',
-        { class: 'heading' },
+        { class: 'call-bar' },
         h(
           'div',
-          {},
-          h('a', { class: 'back', href: '#/calls' }, '‹ Calls'),
+          { class: 'heading' },
           this.#heading,
-          this.#facts,
+          h(
+            'div',
+            { class: 'actions' },
+            this.#levels.element,
+            this.#mood,
+            this.#state,
+            this.#clock,
+            this.#pause,
+          ),
         ),
-        h('div', { class: 'actions' }, this.#levels.element, this.#state, this.#clock, this.#pause),
+        this.#player,
       ),
+      this.#facts,
       ...this.#actions.elements,
       this.#problem,
       this.#loading.element,
@@ -245,6 +252,8 @@ export class CallView {
     setText(this.#state, state === 'paused' ? 'Paused' : stateNames[call.state]);
     this.#pause.hidden = call.state !== 'live';
     setText(this.#pause, call.paused ? 'Resume' : 'Pause');
+    this.#pause.title = 'Key M';
+    this.#pause.setAttribute('aria-keyshortcuts', 'M');
     this.#transcript.follow(call.state !== 'ended');
     this.#levels.show(call.state === 'live' ? call.legs : []);
     this.#evidence.draw(call);
@@ -319,6 +328,11 @@ export class CallView {
       { key: '.', name: 'Play from the next word', run: step((s) => words(s, 1)) },
       { key: 'p', name: 'Play from the turn before', run: step((s) => turns(s, -1)) },
       { key: 'n', name: 'Play from the next turn', run: step((s) => turns(s, 1)) },
+      {
+        key: 'm',
+        name: 'Pause or resume the recording and the transcript',
+        run: () => (this.#call?.state === 'live' ? void this.#togglePause() : false),
+      },
       { key: 'l', name: 'Copy a link to this second', run: () => void this.#actions.copyLink() },
       { key: 'c', name: 'Copy the transcript', run: () => void this.#actions.copyWords() },
     ];
@@ -351,12 +365,28 @@ export class CallView {
     this.#chart.element.hidden = false;
     this.#figures.element.hidden = false;
     const { utterances, ended, hidden } = this.#conversation;
-    this.#chart.draw(utterances, this.#lengthS());
+    this.#said.draw(utterances);
+    this.#drawMood(utterances);
+    this.#chart.draw(utterances, this.#lengthS(), this.#call?.state === 'ended');
     // Silence at the end may yet turn out to be words: while the call goes on it is not counted.
     // A call that was read again has other figures than its end told.
     const again = /** @type {CallFigures | null | undefined} */ (this.#call?.statistics);
     const figures = ended && (again ?? ended);
     this.#figures.draw(utterances, utterances.at(-1)?.end ?? 0, figures, hidden);
+  }
+
+  /**
+   * Of the whole call once it is over; until then that of the customer's latest words that had one.
+   * @param {readonly SpokenEntry[]} utterances
+   */
+  #drawMood(utterances) {
+    const latest = utterances.findLast(
+      ({ role, sentiments }) => role !== 'agent' && moodOf(sentiments) !== undefined,
+    );
+    const mood = moodIn(this.#call?.mood) ?? (latest && moodOf(latest.sentiments));
+    this.#mood.dataset['sentiment'] = mood ?? '';
+    setText(this.#mood, titleOf(mood ?? ''));
+    this.#mood.title = mood === undefined ? '' : 'Mood of the call';
   }
 
   #drawSummary() {

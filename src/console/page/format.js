@@ -138,6 +138,25 @@ export function bytes(count) {
   return `${unit === 0 ? value : value.toFixed(value < 10 ? 1 : 0)} ${units[unit]}`;
 }
 
+/**
+ * Whole percents that add up to 100: what rounding takes or gives too much goes to those that lost most by it.
+ * @param {readonly number[]} shares
+ */
+export function percents(shares) {
+  const floors = shares.map((share) => Math.floor(share * 100));
+  const sum = shares.reduce((all, share) => all + share, 0);
+  let rest = sum === 0 ? 0 : 100 - floors.reduce((all, one) => all + one, 0);
+  const byLoss = shares
+    .map((share, at) => ({ at, loss: share * 100 - Math.floor(share * 100) }))
+    .sort((a, b) => b.loss - a.loss);
+  for (const { at } of byLoss) {
+    if (rest <= 0) break;
+    floors[at] = (floors[at] ?? 0) + 1;
+    rest--;
+  }
+  return floors.map((one) => `${one} %`);
+}
+
 /** @param {number} share */
 export function percent(share) {
   return `${Math.round(share * 100)} %`;

@@ -1,7 +1,7 @@
 import { h } from './dom.js';
 import { moodIn } from './figures.js';
 import { entityName } from './entity-names.js';
-import { clock, moment, percent, titleOf } from './format.js';
+import { clock, moment, percents, titleOf } from './format.js';
 import { entitiesOf, sentimentsOf, talkOf } from './job-result.js';
 
 /** @import { Child } from './dom.js' */
@@ -65,10 +65,11 @@ function voicesPanel(entries) {
       return share;
     }),
   );
+  const told = percents(talk.map(({ seconds }) => seconds / all));
   /** @type {[Child, Child][]} */
-  const rows = talk.map(({ name, voice, seconds }) => [
+  const rows = talk.map(({ name, voice, seconds }, at) => [
     h('span', { class: 'voice', dataset: { voice } }, name),
-    `${percent(seconds / all)} · ${clock(seconds)}`,
+    `${told[at]} · ${clock(seconds)}`,
   ]);
   return panel('Speakers', bar, list(rows));
 }

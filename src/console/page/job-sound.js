@@ -16,7 +16,7 @@ export class JobSound {
     const address = `/v2/pre-recorded/${jobId}/file`;
     this.#onHeard = onHeard;
     this.#audio = h('audio', {
-      ...{ controls: true, preload: 'none', src: address, 'aria-label': 'Audio of the job' },
+      ...{ controls: true, preload: 'metadata', src: address, 'aria-label': 'Audio of the job' },
       onplaying: () => this.#follow(),
       onpause: () => this.#rest(),
       onerror: () => this.#failed(),

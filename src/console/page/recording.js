@@ -42,7 +42,12 @@ export class Recording {
     );
     this.#onHeard = onHeard;
     this.#audio = h('audio', {
-      ...{ controls: true, preload: 'none', src: address, 'aria-label': 'Recording of the call' },
+      ...{
+        controls: true,
+        preload: 'metadata',
+        src: address,
+        'aria-label': 'Recording of the call',
+      },
       onplaying: () => this.#follow(),
       onpause: () => cancelAnimationFrame(this.#frame),
       onseeked: () => this.#tell(),

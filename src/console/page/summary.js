@@ -12,9 +12,8 @@ export function summaryElement(data, onHear) {
   const errors = data.errors ?? [];
   const { text } = data.summary;
   const isEmpty = !text && errors.length === 0 && data.chapters.length === 0;
-  // One chapter that says what the summary says is the summary once more.
-  const repeats =
-    data.chapters.length === 1 && data.chapters.some(({ summary }) => summary === text);
+  // One chapter covers the whole call: beside a summary it says the same once more.
+  const repeats = data.chapters.length === 1 && text !== '';
   return h(
     'section',
     { class: 'summary', 'aria-labelledby': 'summary-heading' },

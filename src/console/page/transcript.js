@@ -218,7 +218,7 @@ export class Transcript {
 }
 
 /** The bar of the page and the player cover some of the window. */
-const coveredPx = { top: 60, bottom: 70 };
+const coveredPx = { top: 200, bottom: 10 };
 
 /** @param {HTMLElement} element */
 function isInSight(element) {

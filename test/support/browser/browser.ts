@@ -78,6 +78,8 @@ async function watched(context: BrowserContext, address: string): Promise<OpenPa
   page.on('requestfailed', (request) => {
     const reason = request.failure()?.errorText ?? '';
     if (reason === 'net::ERR_ABORTED' && (pages.get(request) ?? 0) < asked) return;
+    // A player that has read how long its recording is gives up the rest until somebody listens.
+    if (reason === 'net::ERR_ABORTED' && request.resourceType() === 'media') return;
     problems.push(`failed: ${request.resourceType()} ${request.url()} ${reason}`);
   });
   page.on('response', (response) => {

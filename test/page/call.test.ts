@@ -221,6 +221,51 @@ test('a call is erased after a second word only, by keyboard alone; a refusal is
   await close(opened);
 });
 
+test('a live call keeps who, how long and Pause in sight, pauses by a key, and copies what was said as its value', async () => {
+  const posts: string[] = [];
+  const live = { state: 'live' as const, ended_at: null, recording: false, paused: false };
+  data.calls = [withNotes(live)];
+  // The service may tell the value beside the words.
+  data.events = {
+    [callId]: recordedEvents(12).map((event) =>
+      event.type !== 'call.entities'
+        ? event
+        : {
+            ...event,
+            data: {
+              ...event.data,
+              results: event.data.results.map((one) =>
+                one.entity_type === 'DATE' ? { ...one, value: '2026-06-21' } : one,
+              ),
+            },
+          },
+    ),
+  };
+  data.onPost = (path) => {
+    posts.push(path);
+    return withNotes({ ...live, paused: true });
+  };
+  const opened = await browser.open(`${api.url}/#/calls/${callId}`, { width: 390 });
+  const { page } = opened;
+  const said = page.getByRole('region', { name: 'Said so far' });
+  await said.getByText('2026-06-21').waitFor();
+  await said.getByText('“the 21st of June”').waitFor();
+  await said.getByRole('button', { name: 'Copy 2026-06-21' }).click();
+  await said.getByText('Copied 2026-06-21.').waitFor();
+  await page.evaluate('window.scrollTo(0, document.documentElement.scrollHeight)');
+  const bar = page.locator('.call-bar');
+  await eventually(() => bar.evaluate((one) => Math.round(one.getBoundingClientRect().top))).toBe(
+    0,
+  );
+  expect(await bar.getByRole('button', { name: 'Pause' }).isVisible()).toBe(true);
+  await page.keyboard.press('m');
+  await bar.getByText('Paused').waitFor();
+  expect(posts).toEqual([`/api/calls/${callId}/pause`]);
+  await opened.screenshot('call-live-said');
+  expect(await opened.violations()).toEqual([]);
+  await close(opened);
+});
+
 test('a live call offers no erasure', async () => {
   data.calls = [withNotes({ state: 'live', ended_at: null, recording: false })];
   const opened = await browser.open(`${api.url}/#/calls/${callId}`);

@@ -611,3 +611,14 @@ test('on a telephone the numbers are whole and every button is within reach', as
   expect(right).toBeLessThanOrEqual(375);
   await page.context().close();
 });
+
+test('an address that names no page says so, and no list of calls stands there', async () => {
+  await using api = await startRecordedApi(recorded());
+  const { page, ...opened } = await browser.open(`${api.url}/#/nonsense`);
+  await page.getByRole('heading', { name: 'Page not found' }).waitFor();
+  expect(await page.locator('.calls').count()).toBe(0);
+  expect(await opened.violations()).toEqual([]);
+  await page.getByRole('link', { name: 'Show the calls' }).click();
+  await page.locator('.calls li').first().waitFor();
+  await page.context().close();
+});

@@ -24,6 +24,20 @@ export class CarriersPanel {
   /** @type {Map<string, CarrierRow>} */
   #rows = new Map();
   #drawn = '';
+  #none = h(
+    'p',
+    { hidden: true },
+    'No carrier is connected. Choose yours to see what to enter there.',
+  );
+  #choice = h('select', { id: 'carrier-choice' });
+  #chooser = h(
+    'div',
+    { class: 'field carrier-choice' },
+    h('label', { for: 'carrier-choice' }, 'Connect a carrier'),
+    this.#choice,
+  );
+  /** What this reader chose stays, whatever is known of it. */
+  #chosen = /** @type {Set<string>} */ (new Set());
   #placeTestCall;
 
   /**
@@ -32,12 +46,15 @@ export class CarriersPanel {
    */
   constructor(placeTestCall) {
     this.#placeTestCall = placeTestCall;
+    this.#choice.addEventListener('change', () => this.#choose(this.#choice.value));
     this.element = h(
       'section',
       { class: 'view', hidden: true, 'aria-labelledby': 'carriers-heading' },
       h('h2', { id: 'carriers-heading' }, 'Carriers'),
+      this.#none,
       this.#local,
       this.#list,
+      this.#chooser,
     );
   }
 
@@ -57,6 +74,42 @@ export class CarriersPanel {
       this.#list.replaceChildren(...[...this.#rows.values()].map(({ element }) => element));
     }
     for (const item of items) this.#rows.get(item.name)?.light(item);
+    this.#sort(items);
+  }
+
+  /**
+   * Rows stand only of carriers of which there is something to see; the others wait in the chooser.
+   * @param {readonly ApiCarrier[]} items
+   */
+  #sort(items) {
+    const isSeen = (
+      /** @type {ApiCarrier} */ { name, set, last_stream_at: at, last_refused: refused },
+    ) => set.length > 0 || at !== null || refused !== null || this.#chosen.has(name);
+    for (const item of items) {
+      const row = this.#rows.get(item.name);
+      if (row) row.element.hidden = !isSeen(item);
+    }
+    const others = items.filter((item) => !isSeen(item));
+    this.#none.hidden = others.length < items.length;
+    this.#chooser.hidden = others.length === 0;
+    const names = others.map(({ name }) => name).join();
+    if (this.#choice.dataset['names'] === names) return;
+    this.#choice.dataset['names'] = names;
+    this.#choice.replaceChildren(
+      h('option', { value: '' }, 'Choose …'),
+      ...others.map(({ name, title }) => h('option', { value: name }, title)),
+    );
+  }
+
+  /** @param {string} name */
+  #choose(name) {
+    const row = this.#rows.get(name);
+    if (row === undefined) return;
+    this.#chosen.add(name);
+    row.element.hidden = false;
+    row.element.open = true;
+    row.element.querySelector('summary')?.focus();
+    this.#choice.value = '';
   }
 }
 
@@ -110,7 +163,7 @@ class CarrierRow {
         ? ['ok', `Stream came ${moment(at)}`]
         : state === 'ready'
           ? ['starting', 'Set, no stream yet']
-          : ['none', 'No secret set: only stream tokens open it'];
+          : ['none', 'Not connected'];
     this.#light.dataset.state = light;
     setText(this.#light, text);
   }

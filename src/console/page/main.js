@@ -12,6 +12,7 @@ import { JobBook } from './job-book.js';
 import { JobView } from './job-view.js';
 import { JobsView } from './jobs-view.js';
 import { awayText, connection as wire, PageState } from './page-state.js';
+import { NowhereView } from './nowhere.js';
 import { Shortcuts } from './shortcuts.js';
 import { SignInView } from './sign-in.js';
 import { Uploads } from './uploads.js';
@@ -59,7 +60,8 @@ const views = [
   [/^#\/jobs$/, 'jobs', () => new JobsView({ jobs, uploads })],
   [/^#\/deliveries(?:\/(\w+))?$/, 'deliveries', (state) => new DeliveriesView(state)],
   [/^#\/installation$/, 'installation', () => new InstallationView({ placeTestCall })],
-  [/^/, 'calls', () => new CallsView({ book, placeTestCall })],
+  [/^(?:#\/?(?:calls\/?)?(?:\?.*)?)?$/, 'calls', () => new CallsView({ book, placeTestCall })],
+  [/^/, '', () => new NowhereView()],
 ];
 
 function show() {

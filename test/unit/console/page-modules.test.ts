@@ -188,3 +188,10 @@ test('every type of entity has a name of its own that a person would use; an unk
   expect(entityName('LOYALTY_TIER')).toBe('Loyalty tier');
   expect(entityName('constructor')).toBe('Constructor');
 });
+
+test('shares are whole percents that add up to a hundred', () => {
+  const percents = format['percents'] as unknown as (shares: number[]) => string[];
+  expect(percents([0.535, 0.465])).toEqual(['54 %', '46 %']);
+  expect(percents([1 / 3, 1 / 3, 1 / 3])).toEqual(['34 %', '33 %', '33 %']);
+  expect(percents([0, 0])).toEqual(['0 %', '0 %']);
+});

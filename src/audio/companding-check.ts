@@ -5,12 +5,12 @@ type CompandingLaw = 'mulaw' | 'alaw';
 type CompandingVerdict = 'undecided' | 'as-declared' | 'other-law';
 
 const frameBytes = 160;
-/** So many frames with sound decide: half a second. Silence is the same in both laws. */
+/** Frames with sound that decide: half a second. Silence is the same in both laws. */
 const framesToDecide = 25;
 /** A frame of silence or a constant uses fewer codes than this. */
 const codesOfSound = 12;
 /**
- * How much rougher the declared law must make the wave: measured on speech, the wrong one is rougher by 0.8
+ * The declared law must make the wave rougher by this much: measured on speech, the wrong one is rougher by 0.8
  * (logarithm of bend against power, mean of 25 frames) at the least and by 2 as a rule.
  */
 const clearDifference = 0.5;
@@ -64,7 +64,7 @@ export class CompandingCheck {
   }
 }
 
-/** How much the wave bends from sample to sample, against its power. */
+/** The bend of the wave from sample to sample, against its power. */
 function roughness(codes: Uint8Array, toLinear: Int16Array): number {
   let power = 1;
   let bend = 1;

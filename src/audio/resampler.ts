@@ -23,7 +23,7 @@ export class Resampler {
   /** Input that the next output sample still needs, after `#half - 1` zeros that stand before the beginning. */
   #held: Float32Array;
   #heldLength: number;
-  /** Where the kernel of the next output sample begins, in whole input samples within `#held` and parts of `#up`. */
+  /** The place at which the kernel of the next output sample begins, in whole input samples within `#held` and parts of `#up`. */
   #at = 0;
   #part = 0;
   #taken = 0;

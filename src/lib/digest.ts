@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 
 /**
- * What is kept of a text in its place. A token is looked up by it, so the time of a look-up tells an attacker something
+ * A digest is kept in place of a text. A token is looked up by it, so the time of a look-up tells an attacker something
  * about the digest at most, which says nothing about the token.
  */
 export function digestOf(text: string): string {

@@ -35,7 +35,7 @@ export class TrunklineError extends Error {
   }
 }
 
-/** What went wrong in one line, for logs and answers, never the stack. */
+/** The reason of a failure in one line, for logs and answers, never the stack. */
 export function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

@@ -32,7 +32,7 @@ export type GuardedRequest = {
   deadlineMs: number;
   /** Bytes of the answer that are kept; what follows is not read. */
   maxBytes: number;
-  /** How many redirects are followed: of GET and HEAD only, each target judged like the first address. None by default. */
+  /** The most redirects that are followed: of GET and HEAD only, each target judged like the first address. None by default. */
   redirects?: number;
   /** Sends once more when a kept-alive connection closed under the request: only for requests that may be repeated. */
   resendWhenStale?: boolean;

@@ -12,7 +12,7 @@ export function newId(prefix: string, nowMs: number = Date.now()): string {
   return firstId(prefix, nowMs) + random;
 }
 
-/** What every id of that millisecond begins with: ids that are not smaller were made then or later. */
+/** The beginning of every id of that millisecond: ids that are not smaller were made then or later. */
 export function firstId(prefix: string, atMs: number): string {
   let time = '';
   for (let rest = atMs, digit = 0; digit < 10; digit++) {

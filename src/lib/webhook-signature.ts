@@ -41,7 +41,7 @@ export function signWebhook(
 
 type ReceivedHeaders = Record<string, string | string[] | undefined>;
 
-/** What a receiver does. Header names are in lower case, as Node gives them. */
+/** The check that a receiver makes. Header names are in lower case, as Node gives them. */
 export function verifyWebhook(
   secrets: readonly string[],
   headers: ReceivedHeaders,

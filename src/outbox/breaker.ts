@@ -36,7 +36,7 @@ export class Breaker {
     return this.#state.at === 'open';
   }
 
-  /** How many more calls may be claimed now. A probe claims one call, whether or not that call is due. */
+  /** Calls that may still be claimed now. A probe claims one call, whether or not that call is due. */
   room(inFlight: number, nowMs: number): { calls: number; probe: boolean } {
     const state = this.#state;
     if (state.at === 'open')

@@ -40,7 +40,7 @@ function partsOf(id: string): { eventId: string; endpoint: string } {
     : { eventId: id.slice(0, dot), endpoint: id.slice(dot + 1) };
 }
 
-/** What operators see of the outbox and may do with it. */
+/** The outbox as operators see it, and what they may do with it. */
 export class Deliveries {
   readonly #tables: OutboxTables;
   readonly #changed: () => void;

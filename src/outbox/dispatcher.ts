@@ -37,7 +37,7 @@ type DispatcherOptions = {
   onParked(endpoint: string, callId: string, reason: string): void;
 };
 
-/** What this process does for one endpoint. */
+/** The work of this process for one endpoint. */
 type EndpointWork = {
   endpoint: Endpoint;
   sender: Sender;
@@ -108,7 +108,7 @@ export class Dispatcher {
     });
   }
 
-  /** How many looks in a row failed at the database. */
+  /** Looks in a row that failed at the database. */
   get failures(): number {
     return this.#failures;
   }
@@ -117,7 +117,7 @@ export class Dispatcher {
     return this.#disabled;
   }
 
-  /** What takes no events now, one line each, with the reason of the last attempt. */
+  /** Endpoints that take no events now, one line each, with the reason of the last attempt. */
   get troubles(): string[] {
     return [...this.#works.values()].flatMap(({ endpoint: { name }, trouble: { current } }) =>
       current === undefined || this.#disabled.has(name)

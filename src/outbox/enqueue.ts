@@ -22,7 +22,7 @@ export type StoredEvent = {
 export async function enqueueEvent(
   tx: Transaction<Database>,
   event: NewCallEvent,
-  /** Of the endpoints that want it, only these get it. */
+  /** Only these of the endpoints that want it get it. */
   only?: readonly string[],
 ): Promise<StoredEvent> {
   return (await storeAll(tx, [event], only))[0];

@@ -3,7 +3,7 @@ import { storableText } from '../lib/storable.ts';
 import type { ApiExchange } from '../protocol/api.ts';
 
 /*
- * What an attempt sent and what came back, as an operator may see it: no secret is in it, and its size is bounded. Pure.
+ * A request of an attempt and its answer, as an operator may see them: no secret is in it, and its size is bounded. Pure.
  */
 
 /** Steps of one attempt that are kept: the last ones, where the trouble is. */
@@ -11,7 +11,7 @@ const maxExchanges = 4;
 const maxHeaders = 24;
 const maxHeaderChars = 200;
 const maxBodyChars = 4_096;
-/** Of the event itself, which is not kept a second time. */
+/** The event itself is not kept a second time. */
 const maxEventChars = 65_536;
 const blank = '********';
 /** A shorter value is in any answer by chance. */
@@ -101,7 +101,7 @@ function shownHeaders(
   return shown;
 }
 
-/** What a receiver repeats to us: the values of the operator's headers, with and without their scheme. */
+/** Secrets that a receiver may repeat to us: the values of the operator's headers, with and without their scheme. */
 export function withoutValues(text: string, own: Record<string, string>): string {
   return Object.values(own)
     .flatMap((value) => [value, value.slice(value.lastIndexOf(' ') + 1)])

@@ -38,7 +38,7 @@ const maxParkedPerStep = 200;
 /** Calls whose coming removal is remembered as told. */
 const maxCallsWarned = 1_000;
 
-/** How far the purge is on its way through the events that are past their time. */
+/** The place that the purge has reached among the events that are past their time. */
 type Walk = {
   place: EventPlace;
   beganMs: number;
@@ -56,7 +56,7 @@ const newWalk = (): Walk => ({
   lagMs: 0,
 });
 
-/** What has to be done now and then: claims of a dead process, jumps of the clock, calls past their budget, old rows. */
+/** Work that is due now and then: claims of a dead process, jumps of the clock, calls past their budget, old rows. */
 export class Housekeeping {
   readonly #options: HousekeepingOptions;
   #settled: SettledTime;

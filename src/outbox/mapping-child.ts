@@ -29,7 +29,7 @@ export type MappingOrder = {
   watch: boolean;
 };
 
-/** What the expression made, as JSON; null when it made nothing. `lost`: where it met nothing, and what became of it. */
+/** The result of the expression as JSON; null when it made nothing. `lost`: the places at which it met nothing, and what became of it. */
 export type MappingResult = { id: number } & (
   { made: string | null; lost: string[] } | { error: string }
 );

@@ -9,7 +9,7 @@ import type { CallEvent } from '../protocol/events.ts';
 import { headerName, headerValue, typesOf, type Endpoint } from './config.ts';
 import type { MappingOrder, MappingReady, MappingResult, MappingSetup } from './mapping-child.ts';
 
-/** How long one expression may work on one event. Usual mappings take a few milliseconds. */
+/** One expression may work this long on one event. Usual mappings take a few milliseconds. */
 const maxEvaluationMs = 1_000;
 /** A process that takes longer to start is given up. It takes 0.2 s, on a machine under load some seconds. */
 const maxStartMs = 20_000;
@@ -226,7 +226,7 @@ export class Mapping implements AsyncDisposable {
     this.#cancelDeadline = this.#clock.after(maxStartMs, () =>
       this.#endChild(new Error('the process of the mapping did not start')),
     );
-    // What a child still says after it was replaced concerns nobody.
+    // Messages of a child that was replaced concern nobody.
     const current = (): boolean => this.#child === child;
     child.on('message', (message: MappingReady | MappingResult) => {
       if (current()) this.#take(message);

@@ -58,7 +58,7 @@ type LanesOfEndpoint = {
   oldestAt: number | null;
 };
 
-/** What was counted last, and the time by the database's clock. */
+/** The last count, and its time by the database's clock. */
 let counted: { lanes: readonly LanesOfEndpoint[]; nowMs: () => number } = {
   lanes: [],
   nowMs: () => 0,

@@ -1,7 +1,7 @@
 import type { GuardedAnswer } from '../lib/guarded-fetch.ts';
 
 /*
- * What an answer means for an event, and when the event is tried again. Pure: the numbers of the delivery contract
+ * The meaning of an answer for an event, and when the event is tried again. Pure: the numbers of the delivery contract
  * in one place.
  *
  *   0, 5 s, 30 s, 2 min, 10 min, 30 min, 1 h, 2 h, 4 h, 8 h, then every 12 h, each ±20 %
@@ -86,7 +86,7 @@ function spanOf(ms: number): string {
   return ms >= 120_000 ? `${Math.round(ms / 60_000)} min` : `${Math.round(ms / 1_000)} s`;
 }
 
-/** What one attempt came to. `hard`: the endpoint did not answer at all, or asked for quiet. */
+/** The outcome of one attempt. `hard`: the endpoint did not answer at all, or asked for quiet. */
 export type DeliveryVerdict =
   | { kind: 'delivered'; status: number; answer: string }
   | ({
@@ -103,7 +103,7 @@ const answerKeptBytes = 512;
 /** Refusals that speak of the address, the key or the moment rather than of this event's content. */
 const endpointStatuses = new Set([401, 402, 403, 404, 405, 407, 408, 421, 423, 425, 426, 429, 451]);
 
-/** What an answer means for the event. `accept`: further statuses that a mapping counts as an answer. */
+/** The meaning of an answer for the event. `accept`: further statuses that a mapping counts as an answer. */
 export function judge(
   answer: GuardedAnswer,
   nowMs: number,

@@ -17,7 +17,7 @@ export type WebhookClient = { send(request: GuardedRequest): Promise<GuardedAnsw
 export type SendResult = {
   verdict: DeliveryVerdict;
   progress: string | null;
-  /** What was sent and what came back, for the row; null where nothing was sent. */
+  /** The request and its answer, for the row; null where nothing was sent. */
   exchanges: string | null;
 };
 
@@ -219,7 +219,7 @@ function parsedBody(body: Buffer): unknown {
 
 /* ---- Markers ---- */
 
-/** What an endpoint with the ordering rule `skip` gets in place of an event that it keeps refusing. */
+/** An endpoint with the ordering rule `skip` gets this in place of an event that it keeps refusing. */
 type SkipMarker = { id: string; body: string };
 
 /** Made once and kept beside the delivery, so that every attempt sends the same bytes. */
@@ -302,7 +302,7 @@ export async function previewOf(
           : `# step ${step.name}\n${requestText(endpoint, request.method, request.url, request.headers, request.body ?? Buffer.alloc(0), event.id)}`,
         ...lost.map((one) => `# step ${step.name} warns: ${one}\n`),
       );
-      // What this step would be answered: as the person says, else as the settings do.
+      // The answer that this step would get: as the person says, else as the settings do.
       const answer = Object.hasOwn(given, step.name) ? given[step.name] : step.example;
       if (answer !== undefined) answers[step.name] = answer;
     } catch (error) {

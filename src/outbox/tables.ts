@@ -65,7 +65,7 @@ export type EventPlace = { occurredAt: number; id: string };
 /** Before the first event. */
 export const firstPlace: EventPlace = { occurredAt: -1, id: '' };
 
-/** What one step of the purge did. */
+/** The work of one step of the purge. */
 export type PurgeStep = { looked: number; removed: number; stayed: number; place: EventPlace };
 
 /** A node that was cut off stores what happened meanwhile so much later at most, as far as a notice of it goes. */
@@ -73,7 +73,7 @@ const lateByMs = 3_600_000;
 /** Undelivered events that the look for their calls reads at most. */
 const maxUndeliveredLooked = 20_000;
 
-/** What is written about an attempt. */
+/** The columns that are written about an attempt. */
 export type AttemptRow = {
   at: number;
   endedAt: number;
@@ -97,7 +97,7 @@ type DeliveryFilter = {
   state?: DeliveryState | undefined;
   callId?: string | undefined;
   endpoint?: string | undefined;
-  /** Of each call only the event that the others wait for. */
+  /** Only the event of each call that the others wait for. */
   heads?: boolean | undefined;
   /** The last delivery of the page before. */
   after?: { eventId: string; endpoint: string } | undefined;
@@ -111,7 +111,7 @@ type LaneCounts = {
   oldestAt: number | null;
 };
 
-/** What every query for operators reads of a delivery, its event and its lane. */
+/** The columns of a delivery, its event and its lane that every query for operators reads. */
 const deliveryColumns = [
   'deliveries.endpoint', 'deliveries.event_id', 'deliveries.call_id', 'deliveries.sequence',
   'deliveries.type', 'deliveries.state', 'deliveries.attempts', 'deliveries.last_attempt_at',
@@ -192,7 +192,7 @@ export async function insertEvents(
       join lanes on lanes.endpoint = endpoints.name and lanes.call_id = ${call_id}`.execute(tx);
 }
 
-/** Whether an endpoint would get an event of this type: one that nobody wants need not be kept. */
+/** True when an endpoint would get an event of this type: one that nobody wants need not be kept. */
 export async function isWanted(tx: Transaction<Database>, type: CallEventType): Promise<boolean> {
   const { rows } = await sql`
     select 1 from endpoints where active = 1 and types like ${`%|${type}|%`} limit 1`.execute(tx);
@@ -802,7 +802,7 @@ export class OutboxTables {
       .execute();
   }
 
-  /** How many events of these calls are not delivered, by endpoint and call. */
+  /** The number of events of these calls that are not delivered, by endpoint and call. */
   async waitingOf(callIds: readonly string[]): Promise<Map<string, number>> {
     if (callIds.length === 0) return new Map();
     const rows = await this.#store.db
@@ -1058,7 +1058,7 @@ export type PastAttempt = { at: number; ms: number; status: number | null; error
 /** The last time that a date can tell. */
 const latestTimeMs = 8.64e15;
 
-/** What a row tells of its attempts. A row that somebody damaged is delivered all the same, with one note of it. */
+/** The attempts that a row tells of. A row that somebody damaged is delivered all the same, with one note of it. */
 export function pastAttempts(history: string | null): PastAttempt[] {
   if (history === null) return [];
   try {

@@ -10,12 +10,12 @@ type AstNode = {
   procedure?: AstNode;
 };
 
-/** What the library calls after each node; its types know names of variables alone. */
+/** The library calls this after each node; its types know names of variables alone. */
 const afterEachNode = Symbol.for('jsonata.__evaluate_exit') as unknown as string;
 
 type WatchedExpression = { ast(): unknown; assign(name: string, value: unknown): void };
 
-/** What is said of a node that turns out to be nothing; it gets the text of the node. */
+/** The note about a node that turns out to be nothing; it gets the text of the node. */
 type Complaint = (text: string) => string;
 
 /** Notes of one evaluation; an expression in a loop could make as many as it has turns. */
@@ -66,14 +66,14 @@ export class UndefinedWatch {
     if (!isNothing(result) || this.lost.length >= maxNotes) return;
     const complaint = this.#complaints.get(node);
     if (complaint === undefined || this.#noted.has(node)) return;
-    // What is nothing because a part of it is nothing has been noted by that part.
+    // A node that is nothing because a part of it is nothing has been noted by that part.
     const isKnown = nodesBelow(node).some((part) => this.#noted.has(part));
     this.#noted.add(node);
     if (!isKnown) this.lost.push(`${complaint(textOf(node))} (character ${placeOf(node)})`);
   }
 }
 
-/** Of a path that leads nowhere the library makes a list of nothing first, and leaves that out afterwards. */
+/** The library first makes a list of nothing of a path that leads nowhere, and leaves it out afterwards. */
 function isNothing(result: unknown): boolean {
   if (result === undefined) return true;
   return Array.isArray(result) && result.length === 0 && 'sequence' in result;

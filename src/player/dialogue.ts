@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 
-// How a carrier's side of its protocol is written for the player: pure, like the codecs on our side.
+// A carrier's side of its protocol, as the player speaks it: pure, like the codecs on our side.
 
 export type Encoding = 'mulaw' | 'alaw' | 'slin';
 
@@ -31,7 +31,7 @@ export type Dialogue = {
     text: string,
     atMs: number,
   ): { send: Frame[]; ready?: boolean; paused?: boolean; over?: boolean };
-  /** What says that the call is over; for some it is only the close of the socket. */
+  /** The message that says that the call is over; for some it is only the close of the socket. */
   closing(atMs: number): Frame[];
   dtmf?(digit: string, atMs: number): Frame[];
   /** False when audio must wait for an answer to the opening. */
@@ -62,7 +62,7 @@ export type CarrierPlayer = {
   /** All parties are heard in one channel. */
   mixesLegs?: true;
   newIds(): { callId: string; streamId: string };
-  /** Whether these secrets are proof enough; without proof a stream token is asked for. */
+  /** True when these secrets are proof enough; without proof a stream token is asked for. */
   canProve(secrets: PlayerSecrets): boolean;
   headers(url: string, call: PlayedCall, secrets: PlayerSecrets): Record<string, string>;
   /** The parameters of the call that stand in the address of its stream. */

@@ -8,9 +8,9 @@ import { BadLine, type Faults } from './faults.ts';
 export type LegAudio = { leg: 'customer' | 'agent'; bytes: Buffer };
 
 type PlayOptions = {
-  /** Where the carrier was told to stream to. */
+  /** The address to which the carrier was told to stream. */
   to: string;
-  /** What it signs, when the outside sees another address than `to`. */
+  /** The address that it signs, when the outside sees another address than `to`. */
   signedUrl?: string;
   player: CarrierPlayer;
   call: PlayedCall;
@@ -34,7 +34,7 @@ export type PlayResult = {
   sentBytes: Record<string, number>;
   framesDropped: number;
   framesReordered: number;
-  /** Of a refusal: the status and first line of the answer; of a close: code and reason. */
+  /** The status and first line of a refusal; the code and reason of a close. */
   detail: string;
 };
 

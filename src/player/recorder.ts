@@ -18,7 +18,7 @@ export type RecorderOptions = {
 
 export type Recorder = AsyncDisposable & { readonly port: number };
 
-/** What the bridge sent before the carrier's socket is open is bounded by the upgrade itself; this bounds the other way. */
+/** Bytes that the bridge sent before the carrier's socket is open are bounded by the upgrade itself; this bounds the other way. */
 export const maxWaitingBytes = 1_048_576;
 /** Hop-by-hop fields of the upgrade, made anew by the socket to the bridge. */
 const ownHeaders = new Set([

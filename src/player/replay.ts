@@ -75,7 +75,7 @@ export async function replay(options: ReplayOptions): Promise<ReplayResult> {
   }
 }
 
-/** Where a carrier has one id for both, the fresh ones must agree as well. */
+/** The fresh ids must agree as well where a carrier has one id for both. */
 function freshIds(
   recorded: RecordedIds,
   fresh: { callId: string; streamId: string },

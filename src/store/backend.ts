@@ -20,7 +20,7 @@ export const maxCloseMs = 4_000;
  */
 export const maxDatabaseWaitMs = 1_000;
 
-/** What a database behind the store provides. */
+/** The promise of a database behind the store. */
 export type Backend = {
   db: Kysely<Database>;
   retried<T>(work: () => Promise<T>): Promise<T>;

@@ -1,5 +1,5 @@
 /*
- * Who writes files on the data disk, and what it asks before:
+ * Writers of files on the data disk, and what each asks before:
  *
  *   calls: journal and recordings (bridge/journal)       acceptsNewCalls when they begin, nothing while they run
  *   live sessions: audio and log (speech-service/live)   the same
@@ -13,7 +13,7 @@
 
 /** The data disk has no room for work that can wait. */
 export class NoRoomError extends Error {
-  /** What the work needs above the mark before it is worth another try. */
+  /** The room above the mark that the work needs before another try is worth it. */
   readonly neededBytes: number;
 
   constructor(message: string, neededBytes: number) {
@@ -38,7 +38,7 @@ export type DiskRoom = Disposable & {
 type Promised = { reachBytes: number; writtenBytes: number; abort: AbortController };
 
 /**
- * Who may write how much to the data disk. Calls come first and ask for nothing while they run; everything else is
+ * Decides how much each may write to the data disk. Calls come first and ask for nothing while they run; everything else is
  * promised room that lies above the low-water mark.
  *
  *     free at the last measurement
@@ -54,7 +54,7 @@ export class DiskRooms {
     this.#markBytes = markBytes;
   }
 
-  /** What can still be promised; negative where the disk is under its mark. */
+  /** The room that can still be promised; negative where the disk is under its mark. */
   get leftBytes(): number {
     let promisedBytes = 0;
     for (const { reachBytes, writtenBytes } of this.#promised)

@@ -51,7 +51,7 @@ export class FolderLock {
     return new FolderLock(database);
   }
 
-  /** Whether a database was ever made here: an empty file in its place is then a loss, not a start. */
+  /** True when a database was ever made here: an empty file in its place is then a loss, not a start. */
   get databaseWasMade(): boolean {
     return this.#database.prepare('PRAGMA user_version').get()?.['user_version'] === 1;
   }

@@ -5,11 +5,11 @@ export type LargeIndex = {
   /** Columns or expressions, with commas. */
   columns: string;
   where?: string;
-  /** What the other database has no need of. */
+  /** Indexes that the other database does not need. */
   only?: 'postgres';
 };
 
-/** What comes after `create index`, with or without `concurrently`. */
+/** The words after `create index`, with or without `concurrently`. */
 export function indexWords({ name, table, columns, where }: LargeIndex): string {
   return `${name} on ${table} (${columns})${where === undefined ? '' : ` where ${where}`}`;
 }

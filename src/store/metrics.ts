@@ -9,7 +9,7 @@ export const commitSeconds = new Histogram({
 });
 
 /**
- * What callers wait for. A write is a whole transaction with its wait for the writer and its synced commit; a read is one
+ * The wait of callers. A write is a whole transaction with its wait for the writer and its synced commit; a read is one
  * select outside of any.
  */
 const storeSeconds = new Histogram({

@@ -81,7 +81,7 @@ export type SchemaState = {
   applied: number;
   /** Migrations that this program knows. */
   known: number;
-  /** What the database has not had yet, in order. */
+  /** Migrations that the database has not had yet, in order. */
   missing: string[];
   /** The fewest migrations that a program must know to work with the database as it is. */
   needs: number;
@@ -96,7 +96,7 @@ export async function migrate(
 ): Promise<SchemaState> {
   return db.transaction().execute(async (tx) => {
     if (kind === 'postgres') {
-      // Who waits for the lock of a table holds up all who come after, calls too: the whole is rather tried again.
+      // A wait for the lock of a table holds up all who come after, calls too. So the whole is tried again instead.
       await sql`set local lock_timeout = '1500ms'`.execute(tx);
       await sql`set local statement_timeout = '120s'`.execute(tx);
       await ourTurn(tx, clock);

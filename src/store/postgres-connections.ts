@@ -25,7 +25,7 @@ type DatabaseConfig = Pick<StoreConfig, 'databaseUrl' | 'statementTimeoutMs'>;
 export class PostgresConnections {
   /** From when the table of marks is there. */
   marksCommits = false;
-  /** What Kysely takes its connections from. */
+  /** The pool from which Kysely takes its connections. */
   readonly forKysely: KyselyPool;
   readonly #urls: string[];
   readonly #settings: Record<string, string>;
@@ -168,7 +168,7 @@ export class PostgresConnections {
         // Nobody was asked: all connections are lent out.
         const isCrowded = error instanceof Error && error.message.includes('timeout exceeded');
         if (isCrowded || this.#urls.length === 1) throw error;
-        // Of many callers who fail at one host, one turns to the next.
+        // Only one of many callers who fail at one host turns to the next.
         if (options.connectionString === url)
           options.connectionString =
             this.#urls[(this.#urls.indexOf(url ?? '') + 1) % this.#urls.length];
@@ -236,7 +236,7 @@ function discarding(client: pg.PoolClient): Awaited<ReturnType<KyselyPool['conne
     const run = (): Promise<unknown> => query(...args.map(storableParameters));
     try {
       const result = await (isTimed ? timed(kind, run) : run());
-      // Of several statements in one question the last is the answer.
+      // The last of several statements in one question is the answer.
       return Array.isArray(result) ? (result.at(-1) as unknown) : result;
     } catch (error) {
       if (isConnectionTrouble(error)) broken = true;

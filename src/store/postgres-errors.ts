@@ -40,7 +40,7 @@ export function isRefusedForGood(error: unknown): boolean {
   return /^(22|23|54)/.test(codeOf(error) ?? '');
 }
 
-/** What was reached is a replica: it may lack commits that were acknowledged, and takes none. */
+/** A replica was reached: it may lack commits that were acknowledged, and takes none. */
 export class ReplicaReached extends Error {
   readonly code = '25006';
 

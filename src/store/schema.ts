@@ -36,7 +36,7 @@ export type CallsTable = {
   overrides: string;
   warnings: string;
   counts: string;
-  /** Who holds the pause: 0 nobody, 1 an operator, 2 the carrier, 3 both. */
+  /** The holder of the pause: 0 nobody, 1 an operator, 2 the carrier, 3 both. */
   paused: number;
   paused_at: number | null;
   statistics: string | null;
@@ -46,9 +46,9 @@ export type CallsTable = {
   /** 1 from `call.ended` until `call.summary` is committed, also over a crash. */
   summary_due: number;
   has_recording: number;
-  /** How often a start tried to take this call up again; a row that keeps failing is set aside. */
+  /** Starts that tried to take this call up again; a row that keeps failing is set aside. */
   recover_tries: number;
-  /** What people wrote beside the call. */
+  /** Notes of people beside the call. */
   notes: string | null;
   /** JSON: the tags as people wrote them; `call_keys` has them to search by. */
   tags: string | null;
@@ -56,11 +56,11 @@ export type CallsTable = {
   said_by: string | null;
   /** JSON: the beginning of the last turn of an ended call, for lists. */
   last_turn: string | null;
-  /** Of the phone call; 0 before its end. Lists are sorted by it. */
+  /** The length of the phone call; 0 before its end. Lists are sorted by it. */
   duration_ms: Generated<number>;
 };
 
-/** What a call is found by: the numbers of its parties in one form, and its tags. */
+/** Keys by which a call is found: the numbers of its parties in one form, and its tags. */
 type CallKeysTable = { call_id: string; kind: 'number' | 'address' | 'tag'; key: string };
 
 export type LegsTable = {
@@ -71,7 +71,7 @@ export type LegsTable = {
   encoding: string;
   sample_rate: number;
   channels: number;
-  /** Where the leg's first byte lies on the call's clock, in ms; null before there is one. */
+  /** The place of the leg's first byte on the call's clock, in ms; null before there is one. */
   offset_ms: number | null;
   started_at: number;
   state: 'open' | 'done';
@@ -116,11 +116,11 @@ type LegResultsTable = {
   start_s: number;
   end_s: number;
   text: string;
-  /** Of a mixed leg: which voice, from 0. */
+  /** The voice of a mixed leg, from 0. */
   speaker: Generated<number | null>;
 };
 
-/** What the leg's journal says of it, without audio and words: another node goes on from here when its own is gone. */
+/** The leg's journal without audio and words: another node goes on from here when its own is gone. */
 type LegStatesTable = { leg_id: string; call_id: string; state: string };
 
 type StreamTokensTable = {
@@ -190,7 +190,7 @@ export type SecondPassesTable = {
 };
 
 /**
- * What was said or written of a call, for the search. Triggers of the database write the rows with those of the result;
+ * The words that were said or written of a call, for the search. Triggers of the database write the rows with those of the result;
  * the index of their words hangs on them.
  */
 type SaidTable = {
@@ -207,7 +207,7 @@ type SaidTable = {
   text: string;
 };
 
-/** How far the calls of before the search are in it. */
+/** The place up to which the calls of before the search are in it. */
 type SaidBacklogTable = { name: string; before_call: string; next_id: number; done: number };
 
 /** Keys that are made here, by name: all nodes have the same. */
@@ -247,7 +247,7 @@ export type EventsTable = {
   sequence: number;
   type: string;
   occurred_at: number;
-  /** Of a transcript: when its speech ended, as the audio has it. */
+  /** The end of a transcript's speech, as the audio has it. */
   speech_ended_at: number | null;
   /** The envelope exactly as it is sent: signed bytes are these bytes on every attempt. */
   body: string;
@@ -340,7 +340,7 @@ export type SpeechJobsTable = {
   zero_retention: number;
   /** 1 while the session's log still holds callbacks that were not delivered. */
   callbacks_due: number;
-  /** Of pre-recorded jobs alone, like the fields below: the stored file, once there is one. */
+  /** The stored file, once there is one. Only pre-recorded jobs have it and the fields below. */
   file_id: string | null;
   filename: string | null;
   /** The address that the audio was fetched from; null for an upload. */
@@ -367,7 +367,7 @@ export type SpeechFilesTable = {
   source: string | null;
 };
 
-/** What a job tells to the address of its request or to a webhook of the account, until it is delivered. */
+/** The message of a job to the address of its request or to a webhook of the account, until it is delivered. */
 export type SpeechJobCallbacksTable = {
   /** Stays the same over all attempts: a receiver recognises a repetition by it. */
   id: string;
@@ -382,13 +382,13 @@ export type SpeechJobCallbacksTable = {
   /** When it is tried next; null when it was given up. */
   due_at: number | null;
   last_error: string | null;
-  /** Where the last attempt went. The rest of an address may hold a secret, so it is not kept here. */
+  /** The host of the last attempt. The rest of an address may hold a secret, so it is not kept here. */
   host: string | null;
   /** When it was given up; null as long as it is tried. */
   parked_at: number | null;
 };
 
-/** What stays of a job for the count of usage when the job itself is gone. */
+/** The figures of a job that is gone, for the count of usage. */
 type SpeechUsageTable = {
   id: string;
   kind: SpeechJobsTable['kind'];
@@ -426,7 +426,7 @@ export type NodesTable = {
   node: string;
   /** Rises with every start, and when others give the node up: it then finds its own row gone. */
   epoch: number;
-  /** Where the other nodes reach it; null where it is closed to them. */
+  /** The address at which the other nodes reach it; null where it is closed to them. */
   address: string | null;
   /** Separated by commas. */
   roles: string;
@@ -440,7 +440,7 @@ export type NodesTable = {
   draining: number;
   started_at: number;
   seen_at: number;
-  /** How far its own clock is ahead of the database's. */
+  /** The lead of its own clock over the database's. */
   ahead_ms: number;
   /** When the others gave it up; null while it is there. */
   lost_at: number | null;
@@ -455,7 +455,7 @@ type SchemaVersionTable = {
   version: number;
   name: string;
   applied_at: number;
-  /** How many migrations a program must know to run beside this one; null for those that are older than this column. */
+  /** The number of migrations that a program must know to run beside this one; null for those that are older than this column. */
   needs: number | null;
 };
 /* Tables of the object store. */
@@ -474,7 +474,7 @@ export type ObjectsTable = {
   created_at: number;
 };
 
-/** What is still to be deleted from the bucket, until it is. */
+/** Objects that are still to be deleted from the bucket. */
 export type ObjectErasuresTable = {
   key: string;
   requested_at: number;

@@ -15,7 +15,7 @@ type SqliteRequest = { id: number; statements: SqlStatement[] };
 
 export type SqliteReply = {
   id: number;
-  /** Whether a transaction is open afterwards: SQLite ends one by itself after some errors. */
+  /** True when a transaction is open afterwards: SQLite ends one by itself after some errors. */
   inTransaction: boolean;
 } & (
   | { rows: unknown[]; changes: number; lastId: number }

@@ -95,7 +95,7 @@ async function ready(
   }
 }
 
-/** Of a folder that no process has. */
+/** The database in a folder that no process has. */
 export async function migrateSqlite(dataDir: string, isCheck: boolean): Promise<SchemaState> {
   const path = join(dataDir, 'trunkline.sqlite');
   createPrivate(path);
@@ -115,7 +115,7 @@ export async function migrateSqlite(dataDir: string, isCheck: boolean): Promise<
   }
 }
 
-/** What was opened for one database, and is closed with it. */
+/** The things that were opened for one database, and are closed with it. */
 type OpenedSqlite = {
   writer: SqliteClient;
   reader: SqliteClient;
@@ -240,7 +240,7 @@ function cannotOpen(path: string, error: unknown): TrunklineError {
 /** SQLite keeps the log near 4 MB by itself. A log of this size is held by a reader, and the disk fills unseen. */
 const alarmBytes = 67_108_864;
 const lookEveryMs = 10_000;
-/** How long a checkpoint after an erasure waits for the readers of the moment; every write waits with it. */
+/** A checkpoint after an erasure waits this long for the readers of the moment; every write waits with it. */
 const forgetWaitMs = 500;
 
 type WalWatchOptions = {

@@ -30,14 +30,14 @@ export type Store = AsyncDisposable & {
   /** Milliseconds on the database's clock: the only one that decides leases and schedules. */
   databaseNow(): Promise<number>;
   health(): Record<string, Health>;
-  /** Whether the disk has room for a call's journal and rows. */
+  /** True when the disk has room for a call's journal and rows. */
   readonly acceptsNewCalls: () => { ok: true } | { ok: false; reason: string };
   /**
    * Everything that writes files to the data disk and can wait asks here first, and writes no more than it was promised.
    * Throws a `NoRoomError` where the bytes do not fit above the low-water mark: calls come first.
    */
   reserve(bytes: number): DiskRoom;
-  /** Whether `reserve` would promise so many bytes now. */
+  /** True when `reserve` would promise so many bytes now. */
   hasRoomFor(bytes: number): boolean;
   /** True when the database refused the content itself: the same statements can never work, now or later. */
   refusesForGood(error: unknown): boolean;

@@ -41,7 +41,7 @@ type QueuedWork = {
   reject: (error: Error) => void;
   /** True for statements that SQLite refuses inside a transaction: they run between two groups. */
   outside?: boolean;
-  /** How often another program's lock on the file outlasted the busy timeout. */
+  /** Times that another program's lock on the file outlasted the busy timeout. */
   busy?: number;
 };
 

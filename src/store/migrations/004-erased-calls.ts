@@ -1,6 +1,6 @@
 import { sql, type Kysely } from 'kysely';
 
-/** What stays of an erased call, so that callbacks that come later are dropped; what retention looks up by age. */
+/** The digest of an erased call, so that callbacks that come later are dropped; indexes for retention by age. */
 // eslint-disable-next-line @typescript-eslint/no-explicit-any -- a migration outlives the tables' types
 export async function up(db: Kysely<any>): Promise<void> {
   await db.schema

@@ -1,6 +1,6 @@
 import { sql, type Kysely } from 'kysely';
 
-/** What of a call has no words, and why. */
+/** The seconds of a call without words, and why. */
 // eslint-disable-next-line @typescript-eslint/no-explicit-any -- a migration outlives the tables' types
 export async function up(db: Kysely<any>): Promise<void> {
   await db.schema.alterTable('calls').addColumn('incomplete', 'text').execute();

@@ -1,6 +1,6 @@
 import { sql, type Kysely } from 'kysely';
 
-/** What lists of calls are filtered and sorted by, and what people write beside a call. Existing calls are filled in. */
+/** Columns by which lists of calls are filtered and sorted, and notes of people beside a call. Existing calls are filled in. */
 // eslint-disable-next-line @typescript-eslint/no-explicit-any -- a migration outlives the tables' types
 export async function up(db: Kysely<any>): Promise<void> {
   const calls = db.schema.alterTable('calls');

@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely';
 
-/** How much speech each node takes, and which of them has the recording of a second pass. */
+/** The speech capacity of each node, and which of them has the recording of a second pass. */
 // eslint-disable-next-line @typescript-eslint/no-explicit-any -- a migration outlives the tables' types
 export async function up(db: Kysely<any>): Promise<void> {
   for (const name of ['speech_capacity', 'speech_used'])

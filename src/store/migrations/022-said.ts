@@ -1,7 +1,7 @@
 import { sql, type Kysely } from 'kysely';
 
 /**
- * What was said or written of calls, to be searched by its words. The database keeps the rows by itself: triggers write
+ * The words that were said or written of calls, to be searched. The database keeps the rows by itself: triggers write
  * them in the transaction of the result, so that a kill loses none, an erasure leaves none, and the version before this
  * one needs to know nothing of it. Calls of before are filled in later, by the bridge.
  */
@@ -66,7 +66,7 @@ async function onSqlite(db: Kysely<any>): Promise<void> {
         where coalesce(${value}, '') <> ''; end`);
 }
 
-/** What people and the program write beside a call. The summary of a call is JSON. */
+/** The columns that people and the program write beside a call. The summary of a call is JSON. */
 const written = [
   ['note', 'new.notes'],
   ['summary', `case when json_valid(new.summary) then json_extract(new.summary, '$.text') end`],

@@ -2,8 +2,8 @@ import type { Direction } from '../bridge/streams.ts';
 import type { Party } from '../protocol/events.ts';
 
 /**
- * Names from outside as keys. The record has no prototype, and no key of it can be mistaken for one when the
- * record is copied: `__proto__` is left out.
+ * Makes a record whose keys are names from outside. It has no prototype, and it leaves `__proto__` out, so that no
+ * key can be mistaken for a prototype when the record is copied.
  */
 export function ownRecord(entries: Iterable<readonly [string, string]>): Record<string, string> {
   const record = Object.create(null) as Record<string, string>;
@@ -11,13 +11,16 @@ export function ownRecord(entries: Iterable<readonly [string, string]>): Record<
   return record;
 }
 
-/** Names and values from outside, in the order in which they came; the same name may come more than once. */
+/** Names and values from outside, in the order in which they came. A name may come more than once. */
 export type Fields = [string, string][];
 
 /** No carrier sends more fields. A stranger may send thousands, and each would be decoded, sorted and signed. */
 export const fieldsAtMost = 100;
 
-/** The first fields of a query or a form. The text is cut before any of it is decoded, so that its length costs nothing. */
+/**
+ * Reads the first fields of a query or a form. The text is cut before any of it is decoded, so that a long one costs
+ * nothing.
+ */
 export function fieldsIn(text: string): Fields {
   let end = -1;
   for (let count = 0; count < fieldsAtMost; count++) {
@@ -27,7 +30,7 @@ export function fieldsIn(text: string): Fields {
   return [...new URLSearchParams(text.slice(0, end))];
 }
 
-/** Path and query of a request's target. */
+/** Splits a request's target into path and query. */
 export function splitTarget(target: string): { path: string; query: string } {
   const at = target.indexOf('?');
   return at < 0
@@ -35,7 +38,7 @@ export function splitTarget(target: string): { path: string; query: string } {
     : { path: target.slice(0, at), query: target.slice(at + 1) };
 }
 
-/** The first value of this name. */
+/** Gives the first value of this name. */
 export function fieldIn(query: string, name: string): string | undefined {
   return fieldsIn(query).find(([each]) => each === name)?.[1];
 }
@@ -46,13 +49,13 @@ export type LiftedParameters = {
   to?: string;
   direction?: Direction;
   role?: Party;
-  /** What is left: the operator's own parameters. */
+  /** The parameters that are left are the operator's own. */
   rest: Record<string, string>;
 };
 
 const lifted = new Set(['token', 'from', 'to', 'direction', 'role', 'leg']);
 
-/** Parameters with a meaning to us leave the list; the token must never travel on with it. */
+/** Parameters with a meaning to us leave the list. The token must never travel on with it. */
 export function liftParameters(all: Record<string, string>): LiftedParameters {
   const rest = ownRecord(Object.entries(all).filter(([name]) => !lifted.has(name)));
   const direction = directionOf(all['direction']);
@@ -67,7 +70,7 @@ export function liftParameters(all: Record<string, string>): LiftedParameters {
   };
 }
 
-/** `outbound-api` and `outbound-dial` are outbound as well; some say `incoming` and `outgoing`. */
+/** Carriers write `outbound-api` and `outbound-dial` for outbound calls; some write `incoming` and `outgoing`. */
 export function directionOf(text: string | undefined): Direction | undefined {
   if (/^in(?:bound|coming)/.test(text ?? '')) return 'inbound';
   return /^out(?:bound|going)/.test(text ?? '') ? 'outbound' : undefined;
@@ -77,7 +80,10 @@ function roleOf(text: string | undefined): Party | undefined {
   return text === 'customer' || text === 'agent' ? text : undefined;
 }
 
-/** A `role` parameter says who is heard first: the inbound track, or the only one; the other is the other. */
+/**
+ * A `role` parameter says whose audio the inbound track, or the only track, holds. The other track holds the other
+ * party.
+ */
 export function tracksWithRoles(
   names: readonly string[],
   role: Party | undefined,
@@ -88,7 +94,7 @@ export function tracksWithRoles(
   return names.map((name) => ({ name, role: name === first ? role : other }));
 }
 
-/** The tracks that a start message names; without any, a carrier sends the inbound one. */
+/** Reads the tracks that a start message names. A carrier that names none sends the inbound one. */
 export function tracksOf(value: unknown): string[] {
   const known = Array.isArray(value)
     ? value.filter((name) => name === 'inbound' || name === 'outbound')
@@ -96,7 +102,7 @@ export function tracksOf(value: unknown): string[] {
   return known.length > 0 ? [...new Set(known as string[])] : ['inbound'];
 }
 
-/** The rest of the record, without a prototype as before. */
+/** Gives the record without these names, and without a prototype as before. */
 export function withoutNames(
   record: Record<string, string>,
   names: readonly string[],

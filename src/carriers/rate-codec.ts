@@ -4,13 +4,13 @@ import { isForwardableRate, resampledRateHz } from './encodings.ts';
 import type { StreamEvent } from '../bridge/streams.ts';
 
 /**
- * Between a codec and its socket: audio at a rate that the speech interface does not take goes on at one that it
- * takes, and the start says what it was. All other streams pass through untouched, byte for byte.
+ * Stands between a codec and its socket. Audio at a rate that the speech interface does not take is resampled to one
+ * that it takes, and the start names the first rate. All other streams pass through, byte for byte.
  */
 export class RateCodec implements Codec {
   readonly encode?: (command: CarrierCommand) => string[];
   readonly #inner: Codec;
-  /** One for each track of a stream that is resampled. */
+  /** Each track of a resampled stream has a resampler of its own. */
   #resamplers: Map<string, Resampler> | undefined;
 
   constructor(inner: Codec) {
@@ -20,7 +20,7 @@ export class RateCodec implements Codec {
 
   decode(data: Buffer, isBinary: boolean): CarrierEvent[] {
     const events = this.#inner.decode(data, isBinary);
-    // Nearly every stream ends here, and the start of each is looked at once.
+    // Most streams need no resampling; the start of each is looked at once.
     if (this.#resamplers === undefined && !events.some(needsResampling)) return events;
     return events.flatMap((event) => this.#converted(event));
   }
@@ -60,7 +60,7 @@ export class RateCodec implements Codec {
     return audio(event.track, resampler.push(floatsOf(event.payload)));
   }
 
-  /** What the resamplers still hold, 3 ms of each track. */
+  /** Gives the last 3 ms of each track, which the resamplers still hold. */
   #rest(): StreamEvent[] {
     const rest = [...(this.#resamplers ?? [])].flatMap(([track, resampler]) =>
       audio(track, resampler.flush()),

@@ -6,15 +6,15 @@ import type { FirstText, UpgradeRequest } from './carrier.ts';
 import { parseObject } from './json/frames.ts';
 import { socketLimits } from './socket.ts';
 
-/** `more`: the second text message will tell. */
+/** `more` means that the second text message will tell. */
 type CarrierMatch = CarrierName | 'more' | 'unknown';
 
-/** The carrier whose headers the upgrade has; many carriers show themselves only by their first message. */
+/** Finds the carrier by the headers of the upgrade. Many carriers show themselves only by their first message. */
 export function matchUpgrade(request: UpgradeRequest): AnyCarrier | undefined {
   return Object.values(carriers).find((carrier) => carrier.matchesUpgrade?.(request));
 }
 
-/** Never needs more than two texts: every carrier says its ids in its first message or its second. */
+/** Two texts always suffice: every carrier sends its ids in its first message or its second. */
 export function matchTexts([first = '', second]: readonly string[]): CarrierMatch {
   const texts = [
     asFirstText(first),
@@ -37,16 +37,16 @@ type HeldMessage = { data: RawData; isBinary: boolean };
 
 type RecognisingEvents = {
   onRecognised: (name: CarrierName) => void;
-  /** With the reason of our refusal, or without one when the peer left by itself. */
+  /** The reason of our refusal; absent when the peer left by itself. */
   onUnrecognised: (reason: string | undefined) => void;
 };
 
-/** Audio can come ahead of the first text; a peer that sends more than this before it is refused. */
+/** A peer may send this much audio ahead of the first text. Beyond it the peer is refused. */
 export const maxRecognisingBytes = 65_536;
-/** Once recognised the socket is paused, but the frames that it has read already still come. */
+/** The socket is paused once it is recognised, but frames that it has already read still come. */
 export const maxRestBytes = 1_048_576;
 
-/** A socket on the detecting path: its first messages are kept until they say which carrier it is. */
+/** Holds a socket on the detecting path, and its first messages, until they say which carrier it is. */
 export class RecognisingSocket {
   readonly #socket: WebSocket;
   readonly #raw: Duplex;
@@ -71,7 +71,7 @@ export class RecognisingSocket {
     if (nowMs - this.#openedMs >= socketLimits.firstMessageMs) this.#refuse();
   }
 
-  /** Everything that came until now; from here on the messages are another's. */
+  /** Hands over all messages that came until now; later ones go to the new owner. */
   handOver(): HeldMessage[] {
     this.#socket.off('message', this.#onMessage);
     return this.#held;
@@ -106,7 +106,7 @@ export class RecognisingSocket {
     closeStranger(this.#socket, this.#raw, 1008, reason);
   }
 
-  /** Once, and only where nobody else will say what became of it. */
+  /** Reports once, and only where nobody else reports the end of this socket. */
   #giveUp(reason: string | undefined): void {
     if (this.#isRecognised || this.#isGivenUp) return;
     this.#isGivenUp = true;

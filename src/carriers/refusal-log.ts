@@ -14,7 +14,7 @@ export type LastRefused = { atMs: number; reason: string };
 
 const reasonsAtMost = 32;
 
-/** A flood of refusals is one line a reason every ten seconds, and then how many there were. */
+/** Writes one line for each reason in ten seconds, and then how many refusals there were. */
 export class RefusalLog {
   readonly #clock: Clock;
   readonly #told: SeldomLog;
@@ -25,7 +25,7 @@ export class RefusalLog {
     this.#told = new SeldomLog({ log, clock });
   }
 
-  /** By carrier, since the start of the process. */
+  /** The last refusal of each carrier since the start of the process. */
   get last(): ReadonlyMap<string, LastRefused> {
     return this.#last;
   }
@@ -34,7 +34,7 @@ export class RefusalLog {
   note(what: string, refused: Refused): void {
     const { carrier, reason, webhook } = refused;
     this.#last.set(carrier, { atMs: this.#clock.now(), reason });
-    // A reason may hold a number: strangers must not make a line of each.
+    // A reason may hold a number, and strangers must not get a line for each number.
     const told = this.#told.size < reasonsAtMost ? [webhook, reason] : [];
     this.#told.note([what, carrier, ...told].join(' '), {
       level: 'warn',

@@ -13,7 +13,7 @@ function isRange(text: string): boolean {
     proxiesIn([text]);
     return true;
   } catch {
-    // The library says no more than that it is none.
+    // The library's error only says that the text is no range.
     return false;
   }
 }
@@ -29,7 +29,9 @@ const settingOf = (carrier: string) =>
       description: `What a stream of ${carrier} must have beside its own proof: \`token\` for a stream token, address ranges for where it and its webhooks come from.`,
     });
 
-/** One for each carrier: what its own proof does not promise, because it is the same for every request. */
+/**
+ * Gives each carrier a setting that demands more than its own proof, where that proof is the same for every request.
+ */
 export const requireSettings = Object.fromEntries(
   carrierNames.map((name) => [`${name}Require`, settingOf(name)]),
 ) as { [Name in CarrierName as `${Name}Require`]: ReturnType<typeof settingOf> };
@@ -37,9 +39,9 @@ export const requireSettings = Object.fromEntries(
 type RequireConfig = z.infer<z.ZodObject<typeof requireSettings>>;
 
 type Requirements = {
-  /** Whether only a stream token lets a stream in: it is good once, so a captured request opens nothing. */
+  /** True where only a stream token lets a stream in. A token is good once, so a captured request opens nothing. */
   token: boolean;
-  /** Why a request from this address is refused; undefined for one that may ask. */
+  /** Answers why a request from this address is refused; undefined where it may ask. */
   whyElsewhere: (client: string) => string | undefined;
 };
 

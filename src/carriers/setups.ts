@@ -8,14 +8,17 @@ import { socketUrlOf } from './voice-answer.ts';
 
 type SetupFacts = {
   config: CarriersConfig;
-  /** Base address by which carriers reach us, without a slash at its end. */
+  /** The address by which carriers reach us, without a slash at its end. */
   publicUrl: string;
-  /** By carrier, when a stream was let in last; undefined where no process was asked. */
+  /** When a stream of each carrier was let in last; undefined where no process was asked. */
   lastStreamMs?: ReadonlyMap<string, number>;
   lastRefused?: ReadonlyMap<string, LastRefused>;
 };
 
-/** What is set, what is missing and which address the carrier is told, for all of them. Pure; holds no secret. */
+/**
+ * Says for each carrier which settings are set, which are missing, and which address to enter there. Pure; the answer
+ * holds no secret.
+ */
 export function carrierSetups(facts: SetupFacts): ApiCarrier[] {
   return carrierNames.map((name) => setupOf(carriers[name], facts));
 }
@@ -29,11 +32,11 @@ function setupOf(carrier: AnyCarrier, facts: SetupFacts): ApiCarrier {
   const nameOf = (key: string): string => String(setup.settings[key]?.meta()?.['env']);
   const missingOf = (keys: readonly string[]): string[] =>
     keys.filter((key) => !isSet(key)).map(nameOf);
-  // A number whose voice answer starts its stream needs no proof but the one of the voice webhook.
+  // The proof of the voice webhook suffices where its answer starts the stream.
   const proofs = [...setup.proofs, ...(setup.voiceProof === undefined ? [] : [setup.voiceProof])];
   const [missing = []] = proofs.map(missingOf).toSorted((one, other) => one.length - other.length);
   const keys = Object.keys(setup.settings);
-  // A voice answer starts the stream and then dials, or goes on elsewhere: one of the two must be said.
+  // A voice answer starts the stream and then dials or goes on elsewhere, so one of the two settings is needed.
   const onward = keys.filter((key) => /(?:Dial|ContinueUrl)$/.test(key));
   const wayOn = onward.length === 0 || onward.some(isSet) ? [] : [onward.map(nameOf).join(' or ')];
   const bare = socketUrlOf(publicUrl, name);

@@ -8,9 +8,9 @@ import { voiceAndStatus } from './voice-webhooks.ts';
 
 type TwimlCompany<Config> = {
   carrier: string;
-  /** As a person writes it. */
+  /** The name as a person writes it. */
   company: string;
-  /** The header of the signature, and the setting of the secrets that it is made with. */
+  /** The header that holds the signature, and the setting that holds its secrets. */
   header: string;
   setting: string;
   secrets: (config: Config) => readonly string[];
@@ -19,9 +19,9 @@ type TwimlCompany<Config> = {
 
 /**
  * The webhooks of companies that speak TwiML and sign their forms by HMAC-SHA1 over our address. The signature holds
- * neither nonce nor time: a request that was captured stays right for ever, and one that the carrier repeats is right,
- * too. The token is therefore made of the signature, by its bytes and not by its text: base64 has several spellings for
- * the same bytes.
+ * neither nonce nor time: a captured request stays right for ever, and so is one that the carrier repeats. The token
+ * is therefore made of the signature. Its bytes count and not its text, because base64 has several spellings for the
+ * same bytes.
  */
 export function signedTwimlWebhooks<Config>(
   of: TwimlCompany<Config>,

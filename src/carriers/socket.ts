@@ -28,7 +28,7 @@ import { durationMsOf } from './encodings.ts';
 import { framesTotal, streamsNotTaken, streamsTotal } from './metrics.ts';
 import type { RefusalLog } from './refusal-log.ts';
 
-/** Our replies wait in the socket for a peer that does not read; beyond this the socket is ended. */
+/** At most this many bytes of our replies wait for a peer that does not read. Beyond it the socket is ended. */
 export const maxUnreadBytes = 262_144;
 
 export const socketLimits = {
@@ -36,17 +36,22 @@ export const socketLimits = {
   startMs: 5_000,
   pingEveryMs: 10_000,
   deadAfterMs: 15_000,
-  /** A carrier that said stop closes by itself; this is only the guard. */
+  /** A carrier that sent stop closes by itself. This is only the guard. */
   closeAfterEndMs: 10_000,
-  /** Finals that a carrier takes back may come after its `close`: so long without one, and so long at most. */
+  /**
+   * A carrier that takes finals back may still get them after its `close`: until none came for `resultsQuietMs`, and
+   * for at most `resultsAtMostMs`.
+   */
   resultsQuietMs: 3_000,
   resultsAtMostMs: 8_000,
   messagesBeforeStart: 64,
-  /** A stream with this many undecodable frames, and more of them than good ones, is given up: no audio can be made of it. */
+  /**
+   * A stream with more undecodable frames than this, and than good frames, is given up: no audio can be made of it.
+   */
   malformedAtMost: 100,
 } as const;
 
-/** How a stream has shown, or will have to show, that it may stream. */
+/** The proof that a stream has shown, or still has to show. */
 export type Proof =
   | { state: 'proven'; metadata: Record<string, unknown>; boundCallId?: string }
   /** Only a stream token among the parameters of its first message can still prove it. */
@@ -69,11 +74,17 @@ type SocketState =
       ended?: { reason: StreamEnd; detail?: string };
     }
   | { at: 'live'; start: CarrierStart; stream: CallStream }
-  /** The stream is of no more use, but closing its socket could end the phone call: it stays open and its frames are dropped. */
+  /**
+   * The stream is of no more use, but closing its socket could end the phone call. The socket stays open and its
+   * frames are dropped.
+   */
   | { at: 'discarding'; why: string }
   | { at: 'ended'; stream?: CallStream; sinceMs: number };
 
-/** One carrier's WebSocket from its upgrade to its end: all input and output, and no knowledge of the protocol. */
+/**
+ * Holds one carrier's WebSocket from its upgrade to its end. It does all input and output, and knows nothing of the
+ * protocol.
+ */
 export class StreamSocket {
   readonly #context: SocketContext;
   readonly #socket: WebSocket;
@@ -132,7 +143,10 @@ export class StreamSocket {
     });
   }
 
-  /** Made for its first line: a stranger has none, because a child logger costs more than his refusal. */
+  /**
+   * The child logger is made for the first line: a stranger has none, because a child logger costs more than the
+   * refusal.
+   */
   get #log(): Logger {
     return (this.#ownLog ??= this.#context.log.child({ carrier: this.#carrier.name }));
   }
@@ -147,7 +161,7 @@ export class StreamSocket {
 
   message(data: RawData, isBinary: boolean): void {
     this.#messages++;
-    // An unproven or silent peer gets few messages: every carrier starts with its first or second.
+    // A peer that has not started may send few messages: every carrier starts with its first or second.
     if (this.#state.at === 'waiting' && this.#messages > socketLimits.messagesBeforeStart)
       return this.#refuse('no start among the first messages');
     try {
@@ -157,12 +171,12 @@ export class StreamSocket {
     }
   }
 
-  /** The socket closed before anyone listened. */
+  /** Tells this object that the socket closed before anyone listened. */
   gone(): void {
     this.#end('close');
   }
 
-  /** Once a second: deadlines, pings, idle. One timer serves all sockets. */
+  /** Runs once a second for deadlines, pings and idle streams. One timer serves all sockets. */
   tick(nowMs: number): void {
     const last = this.#lastTick;
     const bytes = this.#raw.bytesRead ?? 0;
@@ -189,7 +203,7 @@ export class StreamSocket {
     }
   }
 
-  /** The process stops: the call's record is told, then the carrier. */
+  /** Ends the stream because the process stops: the call's record is told first, then the carrier. */
   drain(): void {
     this.#end('drain');
     this.#say({ type: 'disconnect', reason: 'completed', info: 'restarting' });
@@ -212,7 +226,7 @@ export class StreamSocket {
     if (nowMs - last.messageMs >= this.#context.config.idleTimeoutMs) this.#idle();
   }
 
-  /** Quiet for so long that the stream counts as over; whether the socket may close is the carrier's matter. */
+  /** Ends a stream that was quiet too long. The carrier decides whether its socket may close. */
   #idle(): void {
     const { at } = this.#state;
     const closingEndsCall =
@@ -262,7 +276,9 @@ export class StreamSocket {
     }
   }
 
-  /** To the call, or into the queue until there is one. What nobody waits for is dropped. */
+  /**
+   * Passes an event to the call, or into the queue until there is a call. Events that nobody waits for are dropped.
+   */
   #pass(event: StreamEvent): void {
     const state = this.#state;
     if (state.at === 'live') state.stream.take(event);
@@ -270,7 +286,10 @@ export class StreamSocket {
     else if (state.at === 'ended' && event.type === 'count') state.stream?.take(event);
   }
 
-  /** The only way to a call. A peer without proof gets no further than `#prove`: no call, no row, no session. */
+  /**
+   * Opens the call; there is no other way to one. A peer without proof gets no further than `#prove`: no call, no
+   * row, no session.
+   */
   async #open(start: CarrierStart): Promise<void> {
     if (this.#state.at !== 'waiting') return;
     const opening: SocketState = {
@@ -315,7 +334,7 @@ export class StreamSocket {
   ): void {
     const { start, queue, ended } = opening;
     this.#state = { at: 'live', start, stream };
-    // From here on every line says which call it is of, by our id and by the carrier's.
+    // From here on every line of the log names the call, by our id and by the carrier's.
     this.#ownLog = this.#log.child({
       callId: stream.callId,
       carrierCallId: loggedId(start.carrierCallId),
@@ -329,7 +348,7 @@ export class StreamSocket {
     if (ended) this.#end(ended.reason, ended.detail);
   }
 
-  /** A stranger is shown out; who may stream is told what to change, and keeps his phone call. */
+  /** A stranger is refused. A stream that may come in is told what to change, and its phone call goes on. */
   async #cannotTake(event: Extract<CarrierEvent, { type: 'refused' }>): Promise<void> {
     if (this.#state.at !== 'waiting') return;
     this.#state = { at: 'discarding', why: event.reason };
@@ -342,7 +361,7 @@ export class StreamSocket {
     }
   }
 
-  /** Undefined when the stream may go on, else why not. */
+  /** Answers why the stream may not go on; undefined when it may. */
   async #prove(start: StreamClaim): Promise<string | undefined> {
     if (start.token !== undefined) {
       const claim = await this.#context.bridge.claimToken(
@@ -361,7 +380,7 @@ export class StreamSocket {
       } else if (this.#proof.state === 'at-start' || claim.reason !== 'unknown') {
         return `stream token ${claim.reason}`;
       }
-      // Proven otherwise, a token that is not ours is the operator's own parameter of that name.
+      // A stream that is proven otherwise may bring a token that is not ours: an own parameter of the operator.
     }
     if (this.#proof.state === 'at-start') return 'no stream token';
     const bound = this.#proof.boundCallId;
@@ -377,7 +396,7 @@ export class StreamSocket {
       ...rest,
       carrier: this.#carrier.name,
       tracks: tracks.map((track) => ({ ...track, channels: 1 })),
-      // The token last: it is proven, and the parameters are what a stranger may have written.
+      // The token's metadata comes last and wins: it is proven, and a stranger may have written the parameters.
       parameters: { ...start.parameters, ...metadata },
       pings: this.#carrier.pings(this.#context.config),
     };
@@ -417,14 +436,14 @@ export class StreamSocket {
     else this.#leave('completed', reason);
   }
 
-  /** An internal failure of ours: the phone call must not notice it. */
+  /** Handles an internal failure of ours: the phone call must not notice it. */
   #fail(error: unknown): void {
     this.#log.error({ err: error }, 'carrier stream failed');
     this.#end('error', 'internal');
     this.#state = { at: 'discarding', why: 'internal' };
   }
 
-  /** Not allowed in, or not speaking the protocol: there is no call of ours to protect. */
+  /** Refuses a peer that is not allowed in or does not speak the protocol. No call of ours needs protection here. */
   #refuse(reason: string): void {
     this.#context.refusals.note('carrier stream refused', { carrier: this.#carrier.name, reason });
     streamsTotal.inc({ carrier: this.#carrier.name, end: 'refused' });
@@ -433,7 +452,7 @@ export class StreamSocket {
     closeStranger(this.#socket, this.#raw, 1008, short(reason));
   }
 
-  /** A stream that was allowed in, but whose audio we cannot take. */
+  /** Refuses a stream that was allowed in, but whose audio we cannot take. */
   #refuseStream(reason: string, closingEndsCall: boolean): void {
     this.#log.warn({ reason }, 'carrier stream cannot be taken');
     streamsTotal.inc({ carrier: this.#carrier.name, end: 'refused' });
@@ -453,7 +472,7 @@ export class StreamSocket {
     const state = this.#state;
     switch (state.at) {
       case 'opening':
-        // The answer of the bridge is still due: what was said until now is delivered first.
+        // The bridge has not answered yet: the audio until now is delivered first.
         state.ended ??= { reason, ...(detail === undefined ? {} : { detail }) };
         return;
       case 'live':
@@ -472,7 +491,7 @@ export class StreamSocket {
     }
   }
 
-  /** The end of a stream is often an answer to a failure: a second failure on the way must not leave it half done. */
+  /** A stream often ends because of a failure. A second failure on the way must not leave that end half done. */
   #guarded(work: () => void): void {
     try {
       work();
@@ -512,7 +531,6 @@ export class StreamSocket {
   }
 }
 
-/** What waits for the call: its own events, and the end of the stream behind them. */
 /** The text of a close frame holds at most 123 bytes. */
 export function short(text: string): string {
   return Buffer.from(text)

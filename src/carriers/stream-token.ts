@@ -4,12 +4,12 @@ import { within } from '../lib/clock.ts';
 import { reasonOf } from '../lib/errors.ts';
 import type { WebhookContext } from './carrier.ts';
 
-/** The least patient of the carriers waits 5 s for its answer, and its caller hears nothing meanwhile. */
+/** The least patient carrier waits 5 s for its answer, and its caller hears nothing meanwhile. */
 const mintWithinMs = 4_500;
 
 /**
- * The token that an answer starts its stream with. Undefined where the store has none to give in time: the phone call
- * does not depend on us, and goes on without its stream.
+ * Mints the token for the stream in an answer. Undefined where the store gives none in time: the phone call does not
+ * depend on us, and goes on without its stream.
  */
 export async function streamToken(
   { bridge, clock, log }: Pick<WebhookContext<unknown>, 'bridge' | 'clock' | 'log'>,
@@ -21,7 +21,7 @@ export async function streamToken(
     (minted) => (token = minted.token),
     (error: unknown) => (reason = `no stream token could be minted: ${reasonOf(error)}`),
   );
-  // Where this process itself stood still, the store's answer may lie behind the timer.
+  // If this process itself stood still, the store's answer may be queued behind the timer.
   if (!(await within(clock, mintWithinMs, minting))) await setImmediate();
   if (token === undefined)
     log.error({ carrier: request.carrier, reason }, 'a call goes on without its stream');

@@ -9,12 +9,12 @@ import {
 
 export type TwimlAnswer = NextStep & {
   carrier: string;
-  /** Base address by which the carrier reaches us. */
+  /** The address by which the carrier reaches us. */
   publicUrl: string;
-  /** Undefined where none can be had: the call goes on without. */
+  /** Undefined where no stream can be had: the call goes on without one. */
   stream:
     | {
-        /** A stream token in the address, for carriers whose parameters are not known to arrive. */
+        /** Puts the stream token into the address, for carriers whose parameters are not known to arrive. */
         pathToken?: string;
         parameters: Record<string, string | undefined>;
       }
@@ -23,8 +23,8 @@ export type TwimlAnswer = NextStep & {
 };
 
 /**
- * TwiML and its dialects (cXML, TeXML): a fork of both tracks, and then the call goes on. A fork that fails
- * leaves the call alone.
+ * Writes TwiML or one of its dialects (cXML, TeXML): a fork of both tracks, after which the call goes on. A fork that
+ * fails leaves the call alone.
  */
 export function twimlAnswer(answer: TwimlAnswer): string {
   const { carrier, publicUrl, announcement } = answer;

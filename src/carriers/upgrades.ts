@@ -24,13 +24,15 @@ import { matchUpgrade, RecognisingSocket } from './recognising-socket.ts';
 import { fieldIn, splitTarget } from './parameters.ts';
 import { short, StreamSocket, type Proof, type SocketContext } from './socket.ts';
 
-/** Sockets that have shown no proof yet: strangers share this room, signed streams do not need it. */
+/**
+ * At most this many sockets may be open without a proof. Strangers share this room; proven streams do not need it.
+ */
 export const maxUnprovenStreams = 1_024;
-/** One address cannot keep the others out of that room. */
+/** One address may take half of that room, so that it cannot keep the others out. */
 export const maxUnprovenOfOneAddress = 512;
 
 const upgradeLimits = {
-  /** Before the port's own deadline, which cuts the socket off without a word. */
+  /** The decision comes before the port's own deadline, which cuts the socket off without a word. */
   decisionMs: 2_500,
   inProgress: 512,
   messageBytes: 65_536,
@@ -62,18 +64,18 @@ type UpgradeRefusal =
   | { status: 401 | 403 | 404 | 503; reason: string }
   | { status: 429; reason: string; waitS: number };
 
-/** Decides who may stream, and keeps the sockets of those who do. */
+/** Decides which upgrades may stream, and holds the sockets of those that do. */
 export class Upgrades {
   readonly #context: UpgradeContext;
   readonly #server = new WebSocketServer(serverOptions);
   readonly #sockets = new Map<WebSocket, StreamSocket | RecognisingSocket>();
   #inProgress = 0;
-  /** Each with how it gives its place back. */
+  /** The sockets without a proof, each with a function that gives its place back. */
   readonly #unproven = new Map<WebSocket, () => void>();
-  /** By carrier, when a stream showed its proof last. */
+  /** When a stream of each carrier showed its proof last. */
   readonly #lastProvenMs = new Map<string, number>();
   readonly #share: AddressShare;
-  /** What tells the port that the peer of a connection has shown who it is. */
+  /** Functions that tell the port that the peer of a connection has shown its proof. */
   readonly #admitted = new WeakMap<Duplex, () => void>();
   #draining = false;
 
@@ -155,7 +157,7 @@ export class Upgrades {
     decide: (refusal: UpgradeRefusal | undefined, name?: string) => boolean,
   ): Promise<void> {
     const [name, pathToken, ...more] = request.path.split('/').slice(2);
-    // A slash at the end of the address is not a token.
+    // A slash at the end of the address is no token.
     const token = pathToken || fieldIn(request.query, 'token') || undefined;
     const isDetecting = name === undefined || name === '';
     const carrier = isDetecting ? matchUpgrade(request) : carrierNamed(name);
@@ -183,7 +185,7 @@ export class Upgrades {
     const crowd = admission.proof.state === 'at-start' ? this.#crowdOf(raw) : undefined;
     if (crowd) return void decide(crowd, carrier.name);
     accept((socket) => {
-      // Counted here: one that was refused as late, or left meanwhile, has proven nothing to anybody.
+      // The upgrade is counted here: one that was refused as late, or left meanwhile, has proven nothing.
       upgradesTotal.inc({ carrier: carrier.name, outcome: admission.proof.state });
       this.#keep(socket, raw, carrier, request, admission.proof);
     });
@@ -206,7 +208,7 @@ export class Upgrades {
     const name = carrier.name as CarrierName;
     const { token: needsToken, whyElsewhere } = requirementsOf(config, name);
     const elsewhere = whyElsewhere(client);
-    // Before the token is claimed: a stranger elsewhere must not use it up.
+    // The address is checked before the token is claimed, so that a stranger elsewhere cannot use it up.
     if (elsewhere !== undefined && !isLoopback(client))
       return { outcome: 'refused', status: 403, reason: elsewhere };
     const options = { bridge, auth, insecure, judge, needsToken };
@@ -214,8 +216,8 @@ export class Upgrades {
     const { metadata } = proofOf(admission);
     if (elsewhere !== undefined && !isOwnTestCall(client, metadata))
       return { outcome: 'refused', status: 403, reason: elsewhere };
-    // Our own memory answers without the disk. The store also knows which nonces came before a restart:
-    // a captured request that is sent again after it opens nothing.
+    // Our own memory answers without the disk. The store also knows the nonces from before a restart, so a captured
+    // request that is sent again after one opens nothing.
     for (const nonce of used)
       if (!(await bridge.claimNonce(...nonce)))
         return { outcome: 'refused', status: 403, reason: 'the nonce was used before' };
@@ -236,7 +238,7 @@ export class Upgrades {
     return undefined;
   }
 
-  /** No place for one more stranger, or for one more of this address. */
+  /** Refuses one more stranger, or one more of this address, when there is no place. */
   #crowdOf(raw: Duplex): UpgradeRefusal | undefined {
     if (this.#unproven.size >= maxUnprovenStreams)
       return { status: 503, reason: 'too many unproven streams' };
@@ -269,7 +271,7 @@ export class Upgrades {
           }
           const stream = this.#keep(socket, raw, carriers[name], request, admission.proof);
           for (const { data, isBinary } of held) stream.message(data, isBinary);
-          // A short call can be over before it was let in.
+          // A short call may be over before it was let in.
           if (socket.readyState === socket.CLOSED) stream.gone();
         }),
       );
@@ -286,7 +288,7 @@ export class Upgrades {
     this.#watch(socket, raw, recognising, true);
   }
 
-  /** Never rejects: nobody awaits it. */
+  /** Never rejects, because nobody awaits it. */
   async #admitRecognised(
     name: CarrierName,
     request: UpgradeRequest,
@@ -301,7 +303,7 @@ export class Upgrades {
     }
   }
 
-  /** A fault of ours in one stream's first steps closes its socket; thrown on, it would end the process. */
+  /** A fault of ours in one stream's first steps closes its socket. Thrown on, it would end the process. */
   #guarded(socket: WebSocket, work: () => void): void {
     try {
       work();
@@ -321,7 +323,7 @@ export class Upgrades {
     proof: Proof,
   ): StreamSocket {
     const onProven = (metadata: Record<string, unknown>): void => {
-      // Where strangers may stream nothing has been proven, and a test call of ours proves nothing of the carrier.
+      // In the insecure mode a stream has proven nothing, and our own test call proves nothing about the carrier.
       if (!this.#context.insecure && !Object.hasOwn(metadata, 'test_call'))
         this.#lastProvenMs.set(carrier.name, this.#context.clock.now());
       this.#leaveCrowd(socket);
@@ -367,7 +369,7 @@ export class Upgrades {
     socketsOpen.set(this.#sockets.size);
   }
 
-  /** The reason goes into the answer and the log: it names what to check and holds no secret. */
+  /** The reason goes into the answer and the log. It names what to check and holds no secret. */
   #refuse(raw: Duplex, carrier: string, refusal: UpgradeRefusal): void {
     const { status, reason } = refusal;
     upgradesTotal.inc({ carrier, outcome: String(status) });
@@ -380,8 +382,9 @@ type UpgradeAdmission =
   { outcome: 'admitted'; proof: Proof } | Extract<UpgradeVerdict, { outcome: 'refused' }>;
 
 /**
- * Whether an upgrade may become a stream of this carrier. Closed by default: the carrier's own proof, or a
- * stream token that we minted; a carrier that can send parameters may bring the token in its first message.
+ * Decides whether an upgrade may become a stream of this carrier. The door is closed by default: it opens to the
+ * carrier's own proof or to a stream token that we minted. A carrier that can send parameters may bring the token in
+ * its first message.
  */
 async function admit(
   carrier: AnyCarrier,
@@ -392,12 +395,14 @@ async function admit(
     auth: Omit<AuthContext<CarriersConfig>, 'judgeSecret'>;
     insecure: boolean;
     judge: JudgeSecret;
-    /** The carrier's own proof does not suffice: a token has to come, in the first message at the latest. */
+    /**
+     * True where the carrier's own proof does not suffice: a token has to come, in the first message at the latest.
+     */
     needsToken: boolean;
   },
 ): Promise<UpgradeAdmission> {
   const shown: Parameters<JudgeSecret>[] = [];
-  // Judged below: a stream token in the place of the secret is no wrong guess at it.
+  // Secrets are judged below, because a stream token in the place of a secret is no wrong guess.
   const judgeSecret: JudgeSecret = (secret, isRight) => {
     shown.push([secret, isRight]);
     return { is: isRight ? 'right' : 'wrong' };
@@ -446,7 +451,7 @@ function addressOf(raw: Duplex): string | undefined {
 
 function upgradeRequest({ url: target = '/', rawHeaders }: IncomingMessage): UpgradeRequest {
   const headers = Object.create(null) as Record<string, string | undefined>;
-  // Names and values in turn.
+  // Raw headers hold names and values in turn.
   for (let index = 0; index < rawHeaders.length; index += 2) {
     const [name = '', value = ''] = [rawHeaders[index]?.toLowerCase(), rawHeaders[index + 1]];
     const before = headers[name];

@@ -5,18 +5,18 @@ import { fieldsIn, splitTarget } from './parameters.ts';
 export type SignedRequest = {
   publicUrl: string;
   kind: 'socket' | 'webhook';
-  /** Path and query exactly as on the request line. */
+  /** Path and query, exactly as they stand on the request line. */
   target: string;
-  /** Form fields of a webhook, in any order. */
+  /** The form fields of a webhook, in any order. */
   fields?: readonly (readonly [string, string])[];
 };
 
-/** HMAC-SHA1 is 20 bytes; anything else is refused here, because comparing other lengths would throw. */
+/** HMAC-SHA1 is 20 bytes. Anything else is refused here, because comparing other lengths would throw. */
 const signatureForm = /^[A-Za-z0-9+/]{27}=$/;
 
 /**
- * HMAC-SHA1 over the address as the carrier was told it, with the form's sorted names and values behind it.
- * Carriers spell ports and the last slash in more than one way, so every spelling of our own address is tried.
+ * Checks an HMAC-SHA1 over the address that the carrier was told, followed by the form's sorted names and values.
+ * Carriers spell ports and the last slash in several ways, so every spelling of our own address is tried.
  */
 export function isUrlSignature(
   signature: string,
@@ -27,7 +27,7 @@ export function isUrlSignature(
   const given = Buffer.from(signature, 'base64');
   const fields = fieldsText(request.fields ?? []);
   let found = false;
-  // No early exit: neither the token nor the spelling that matched shows in the time.
+  // The loop has no early exit, so that the time shows neither the token nor the spelling that matched.
   for (const url of spellings(request))
     for (const token of tokens)
       found =
@@ -44,7 +44,8 @@ function spellings({ publicUrl, kind, target }: SignedRequest): string[] {
   const { path, query } = splitTarget(target);
   const bare = path.replace(/\/+$/, '');
   const paths = [...new Set([path, bare, `${bare}/`])];
-  // A query on a stream address is not documented as supported; where there is one, both known forms are tried.
+  // Twilio does not document a query on a stream address as supported. Where one is there, both known forms are
+  // tried.
   const queries = query === '' ? [''] : [`?${query}`, fieldsText(fieldsIn(query))];
   return originsOf(publicUrl, kind).flatMap(({ scheme, authority, prefix }) =>
     paths.flatMap((spelt) =>
@@ -53,7 +54,7 @@ function spellings({ publicUrl, kind, target }: SignedRequest): string[] {
   );
 }
 
-/** Sorted by name; several values of one name sorted too, each counted once. */
+/** Joins the fields sorted by name. Several values of one name are sorted too, each counted once. */
 function fieldsText(fields: readonly (readonly [string, string])[]): string {
   const byName = new Map<string, Set<string>>();
   for (const [name, value] of fields) byName.set(name, (byName.get(name) ?? new Set()).add(value));

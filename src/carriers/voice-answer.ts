@@ -1,12 +1,15 @@
 import { z } from 'zod';
 import { TrunklineError } from '../lib/errors.ts';
 
-// What the answers to "what shall this call do?" share: they start a stream and go on with the call.
+// Answers to "what shall this call do?" share these parts: they start a stream and go on with the call.
 
-/** As long as a call may last: with no verb behind the one that starts the stream, the call would hang up at once. */
+/**
+ * The pause lasts as long as a call may. Without a verb behind the one that starts the stream, the call would hang up
+ * at once.
+ */
 export const answerPauseS = 14_400;
 
-/** Where a call goes on once its stream was started; with neither it stays as it is, for `answerPauseS`. */
+/** The way a call goes on after its stream was started. With neither, the call stays as it is for `answerPauseS`. */
 export type NextStep = { dial: string | undefined; continueUrl: string | undefined };
 
 export const dialSetting = (env: string, carrier: string) =>
@@ -29,14 +32,14 @@ export const continueSetting = (env: string, carrier: string, kind: string) =>
       description: `${kind} address where the call goes on after POST /carriers/${carrier}/voice started the stream, instead of dialling.`,
     });
 
-/** A call goes on in one way: where both are set, either could be meant. */
+/** Refuses two ways for a call to go on, because either could be meant. */
 export function refuseBoth(pair: Record<string, string | undefined>): void {
   if (Object.values(pair).some((value) => value === undefined)) return;
   const [one, other] = Object.keys(pair);
   throw new TrunklineError('CONFIG_INVALID', `set ${one} or ${other}, not both`);
 }
 
-/** Of a call whose caller heard the announcement: how the consent was had goes with it. */
+/** Metadata of a call whose caller heard the announcement, which is how the consent was had. */
 export function consentOf(announcement: string | undefined): {
   metadata?: Record<string, unknown>;
 } {
@@ -51,7 +54,7 @@ export function xmlDocument(root: string): string {
   return `<?xml version="1.0" encoding="UTF-8"?>\n${root}\n`;
 }
 
-/** Attributes that are undefined are left out; `children` are elements, or text that `xmlText` made safe. */
+/** Leaves undefined attributes out. `children` are elements, or text that `xmlText` made safe. */
 export function element(
   name: string,
   attributes: Record<string, string | undefined>,
@@ -77,7 +80,7 @@ export function xmlText(text: string): string {
   return (
     text
       .replace(/[&<>"']/g, (char) => entities[char] ?? '')
-      // Characters that XML has no form for.
+      // XML has no form for these characters.
       .replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, '')
   );
 }

@@ -5,13 +5,13 @@ import { requiredCallId } from './forms.ts';
 import { streamToken } from './stream-token.ts';
 import { consentOf } from './voice-answer.ts';
 
-/** What a proven webhook told of its call. */
+/** The content of a webhook whose proof was right. */
 export type WebhookCall = {
   callId: string | undefined;
   fields: Record<string, string>;
   /**
-   * What was proven, for the stream token: the same proof, sent again, brings the same answer. Absent where the insecure
-   * mode lets the request in without one; each such answer has a token of its own.
+   * The text that was proven, for the stream token: the same proof, sent again, brings the same answer. Absent where
+   * the insecure mode lets the request in without a proof; each such answer then has a token of its own.
    */
   proof?: string;
 };

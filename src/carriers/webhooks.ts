@@ -13,7 +13,7 @@ import type { RefusalLog } from './refusal-log.ts';
 
 const formBytesAtMost = 32_768;
 
-/** The carriers' own HTTP requests. Each carrier checks the signature of its own before anything is kept. */
+/** Mounts the carriers' own HTTP requests. Each carrier checks its own signature before anything is kept. */
 export function webhookRouter(
   context: Omit<WebhookContext<CarriersConfig>, 'judgeSecret'> & {
     refusals: RefusalLog;
@@ -80,7 +80,7 @@ export function webhookRouter(
   return router;
 }
 
-/** The reason goes into the log: the words of our own refusal or of the body parser, never what was sent. */
+/** The reason goes into the log. It holds the words of our own refusal or of the body parser, never the request's. */
 function refusalOf(error: unknown): { status: number; reason?: string } {
   if (error instanceof Problem)
     return {
@@ -91,7 +91,7 @@ function refusalOf(error: unknown): { status: number; reason?: string } {
     .object({ status: z.number(), type: z.string() })
     .catch({ status: 500, type: '' })
     .parse(error);
-  // What nobody expected is logged, with its stack, by the last handler of the app.
+  // The last handler of the app logs unexpected errors, with their stack.
   return type === '' ? { status } : { status, reason: type };
 }
 
@@ -130,7 +130,10 @@ const answers: Record<'kept' | 'xml' | 'json', Record<number, RouteAnswer>> = {
   },
 };
 
-/** The same routes as data, for the API's description; each carrier authenticates itself as its platform does. */
+/**
+ * Describes the same routes as data, for the API's description. Each carrier authenticates itself as its platform
+ * does.
+ */
 export const carrierRoutes: readonly Route[] = carrierNames.flatMap((name) =>
   carriers[name].webhooks.map((webhook) => ({
     method: webhook.method ?? 'post',

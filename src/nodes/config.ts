@@ -35,7 +35,7 @@ export const NodesConfig = z.strictObject({
 
 export type NodesConfig = z.infer<typeof NodesConfig>;
 
-/** What is set without what it needs. */
+/** Names settings that lack another setting that they need. */
 export function nodesProblems(
   { url, key, tlsCert, tlsKey }: NodesConfig,
   databaseUrl: string | undefined,

@@ -18,7 +18,7 @@ import { connectionRoom, handleLimit, networkOf } from '../port/connections.ts';
 import { pathOf } from '../port/problem.ts';
 import type { NodesConfig } from './config.ts';
 
-/** What nodes open to one another: relayed streams, what their calls tell, sockets of live sessions. */
+/** Nodes open these sockets to one another: relayed streams, the events of their calls, live sessions. */
 export type LinkPath = '/node/streams' | '/node/feed' | '/node/sessions' | '/v2/live';
 
 export type LinkDuties = {
@@ -30,16 +30,22 @@ export type LinkDuties = {
 };
 
 export const maxNodeSockets = 20_000;
-/** Connections that have shown no key yet, of all addresses and of one: beyond it the oldest of them is ended. */
+/**
+ * At most this many connections may be open without a key, from all addresses and from one. Beyond it the oldest of
+ * them is ended.
+ */
 export const maxStrangersAtLink = 256;
 const maxStrangersOfOneAddress = 64;
-/** Of the interface: audio of a client that comes back may be all that was lost. */
+/** A message of the speech interface may hold all audio that a returning client had lost. */
 const maxMessageBytes = 16_777_216;
 const answerWithinMs = 30_000;
 const connectWithinMs = 3_000;
-/** Hours of a recording that another node sends to be read. */
+/** Another node may send hours of a recording to be read. */
 const bodyWithinMs = 1_900_000;
-/** A node that has said nothing for so long in the middle of a request is gone. The speech service probes a file for a minute at most. */
+/**
+ * A node that sends nothing for this long in the middle of a request is gone. The speech service probes a file for a
+ * minute at most.
+ */
 const quietMs = 120_000;
 const speechPath = /^\/(?:v2|file)(?:\/|$)/;
 
@@ -50,8 +56,8 @@ type NodeLinkOptions = {
 };
 
 /**
- * The port that nodes have for one another alone. Whoever knows the key is a node, and nobody else gets an answer that
- * says what this is.
+ * The port that only nodes use. Whoever knows the key is a node, and nobody else gets an answer that says what this
+ * is.
  */
 export class NodeLink implements AsyncDisposable {
   readonly url: string;
@@ -67,7 +73,7 @@ export class NodeLink implements AsyncDisposable {
     allowSynchronousEvents: false,
   });
   readonly #duties: LinkDuties = { sockets: {} };
-  /** By address and port of the peer: over TLS a request has another socket than its connection. */
+  /** The key is the peer's address and port, because over TLS a request has another socket than its connection. */
   readonly #strangers = new Map<string, Socket>();
   #open = 0;
 
@@ -93,13 +99,13 @@ export class NodeLink implements AsyncDisposable {
     this.#server.on('request', (request: IncomingMessage, response: ServerResponse) => {
       const isOfSpeech = speechPath.test(pathOf(request.url ?? ''));
       const duty = isOfSpeech ? this.#duties.speech : this.#duties.api;
-      // A stranger's body is not read: the connection goes with the answer.
+      // A stranger's body is not read: the connection ends with the answer.
       if (!this.#isNode(request)) response.writeHead(401, { connection: 'close' }).end();
       else if (duty === undefined) response.writeHead(503, { 'retry-after': '5' }).end();
       else duty(request, response);
     });
     this.#server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
-      // Nobody else listens any more: a stranger who hangs up early would end the process.
+      // Nobody else listens to the socket any more: a stranger who hangs up early would end the process.
       socket.on('error', () => socket.destroy());
       const take = this.#duties.sockets[pathOf(request.url ?? '') as LinkPath];
       if (!this.#isNode(request) || take === undefined) {
@@ -113,7 +119,7 @@ export class NodeLink implements AsyncDisposable {
     });
   }
 
-  /** Listens where the other nodes are told that this one is. */
+  /** Listens at the address that the other nodes are told. */
   static async open(options: NodeLinkOptions): Promise<NodeLink> {
     const link = new NodeLink(options);
     const { hostname, port, protocol } = new URL(link.url);
@@ -165,14 +171,14 @@ export class NodeLink implements AsyncDisposable {
     socket.destroy();
   }
 
-  /** Each part says what it does for the other nodes. */
+  /** Takes the work that each part does for other nodes. */
   serve({ api, speech, sockets }: LinkDuties): void {
     if (api !== undefined) this.#duties.api = api;
     if (speech !== undefined) this.#duties.speech = speech;
     Object.assign(this.#duties.sockets, sockets);
   }
 
-  /** The authority that signed the certificates of the other nodes, and what is shown to them. */
+  /** The authority that signed the certificates of the other nodes. */
   get ca(): string | undefined {
     return this.#ca;
   }
@@ -189,7 +195,7 @@ export class NodeLink implements AsyncDisposable {
     const socket = new WebSocket(`${address.replace(/^http/, 'ws')}${path}`, {
       headers: { ...headers, ...this.#headers },
       perMessageDeflate: false,
-      // One message at a time: whoever waits for the first hears the second as well.
+      // Messages come one at a time, so that a listener for the first also hears the second.
       allowSynchronousEvents: false,
       maxPayload: maxMessageBytes,
       handshakeTimeout: connectWithinMs,
@@ -201,8 +207,8 @@ export class NodeLink implements AsyncDisposable {
   }
 
   /**
-   * Passes a request without a body on to the node at this address, and its answer back, as it comes. False when no
-   * answer began within the time: nothing is sent then.
+   * Passes a request without a body on to the node at this address, and its answer back as it comes. False when no
+   * answer began within the time; then nothing has been sent.
    */
   forward(
     address: string,

@@ -10,21 +10,26 @@ import { nodeMetrics } from './metrics.ts';
 
 export type NodeRow = Selectable<NodesTable>;
 
-/** A node that the others gave up: when it was last there, and how far its clock was ahead of the database's. */
+/**
+ * A node that the others gave up, with the time it was last there and how far its clock was ahead of the database's.
+ */
 export type LostNode = {
   node: string;
   seenAt: number;
   aheadMs: number;
   silentMs: number;
-  /** It stopped on purpose and left its calls for the others; its other work may still be its own. */
+  /** True where it stopped on purpose and left its calls to the others; its other work may still be its own. */
   hasLeft: boolean;
 };
 
-/** Of the time after which a node counts as lost. Two signs of life may be late before anybody doubts. */
+/**
+ * A node sends this many signs of life in the time after which it counts as lost. Two may be late before anybody
+ * doubts.
+ */
 const beatsPerSilence = 5;
-/** What taking a node's work over may take, from when it counts as lost. */
+/** Taking a node's work over may last this long, from when it counts as lost. */
 const takingOverMs = 10_000;
-/** Rows of nodes that nobody has seen for so long go. */
+/** The rows of nodes that nobody has seen for this long are deleted. */
 const forgottenMs = 30 * 86_400_000;
 
 export type MembershipOptions = {
@@ -35,24 +40,24 @@ export type MembershipOptions = {
   silentMs: number;
   roles: readonly string[];
   capacity: number;
-  /** Where the other nodes reach this one. */
+  /** The address at which the other nodes reach this one. */
   address?: string | undefined;
 };
 
-/** What the parts of this process have to do with its being one of several. */
+/** Duties that the parts of this process have because it is one of several nodes. */
 export type NodeDuties = {
   legs(): number;
-  /** Channels of live sessions; undefined where there is no speech service. */
+  /** The channels of live sessions; undefined where there is no speech service. */
   speech?(): { used: number; capacity: number };
-  /** These nodes are gone: what they had is to go on here or elsewhere. Called again while they are in the table. */
+  /** Takes over the work of nodes that are gone, here or elsewhere. Called again while they are in the table. */
   takeOver(lost: readonly LostNode[]): Promise<void>;
-  /** The others had given this node up: it must look which of its calls it still has. */
+  /** Called after the others had given this node up: it must find out which of its calls it still has. */
   wasGivenUp(): Promise<void>;
 };
 
 /**
- * This process among the nodes of one database. Its row says that it is there; whose row stands still is given up by
- * the others. All by the database's clock: those of the nodes differ.
+ * Holds this process's place among the nodes of one database. Its row says that it is there, and the others give up a
+ * node whose row stands still. All times are the database's, because the nodes' clocks differ.
  */
 export class Membership implements AsyncDisposable {
   readonly node: string;
@@ -63,7 +68,7 @@ export class Membership implements AsyncDisposable {
   #epoch = 0;
   #isDraining = false;
   #isClosed = false;
-  /** The first of the signs of life that came without a break until the last one. */
+  /** The first sign of life in the unbroken row that reaches to the last one. */
   #sinceMs = Infinity;
   #lastMs = -Infinity;
   #aheadMs = 0;
@@ -79,29 +84,29 @@ export class Membership implements AsyncDisposable {
     this.#beatMs = Math.round(options.silentMs / beatsPerSilence);
   }
 
-  /** The row is there when this resolves. */
+  /** Resolves when the row is there. */
   static async join(options: MembershipOptions): Promise<Membership> {
     const membership = new Membership(options);
     const nowMs = await options.store.databaseNow();
     await membership.#enter(nowMs);
     membership.#seen(nowMs);
     await membership.#lookWhoIsHere(nowMs);
-    // One process has a SQLite file: nobody else reads its signs of life.
+    // A SQLite file has one process: nobody else reads its signs of life.
     if (options.store.kind === 'postgres') membership.#schedule();
     return membership;
   }
 
-  /** How far our own clock is ahead of the database's. */
+  /** Milliseconds by which our own clock is ahead of the database's. */
   get aheadMs(): number {
     return this.#aheadMs;
   }
 
-  /** Whether nodes can be lost at all here. */
+  /** True where nodes can be lost at all. */
   get isFleet(): boolean {
     return this.#options.store.kind === 'postgres';
   }
 
-  /** After so long the work of a node that is gone has been taken over, or nobody does it. */
+  /** Milliseconds after which the work of a node that is gone has been taken over, or nobody does it. */
   get takeOverMs(): number {
     return Math.round(this.#options.silentMs * 1.5) + takingOverMs;
   }
@@ -115,7 +120,7 @@ export class Membership implements AsyncDisposable {
     this.#duties.push(duties);
   }
 
-  /** Takes nothing new from here on, and says so at once. Resolves soon, also while the database is away. */
+  /** Takes nothing new from here on, and says so at once. Resolves soon, even while the database is away. */
   async drain(): Promise<void> {
     this.#isDraining = true;
     if (this.#isClosed || !this.isFleet) return;
@@ -125,12 +130,14 @@ export class Membership implements AsyncDisposable {
     await within(this.#options.clock, maxDatabaseWaitMs, said);
   }
 
-  /** Whether this node stops and another one that does not, as last seen, does what a node of this role does. */
+  /** True where this node stops and another one, as last seen, does not and has this role. */
   isRelievedAs(role: string): boolean {
     return this.relieverAs(role) !== undefined;
   }
 
-  /** That other node, the one with the fewest legs; undefined where there is none, or this node does not stop. */
+  /**
+   * Names that other node, the one with the fewest legs; undefined where there is none or this node does not stop.
+   */
   relieverAs(role: string): string | undefined {
     if (!this.#isDraining) return undefined;
     const others = this.#here.filter(
@@ -140,7 +147,7 @@ export class Membership implements AsyncDisposable {
     return others.toSorted((a, b) => a.legs - b.legs)[0]?.node;
   }
 
-  /** Nothing of its calls is under way here any more: the others take them without waiting for its silence. */
+  /** Says that no call is under way here any more, so that the others take them without waiting for silence. */
   async leaveCalls(): Promise<void> {
     const { store } = this.#options;
     await store.db
@@ -153,7 +160,7 @@ export class Membership implements AsyncDisposable {
 
   async rows(): Promise<{ nowMs: number; rows: NodeRow[] }> {
     const { store } = this.#options;
-    // Of a single process nobody writes down how it is: asked, it is there.
+    // A single process writes no signs of life. It answers for itself when somebody asks.
     if (!this.isFleet) await this.#beat();
     const nowMs = await store.databaseNow();
     return {
@@ -223,7 +230,7 @@ export class Membership implements AsyncDisposable {
     if (this.isFleet && !this.#isDraining) await this.#lookForLost(nowMs, silentMs);
   }
 
-  /** A node that has been away from the database itself cannot tell who else is. */
+  /** A node that was itself away from the database cannot tell which others are there. */
   #seen(nowMs: number): void {
     if (nowMs - this.#lastMs > this.#options.silentMs / 2) this.#sinceMs = nowMs;
     this.#lastMs = nowMs;
@@ -270,7 +277,7 @@ export class Membership implements AsyncDisposable {
     };
   }
 
-  /** One that has been silent for so long is not asked, whether or not anybody has given it up yet. */
+  /** A node that was silent for this long is not asked, even before anybody has given it up. */
   async #lookWhoIsHere(nowMs: number): Promise<void> {
     const { store, silentMs } = this.#options;
     if (!this.isFleet) return;
@@ -321,7 +328,7 @@ export class Membership implements AsyncDisposable {
       silentMs: nowMs - row.seen_at,
       hasLeft: row.lost_at === null,
     }));
-    // Beside the signs of life: a hundred calls take longer than one of those may be late.
+    // Runs beside the signs of life: taking a hundred calls over lasts longer than a sign of life may be late.
     this.#takingOver = this.#takeOver(nodes).finally(() => {
       this.#takingOver = undefined;
     });

@@ -24,11 +24,11 @@ export type NodesPart = Part &
     readonly link: NodeLink | undefined;
   };
 
-/** This process as one of several nodes of one database; alone it is the only one. */
+/** Starts this process as one of several nodes of one database; alone it is the only one. */
 export async function startNodes({ config, ...options }: NodesOptions): Promise<NodesPart> {
   await using opened = new AsyncDisposableStack();
   const { url, key } = config;
-  // First the port, then the row that names it.
+  // The port opens first, then the row that names it is written.
   const link =
     url === undefined || key === undefined
       ? undefined

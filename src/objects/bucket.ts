@@ -6,18 +6,21 @@ import { GuardedClient } from '../lib/guarded-fetch.ts';
 import type { ObjectsConfig } from './config.ts';
 import { CredentialSource, NoCredentials } from './credentials.ts';
 
-/** What is put into the bucket: known whole before it goes, and read as fast as it is sent. */
+/** A body for the bucket: complete before it is sent, and read as fast as it goes. */
 export type ObjectBody = {
   bytes: number;
-  /** SHA-256 as hexadecimal digits: the store refuses anything else, because it is signed. */
+  /** SHA-256 in hexadecimal digits. The store refuses any other body, because the request is signed. */
   sha256: string;
   read(): AsyncIterable<Buffer>;
 };
 
-/** `missing`: the store answered, and has no such object. `refused`: it answered no. `away`: it did not answer well. */
+/**
+ * `missing` means that the store answered and has no such object, `refused` that it answered no, `away` that it did
+ * not answer well.
+ */
 type BucketTrouble = 'missing' | 'refused' | 'away';
 
-/** Says what the store did, and never holds a key or an address. */
+/** Says how the store answered, and never holds a key or an address. */
 export class BucketError extends Error {
   readonly trouble: BucketTrouble;
 
@@ -31,27 +34,28 @@ export class BucketError extends Error {
 type BucketOptions = {
   config: ObjectsConfig & { url: string };
   clock: Clock;
-  /** Without a byte in either direction for so long a request is given up. */
+  /** A request without a byte in either direction for this long is given up. */
   stallMs?: number;
 };
 
 const defaultStallMs = 15_000;
-/** Of a small request as a whole. */
+/** A small request may take this long as a whole. */
 const answerMs = 20_000;
-/** A large one may take as long as a line of this speed needs for it. */
+/** A large request may take as long as a line of this speed needs. */
 const slowestBytesPerMs = 64;
-/** A recording is read as slowly as the person listens: what bounds the reading is the wait for each piece. */
+/** A recording is read as slowly as a person listens, so the wait for each piece bounds the reading. */
 const readMs = 24 * 3_600_000;
-/** Of an answer that is no object: enough for the code of an error. */
+/** At most this many bytes of an answer that is no object are read: enough for the code of an error. */
 const maxAnswerBytes = 8_192;
 const emptySha256 = createHash('sha256').digest('hex');
 
 type StoreAnswer = { status: number; text: string };
 
 /**
- * One bucket of an S3-compatible store, by four plain requests: put, read a range, delete, and ask whether it answers.
- * Promises: what is put is there whole or not at all, by its SHA-256; a range that is read has exactly its bytes, or
- * fails; time and memory are bounded whatever the store sends. No redirect is followed: the operator named this store.
+ * One bucket of an S3-compatible store, used by four plain requests: put, read a range, delete, and ask whether it
+ * answers. Promises: an object is there whole or not at all, by its SHA-256. A range that is read has exactly its
+ * bytes, or fails. Time and memory are bounded whatever the store sends. No redirect is followed, because the
+ * operator named this store.
  */
 export class Bucket implements AsyncDisposable {
   readonly #options: BucketOptions;
@@ -77,7 +81,7 @@ export class Bucket implements AsyncDisposable {
     this.#credentials = new CredentialSource(options.config, options.clock);
   }
 
-  /** The whole object, or none: a body that is not what its SHA-256 says is refused by the store. */
+  /** Puts the whole object or none: the store refuses a body that does not match its SHA-256. */
   async put(key: string, body: ObjectBody, signal?: AbortSignal): Promise<void> {
     const { clock } = this.#options;
     const stalled = new AbortController();
@@ -104,7 +108,7 @@ export class Bucket implements AsyncDisposable {
     };
     void watch();
     const stream = Readable.from(moving(), { objectMode: false, highWaterMark: 65_536 });
-    stream.on('error', () => undefined); // told by the request that reads it
+    stream.on('error', () => undefined); // the request that reads the body tells of it
     try {
       const request = await this.#signed(
         'PUT',
@@ -120,7 +124,7 @@ export class Bucket implements AsyncDisposable {
         maxBytes: maxAnswerBytes,
         signal: AbortSignal.any([stalled.signal, ...(signal ? [signal] : [])]),
       });
-      // A file that cannot be read here looks to the client like a line that broke.
+      // To the client a file that cannot be read here looks like a broken line.
       if (unreadable !== undefined) throw unreadable.error;
       if (!answer.ok) throw new BucketError('away', `PUT: ${answer.reason}`);
       if (answer.status !== 200) throw refusal('PUT', answerOf(answer));
@@ -130,7 +134,7 @@ export class Bucket implements AsyncDisposable {
     }
   }
 
-  /** Exactly the bytes `from` up to and without `to`. */
+  /** Reads exactly the bytes from `from` up to but without `to`. */
   async *read(key: string, from: number, to: number, signal?: AbortSignal): AsyncGenerator<Buffer> {
     if (to <= from) return;
     const answer = await this.#client.stream({
@@ -160,7 +164,7 @@ export class Bucket implements AsyncDisposable {
     }
   }
 
-  /** An object that is not there is as good as deleted. */
+  /** A missing object is as good as deleted. */
   async remove(key: string, signal?: AbortSignal): Promise<void> {
     const sent = await this.#client.send({
       ...(await this.#signed('DELETE', key, {}, emptySha256)),
@@ -173,7 +177,7 @@ export class Bucket implements AsyncDisposable {
     const answer = answerOf(sent);
     if (answer.status !== 200 && answer.status !== 204 && answer.status !== 404)
       throw refusal('DELETE', answer);
-    // A bucket that is not there at all has not deleted anything.
+    // A bucket that does not exist has not deleted anything.
     if (answer.status === 404 && codeOf(answer.text) === 'NoSuchBucket')
       throw refusal('DELETE', answer);
   }
@@ -188,7 +192,7 @@ export class Bucket implements AsyncDisposable {
     const pieces = body[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
     while (left > 0) {
       const next = pieces.next();
-      next.catch(() => undefined); // given up below, it may still fail
+      next.catch(() => undefined); // it is given up below and may still fail
       let piece: IteratorResult<Buffer> | undefined;
       const inTime = await within(
         this.#options.clock,
@@ -218,7 +222,7 @@ export class Bucket implements AsyncDisposable {
         bytes += part.length;
         if (bytes > maxAnswerBytes) return;
       }
-    })().catch(() => undefined); // the status says enough
+    })().catch(() => undefined); // the status suffices
     await within(this.#options.clock, this.#stallMs, reading);
     return Buffer.concat(parts).toString('latin1', 0, maxAnswerBytes);
   }
@@ -230,7 +234,7 @@ export class Bucket implements AsyncDisposable {
     sha256: string,
   ): Promise<{ url: string; headers: Record<string, string> }> {
     const url = new URL(this.#base);
-    // Keys are made of our own ids and the operator's prefix: letters that need no escaping.
+    // Keys consist of our own ids and the operator's prefix, whose letters need no escapes.
     url.pathname = `${url.pathname.replace(/\/$/, '')}/${this.#prefix}${key}`;
     const signer = await (this.#signer ??= signerOf(this.#options.config, this.#credentials));
     const signing = signer.sign(
@@ -252,7 +256,7 @@ export class Bucket implements AsyncDisposable {
   }
 }
 
-/** Loaded where a bucket is set: every other start does without it. */
+/** The signer is loaded only where a bucket is set: every other start does without it. */
 async function signerOf(
   { region }: BucketOptions['config'],
   source: CredentialSource,
@@ -267,7 +271,7 @@ async function signerOf(
   });
 }
 
-/** The hash in the form that the signer wants. */
+/** Gives the hash in the form that the signer wants. */
 class Sha256 {
   readonly #secret: Buffer | undefined;
   #hash: ReturnType<typeof createHash | typeof createHmac>;

@@ -65,7 +65,7 @@ export const ObjectsConfig = z.strictObject({
 
 export type ObjectsConfig = z.infer<typeof ObjectsConfig>;
 
-/** What is set without what it needs. */
+/** Names settings that lack another setting that they need. */
 export function objectsProblems(config: ObjectsConfig): string[] {
   const { url, accessKey, secretKey, sessionToken, endpoint } = config;
   const { credentialsUrl, credentialsTokenFile } = config;

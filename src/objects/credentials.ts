@@ -11,7 +11,7 @@ export type Credentials = {
   sessionToken?: string;
 };
 
-/** How the container endpoints of Amazon's clouds answer; keys of theirs are good for some hours. */
+/** The answer of the container endpoints of Amazon's clouds. Its keys are good for some hours. */
 const Answer = z.object({
   AccessKeyId: z.string().min(1),
   SecretAccessKey: z.string().min(1),
@@ -19,18 +19,20 @@ const Answer = z.object({
   Expiration: z.iso.datetime({ offset: true }).optional(),
 });
 
-/** New ones are asked for so long before the old ones end, and while none come the old ones are used. */
+/** New keys are asked for this long before the old ones end. The old ones are used until new ones come. */
 const renewBeforeMs = 300_000;
 const askAgainMs = 10_000;
-/** An address that gives keys that have ended is not asked for each request. */
+/** An address that gives expired keys is not asked for each request. */
 const leastMs = 1_000;
 const answerMs = 5_000;
 const maxAnswerBytes = 65_536;
 
-/** Never holds a key, a token or an address. */
+/** The message never holds a key, a token or an address. */
 export class NoCredentials extends Error {}
 
-/** The keys that requests are signed with: those of the settings, or those that an address gives for some hours. */
+/**
+ * Gives the keys that requests are signed with: those of the settings, or those that an address gives for some hours.
+ */
 export class CredentialSource implements AsyncDisposable {
   readonly #config: ObjectsConfig;
   readonly #clock: Clock;
@@ -95,11 +97,11 @@ export class CredentialSource implements AsyncDisposable {
         ...(Token === undefined ? {} : { sessionToken: Token }),
       },
     };
-    // Those that do not last so long are renewed at half of their time.
+    // Keys with a shorter life are renewed at half of it.
     this.#renewAt = Math.max(endsAt - Math.min(renewBeforeMs, (endsAt - now) / 2), now + leastMs);
   }
 
-  /** The file is read each time: who put it there writes a new one every hour. */
+  /** The file is read each time, because its owner writes a new one every hour. */
   async #proof(): Promise<Record<string, string>> {
     const { credentialsTokenFile } = this.#config;
     if (credentialsTokenFile === undefined) return {};

@@ -15,13 +15,19 @@ type ErasuresOptions = {
   remove: (key: string) => Promise<void>;
 };
 
-/** Longer than a copy of one part may take: what was on its way when it was erased is deleted again after this. */
+/**
+ * This is longer than the copy of one part may take. An object that was on its way when it was erased is deleted
+ * again after it.
+ */
 const arrivesWithinMs = 6 * 3_600_000;
 const batch = 100;
 const retryDelayMs = (tries: number): number => Math.min(3_600_000, 5_000 * 2 ** tries);
 const lookAgainMs = (tries: number): number => 60_000 * 2 ** Math.min(tries, 10);
 
-/** What is still to be deleted from the bucket: rows, written with the deletion of their owners, until it is done. */
+/**
+ * Holds the rows of objects that are still to be deleted from the bucket. The rows are written together with the
+ * deletion of their owners.
+ */
 export class Erasures {
   readonly #options: ErasuresOptions;
   #waiting = 0;
@@ -31,7 +37,7 @@ export class Erasures {
     this.#options = options;
   }
 
-  /** Of all nodes, when it was last counted. */
+  /** The number for all nodes, when it was last counted. */
   get waiting(): number {
     return this.#waiting;
   }
@@ -50,7 +56,7 @@ export class Erasures {
     await this.#list(tx, gone, partKeysOf);
   }
 
-  /** Only of objects that this node has named and not finished. */
+  /** Covers only objects that this node has named and not finished. */
   async listOf(
     tx: Transaction<Database>,
     keys: readonly string[],
@@ -88,7 +94,7 @@ export class Erasures {
           .execute();
   }
 
-  /** Nothing more of these is on its way: the next deletion is the last. */
+  /** No more parts of these objects are on their way: the next deletion is the last. */
   async arrived(keys: readonly string[]): Promise<void> {
     await this.#options.store.db
       .updateTable('object_erasures')
@@ -98,7 +104,10 @@ export class Erasures {
     await this.run();
   }
 
-  /** Resolves with how many are due and could not be deleted. Calls at once share one run, and the next one. */
+  /**
+   * Resolves with the number of objects that are due and could not be deleted. Calls at the same time share one run,
+   * and the next one.
+   */
   async run(): Promise<number> {
     await this.#running?.catch(() => 0);
     this.#running ??= this.#run().finally(() => {
@@ -130,7 +139,7 @@ export class Erasures {
             await this.#later(row.tries, [row.key]);
             continue;
           }
-          // The others wait as well: a store that is away is asked once, and not for each.
+          // The other objects wait as well: a store that is away is asked once, and not for each object.
           await this.#later(
             row.tries,
             due.map(({ key }) => key),
@@ -157,8 +166,8 @@ export class Erasures {
   }
 
   /**
-   * While something may still arrive, it is looked again and again: the node that was copying may be paused, or dead with
-   * its last request on the way, and nobody else says when that has come.
+   * Repeats the deletion while parts may still arrive. The node that was copying may be paused, or dead with its last
+   * request on the way, and nobody else says when that request has arrived.
    */
   async #done({ key, until_at, tries }: Selectable<ObjectErasuresTable>): Promise<void> {
     const { store, clock } = this.#options;

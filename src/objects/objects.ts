@@ -13,35 +13,40 @@ import type { ObjectsConfig } from './config.ts';
 import { Erasures } from './erasures.ts';
 import { objectMetrics } from './metrics.ts';
 
-/** A finished file on this disk, which is to go to the object store. */
+/** A finished file on this disk, on its way to the object store. */
 export type LocalAudio = {
   key: string;
   bytes: number;
   read: (from: number, to: number) => AsyncIterable<Buffer>;
   /**
-   * Whether it still belongs to somebody and may leave this disk. Asked in the transaction that names the object, with
-   * the owner's row held: whoever deletes the owner in the same moment finds the object's row.
+   * True where the file still has an owner and may leave this disk. Asked in the transaction that names the object,
+   * with the owner's row held, so that a deletion of the owner in the same moment finds the object's row.
    */
   isOwned(tx: Transaction<Database>): Promise<boolean>;
-  /** The bytes are in the store, read back and compared: the file may go. Called again in each round while it stays. */
+  /**
+   * Called when the bytes are in the store, read back and compared: the file may be deleted. Called again in each
+   * round while the file stays.
+   */
   leave(): Promise<void>;
 };
 
 /** One kind of files. */
 export type LocalFiles = {
   kind: 'recordings' | 'files' | 'sessions' | 'tails';
-  /** What may go now. */
+  /** Lists the files that may go to the store now. */
   ready(): AsyncIterable<LocalAudio>;
-  /** All that is finished and still on this disk. */
+  /** Counts all finished files that are still on this disk. */
   waiting(): Promise<{ files: number; bytes: number }>;
-  /** The ids of those that belong to somebody: the others go. Asked for each now and then, some hundred at a time. */
+  /**
+   * Gives the ids that have an owner; the objects of the others are deleted. Asked now and then for some hundred ids.
+   */
   owned(objects: readonly NamedObject[]): Promise<string[]>;
 };
 
-/** An object by what follows the name of its kind in its key. */
+/** Names an object by the part of its key behind the name of its kind. */
 export type NamedObject = { id: string; createdAt: number };
 
-/** An object that is whole in the store. */
+/** An object that the store has whole. */
 export type StoredObject = { key: string; bytes: number; partBytes: number; sha256: string };
 
 export type ObjectsOptions = {
@@ -50,10 +55,10 @@ export type ObjectsOptions = {
   node: string;
   clock: Clock;
   log: Logger;
-  /** An object that is larger becomes several: what a broken line costs is one of these. */
+  /** A larger file becomes several objects, so that a broken line costs one of them. */
   partBytes?: number;
   stallMs?: number;
-  /** How often it is looked for what may go; after a failure the pause grows. */
+  /** Files that may go are looked for this often. After a failure the pause grows. */
   roundMs?: number;
 };
 
@@ -62,18 +67,21 @@ const copiesAtOnce = 3;
 const keysAtOnce = 200;
 const defaultRoundMs = 2_000;
 const longestPauseMs = 60_000;
-/** A file that cannot be read here is left alone for so long. */
+/** A file that cannot be read here is left alone for this long. */
 const setAsideMs = 600_000;
 const probeMs = 60_000;
 const firstSweepMs = 60_000;
 const sweepMs = 3_600_000;
-/** Objects whose owners are asked for at once, and how often in one round: the rest has its turn in the next rounds. */
+/**
+ * The owners of this many objects are asked for at once, and this often in one round. The other objects have their
+ * turn in the next rounds.
+ */
 const sweptAtOnce = 500;
 const sweptPerRound = 20;
 
 /**
- * Audio in a bucket: files that are finished on this disk are copied there, read back, compared by hash, and only then
- * deleted here. Whatever the store does meanwhile, one copy is whole: the rows say which.
+ * Moves audio to a bucket. Finished files of this disk are copied there, read back, compared by hash, and only then
+ * deleted here. One copy is whole whatever the store does meanwhile, and the rows say which.
  */
 export class Objects implements Part, AsyncDisposable {
   readonly name = 'objects';
@@ -90,7 +98,7 @@ export class Objects implements Part, AsyncDisposable {
   #failedRounds = 0;
   #answeredMs = -Infinity;
   #sweptMs: number;
-  /** Where each kind's sweep has come to; no entry: it is through. */
+  /** The place that each kind's sweep has reached; a kind without an entry is through. */
   readonly #sweeping = new Map<LocalFiles['kind'], string>();
   #round: Promise<void> | undefined;
   #again = false;
@@ -110,7 +118,7 @@ export class Objects implements Part, AsyncDisposable {
       signal: this.#closing.signal,
       remove: (key) => this.#asked('delete', () => this.#bucket.remove(key, this.#closing.signal)),
     });
-    // From 0 on, so that the first failure is an increase.
+    // Counters begin at 0, so that the first failure shows as an increase.
     for (const what of ['copy', 'read', 'delete', 'probe']) objectMetrics.failures.inc({ what }, 0);
     this.#next(0);
   }
@@ -121,12 +129,12 @@ export class Objects implements Part, AsyncDisposable {
     this.wake();
   }
 
-  /** There is something new. While the store is away it waits for its turn. */
+  /** Says that there is a new file. While the store is away the file waits for its turn. */
   wake(): void {
     if (this.#failedRounds === 0) this.#next(0);
   }
 
-  /** The object, if the store has it whole. */
+  /** Finds the object, if the store has it whole. */
   async stored(key: string): Promise<StoredObject | undefined> {
     const row = await this.#options.store.retried(() =>
       this.#options.store.db
@@ -139,7 +147,7 @@ export class Objects implements Part, AsyncDisposable {
     return row && { key, bytes: row.bytes, partBytes: row.part_bytes, sha256: row.sha256 };
   }
 
-  /** Exactly the bytes `from` up to and without `to`, or a failure. */
+  /** Reads exactly the bytes from `from` up to but without `to`, or fails. */
   async *read(
     { key, bytes, partBytes }: StoredObject,
     from: number,
@@ -162,14 +170,14 @@ export class Objects implements Part, AsyncDisposable {
     }
   }
 
-  /** How often running calls send what they have got; 0: never. */
+  /** Running calls send their audio this often; 0 means never. */
   get tailS(): number {
     return this.#options.config.tailS;
   }
 
   /**
-   * A small object out of memory, at once and once. False when `isOwned` says no: in the transaction that names it, or in
-   * the one that says that the store has it. What has arrived by then goes again.
+   * Puts a small object from memory, at once and once. False when `isOwned` says no, in the transaction that names
+   * the object or in the one that says that the store has it. Bytes that have arrived by then are deleted.
    */
   async put(key: string, bytes: Buffer, isOwned: LocalAudio['isOwned']): Promise<boolean> {
     const { store, node, clock } = this.#options;
@@ -212,7 +220,7 @@ export class Objects implements Part, AsyncDisposable {
     return false;
   }
 
-  /** The objects whose keys begin so, of all nodes or of one, in the order of their keys. */
+  /** Lists the objects whose keys begin like this, of all nodes or of one, in the order of their keys. */
   async below(prefix: string, node?: string): Promise<StoredObject[]> {
     let select = this.#options.store.db
       .selectFrom('objects')
@@ -224,7 +232,7 @@ export class Objects implements Part, AsyncDisposable {
     return rows.map(({ part_bytes: partBytes, ...row }) => ({ ...row, partBytes }));
   }
 
-  /** The same as `erase`, of all whose keys begin so. */
+  /** Erases all objects whose keys begin like this. */
   async eraseBelow(tx: Transaction<Database>, prefix: string): Promise<void> {
     const rows = await tx
       .selectFrom('objects')
@@ -238,12 +246,15 @@ export class Objects implements Part, AsyncDisposable {
       );
   }
 
-  /** In the transaction that deletes their owners, behind that deletion: the objects go now or as soon as can be. */
+  /**
+   * Runs in the transaction that deletes the owners, behind that deletion. The objects are deleted at once or as soon
+   * as possible.
+   */
   async erase(tx: Transaction<Database>, keys: readonly string[]): Promise<void> {
     await this.#erasures.list(tx, keys, partKeysOf);
   }
 
-  /** Deletes what is listed. True when none of it is left after at most this time. */
+  /** Deletes the listed objects. True when none of them is left after at most this time. */
   async eraseNow(withinMs: number): Promise<boolean> {
     let isDone = false;
     const erasing = this.#erasures.run().then((left) => {
@@ -272,7 +283,7 @@ export class Objects implements Part, AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closing.abort();
     this.#cancelNext();
-    // What is on its way is begun anew by the next start: the file is still here.
+    // A copy under way is begun anew by the next start: the file is still here.
     await within(this.#options.clock, maxDatabaseWaitMs, Promise.resolve(this.#round));
     await this.#bucket[Symbol.asyncDispose]();
   }
@@ -309,10 +320,10 @@ export class Objects implements Part, AsyncDisposable {
       if (!(error instanceof BucketError) && !this.#closing.signal.aborted)
         this.#log.warn({ reason: reasonOf(error) }, 'audio could not be copied; tried again');
     }
-    await this.#count().catch(() => undefined); // what waits is counted again in the next round
+    await this.#count().catch(() => undefined); // waiting files are counted again in the next round
   }
 
-  /** Asks when nothing else has for a while: whether the bucket takes, gives back and deletes. */
+  /** Asks whether the bucket takes, gives back and deletes, when no other request has shown it for a while. */
   async #probe(): Promise<void> {
     const { clock, node } = this.#options;
     if (this.#trouble === undefined && clock.monotonicMs() - this.#answeredMs < probeMs) return;
@@ -358,7 +369,7 @@ export class Objects implements Part, AsyncDisposable {
       objectMetrics.copiedBytes.inc(audio.bytes);
     } catch (error) {
       if (error instanceof BucketError || this.#closing.signal.aborted) throw error;
-      // Its own trouble: a damaged file must not keep the others here.
+      // One file's trouble stays its own: a damaged file must not keep the others here.
       this.#setAside.set(audio.key, this.#options.clock.monotonicMs() + setAsideMs);
       this.#log.error(
         { key: audio.key, reason: reasonOf(error) },
@@ -404,7 +415,7 @@ export class Objects implements Part, AsyncDisposable {
       .where('node', '=', node)
       .executeTakeFirst();
     if (numUpdatedRows === 0n) {
-      // Erased while it was on its way: what has arrived goes again, and nothing more comes.
+      // The object was erased while it was on its way: the parts that arrived are deleted, and no more come.
       await this.#erasures.arrived(partKeysOf({ bytes, part_bytes: this.#partBytes, key }));
       return 'left';
     }
@@ -412,7 +423,7 @@ export class Objects implements Part, AsyncDisposable {
     return 'copied';
   }
 
-  /** Each part with its hash, and the hash of the whole. */
+  /** Gives each part with its hash, and the hash of the whole. */
   async #partsOf({ bytes, read }: LocalAudio): Promise<{ bodies: ObjectBody[]; sha256: string }> {
     const whole = createHash('sha256');
     const bodies: ObjectBody[] = [];
@@ -429,7 +440,7 @@ export class Objects implements Part, AsyncDisposable {
     return { bodies, sha256: whole.digest('hex') };
   }
 
-  /** Reads back what was put: the only proof that the store has it. */
+  /** Reads the object back: nothing else proves that the store has it. */
   async #compare(key: string, bytes: number, sha256: string): Promise<void> {
     const hash = createHash('sha256');
     for await (const piece of this.#bucket.read(key, 0, bytes, this.#closing.signal))
@@ -519,7 +530,7 @@ export class Objects implements Part, AsyncDisposable {
   }
 }
 
-/** The first part has the name of the whole: most objects have no other. */
+/** The first part carries the name of the whole, because most objects have one part. */
 function partKey(key: string, part: number): string {
   return part === 0 ? key : `${key}.${part}`;
 }
@@ -549,14 +560,14 @@ function mebibytes(bytes: number): string {
 }
 
 /**
- * In the order of bytes, whatever the collation of the database is: in most languages a slash and a tilde stand before
- * every letter, and a range of keys would have nothing in it.
+ * Compares in the order of bytes, whatever the database's collation. In most languages a slash and a tilde sort
+ * before every letter, and a range of keys would be empty.
  */
 function bytewise(kind: Store['kind']): RawBuilder<string> {
   return kind === 'postgres' ? sql`key collate "C"` : sql`key`;
 }
 
-/** By the index of that order. Nothing of a key sorts behind a tilde. */
+/** Uses the index of that order. No key has a sign that sorts behind a tilde. */
 function beginsWith(
   kind: Store['kind'],
   each: ExpressionBuilder<Database, 'objects'>,

@@ -7,7 +7,7 @@ export function isLoopback(host: string): boolean {
   const name = host.replace(/^\[|\]$/g, '').toLowerCase();
   if (name === 'localhost' || name.endsWith('.localhost')) return true;
   const kind = isIP(name);
-  // The commonest kind by far; every request and upgrade asks.
+  // IPv4 is the commonest kind by far, and every request and upgrade asks.
   if (kind === 4) return name.startsWith('127.');
   return kind === 6 && ipaddr.process(name).range() === 'loopback';
 }
@@ -44,8 +44,8 @@ export function proxiesIn(ranges: readonly string[]): IsProxy {
 }
 
 /**
- * The base address by which carriers and clients reach us, without a trailing slash: the configured one, else the one
- * that the request names. Forwarded headers are believed only when they come from a proxy that is listed.
+ * Gives the address by which carriers and clients reach us, without a trailing slash: the configured one, else the
+ * one that the request names. Forwarded headers are believed only when they come from a listed proxy.
  */
 export function publicUrls(options: {
   configured: string | undefined;
@@ -70,8 +70,8 @@ export function publicUrls(options: {
 }
 
 /**
- * The address of the client behind the proxies that are listed, else that of the peer. `X-Forwarded-For` is read from
- * its end: each listed proxy has added the address that it saw, and what stands before those anybody can have written.
+ * Gives the address of the client behind the listed proxies, else that of the peer. `X-Forwarded-For` is read from
+ * its end: each listed proxy has added the address that it saw, and anybody may have written the part before those.
  */
 export function clientAddress(request: IncomingMessage, isProxy: IsProxy): string {
   let address = request.socket.remoteAddress ?? '';
@@ -86,8 +86,8 @@ export function clientAddress(request: IncomingMessage, isProxy: IsProxy): strin
 }
 
 /**
- * Whether the browser speaks TLS to whatever stands in front of us: by the public address, or by what the request says
- * of itself. Anybody may say so, because it makes the answer stricter and nothing else.
+ * True where the browser speaks TLS to the proxy in front of us: by the public address, or because the request says
+ * so. Anybody may say so, because it only makes the answer stricter.
  */
 export function isOverTls({ headers }: IncomingMessage, publicUrl: PublicUrl): boolean {
   const said = [headers['x-forwarded-proto']].flat()[0]?.split(',')[0]?.trim();
@@ -98,12 +98,12 @@ export function isOverTls({ headers }: IncomingMessage, publicUrl: PublicUrl): b
   );
 }
 
-/** True when a proxy has passed the request on. Whether it may be believed is another question. */
+/** True when a proxy has passed the request on, whether or not that proxy may be believed. */
 export function isForwarded(request: IncomingMessage): boolean {
   return forwardedHeaders.some((name) => request.headers[name] !== undefined);
 }
 
-/** Each is added by proxies in use, and by no client that speaks to us directly. */
+/** Proxies in use add each of these, and clients that speak to us directly add none. */
 const forwardedHeaders = [
   'forwarded',
   'x-forwarded-for',
@@ -116,8 +116,8 @@ const forwardedHeaders = [
 ];
 
 /**
- * False for a request that a page of another origin sent: same origin means scheme, host and port. The browser's own
- * judgement (`Sec-Fetch-Site`) counts first, since it knows the scheme even behind a proxy that we do not know. A
+ * False for a request that a page of another origin sent; same origin means scheme, host and port. The browser's own
+ * judgement (`Sec-Fetch-Site`) counts first, because it knows the scheme even behind a proxy that we do not know. A
  * program sends neither header.
  */
 export function isFromOwnOrigin(request: IncomingMessage, publicUrl: PublicUrl): boolean {
@@ -127,15 +127,15 @@ export function isFromOwnOrigin(request: IncomingMessage, publicUrl: PublicUrl):
   if (origin === undefined) return true;
   const ours = URL.parse(publicUrl(request));
   if (origin === ours?.origin) return true;
-  // Asked by another of our names, such as localhost, while a public one is configured.
+  // The request used another of our names, such as localhost, while a public one is configured.
   const asked = URL.parse(`http://${host ?? ''}`);
   return asked !== null && asked.host !== ours?.host && origin === asked.origin;
 }
 
 /**
- * True for a request that a page of ours made, and not for one that only might be: of what changes something the
- * browser must have said whose page it is. `Sec-Fetch-Site` is sent to loopback and over TLS; over plain HTTP an
- * `Origin` stands with all but GET and HEAD. An address that a person typed or followed is not a page's request.
+ * True for a request that certainly came from a page of ours. For a request that changes something, the browser must
+ * have said whose page sent it. `Sec-Fetch-Site` is sent to loopback and over TLS; over plain HTTP an `Origin` stands
+ * with all but GET and HEAD. An address that a person typed or followed is not a page's request.
  */
 export function isFromOwnPage(request: IncomingMessage, publicUrl: PublicUrl): boolean {
   const { origin } = request.headers;

@@ -11,12 +11,15 @@ const Proxy = z
       proxiesIn([range]);
       return true;
     } catch {
-      // The library says no more than that it is none.
+      // The library's error only says that the text is no range.
       return false;
     }
   }, 'must be an address or a range such as 10.0.0.0/8');
 
-/** The one port: where it listens, who may ask, and by which address the world reaches it. */
+/**
+ * Settings of the one port: the place where it listens, the keys that open it, and the address by which the world
+ * reaches it.
+ */
 export const HttpConfig = z.strictObject({
   port: z
     .int()

@@ -9,38 +9,43 @@ import type { Logger } from '../lib/log.ts';
 import { metrics } from '../lib/metrics.ts';
 import type { IsProxy } from './addresses.ts';
 
-/** Handles that one connection may bring with it: its own and the sockets of a call's two legs to the speech service. */
+/**
+ * One connection may bring this many handles with it: its own and the sockets of a call's two legs to the speech
+ * service.
+ */
 const handlesPerConnection = 3;
 /** Connections that a port takes however few handles there are. */
 export const leastConnections = 16;
-/** Handles for the store, the journals, deliveries to the CRM and the recognisers. */
+/** These handles stay free for the store, the journals, deliveries to the CRM and the recognisers. */
 const handlesReserved = 96;
-/** Connections of one address however few there are in all: our own requests and those of one page fit. */
+/** One address may always have this many connections, enough for our own requests and those of one page. */
 const leastOfOneAddress = 32;
-/** A flood of refused connections is one line of the log in this time. */
+/** Refused connections are one line of the log in this time, however many there are. */
 const toldEveryMs = 10_000;
 
-/** How many files and sockets this process may have open; undefined where the system does not say. */
+/** The number of files and sockets that this process may have open; undefined where the system does not say. */
 export function handleLimit(): number | undefined {
   try {
     // The runtime has raised its soft limit to the hard one by now: both columns are the same.
     const soft = /^Max open files +(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1];
     return soft === undefined ? undefined : Number(soft);
   } catch {
-    return undefined; // not Linux; the usual bound of other systems is far above any number of calls
+    return undefined; // this is not Linux, and other systems allow far more than any number of calls needs
   }
 }
 
 type ConnectionRoom = {
-  /** Beyond it the system closes a connection at once. */
+  /** Beyond this number the system closes a connection at once. */
   connectionsAtMost: number;
-  /** Beyond it no new call is taken. The rest is for calls that go on, and for refusals that say why. */
+  /** Beyond this number no new call is taken. The rest is for calls that go on, and for refusals that say why. */
   newCallsBelow: number;
   /** Connections of one address that wait for an answer or have said nothing yet. Streams do not count. */
   ofOneAddress: number;
 };
 
-/** As many connections as wanted, or as the limit of handles leaves when everything else has its own. */
+/**
+ * Takes the wanted number of connections, or as many as the limit of handles leaves when everything else has its own.
+ */
 export function connectionRoom(wanted: number, limit: number | undefined): ConnectionRoom {
   const possible =
     limit === undefined ? wanted : Math.floor((limit - handlesReserved) / handlesPerConnection);
@@ -53,9 +58,9 @@ export function connectionRoom(wanted: number, limit: number | undefined): Conne
 }
 
 /**
- * Bounds what one address takes of something that strangers share, so that one that takes all it can leaves room for
- * the others. A proxy speaks for many and is not counted. Of IPv6 the network counts: a stranger has as many
- * addresses of it as wanted.
+ * Bounds the share of one address in a resource of all strangers, so that one that takes all it can leaves room for
+ * the others. A proxy speaks for many and is not counted. For IPv6 the network counts, because a stranger can have
+ * any number of addresses in it.
  */
 export class AddressShare {
   readonly atMost: number;
@@ -113,25 +118,34 @@ const endedTotal = new Counter({
   registers: [metrics],
 });
 
-/** Requests of one connection that wait for an answer: a browser sends one at a time, a pipelining client a few. */
+/**
+ * At most this many requests of one connection may wait for an answer: a browser sends one at a time, a pipelining
+ * client a few.
+ */
 export const maxUnansweredOfConnection = 16;
-/** Requests that wait for an answer and came without a key, of all connections together. One address has half. */
+/**
+ * At most this many requests without a key may wait for an answer, over all connections. One address has half of
+ * them.
+ */
 export const maxUnansweredOfStrangers = 4_096;
 /** A connection is ended when its peer has taken none of the waiting bytes for this long. */
 export const unreadMs = 15_000;
-/** Bytes that wait for all peers that have shown no key. Beyond it those that have read nothing the longest are ended. */
+/**
+ * At most this many bytes may wait for all peers without a key. Beyond it the peers that have read nothing the
+ * longest are ended.
+ */
 export const maxUnreadBytesOfStrangers = 67_108_864;
-/** How often the connections are looked at. */
+/** The connections are looked at this often. */
 const lookEveryMs = 1_000;
 /** A request whose body has not come whole after this is ended, unless its route gave it more time. */
 export const bodyMs = 30_000;
 
-/** What routes said about single requests; `sinceMs` is noted when the connections are looked at next. */
+/** Times that routes gave to single requests. `sinceMs` is noted when the connections are looked at next. */
 const bodyTimes = new WeakMap<IncomingMessage, { ms: number; sinceMs: number | undefined }>();
 
 /**
- * Gives the body of this request so long from now on, more or less than others have: an upload takes minutes, and what
- * a refused one still sends is read for a few seconds only. Called behind the check of the key: strangers have `bodyMs`.
+ * Gives the body of this request this much time from now on. An upload takes minutes, and the rest of a refused
+ * request is read for a few seconds only. Routes call this behind the check of the key: strangers have `bodyMs`.
  */
 export function giveBodyTime(request: IncomingMessage, ms: number): void {
   bodyTimes.set(request, { ms, sinceMs: undefined });
@@ -154,11 +168,13 @@ type OpenConnection = {
   latest: { request: IncomingMessage; sinceMs: number } | undefined;
   /** True once a request of this connection showed a key. */
   isKnown: boolean;
-  /** What waited at the latest look: in all, on the socket, and in the chunk that the system is being given. */
+  /**
+   * The bytes that waited at the latest look: in all, on the socket, and in the chunk that the system is being given.
+   */
   waitingBytes: number;
   waitingOnSocket: number;
   queuedBytes: number;
-  /** Since when the peer has taken nothing of it. */
+  /** The time since which the peer has taken nothing of it. */
   unreadSinceMs: number | undefined;
 };
 
@@ -168,14 +184,14 @@ type ConnectionsOptions = {
   isProxy: IsProxy;
   log: Logger;
   clock: Clock;
-  /** Work of the port that is due once a second, too. */
+  /** Further work of the port that is due once a second. */
   eachLook?: () => void;
 };
 
 /**
- * The open connections of the port, whatever they speak. Promises: no connection asks for more than it waits for, none
- * whose peer reads nothing stays, and what waits for strangers is bounded, so that a peer that takes all it can costs
- * neither the memory nor the event loop of the calls beside it.
+ * Holds the open connections of the port, whatever they speak. Promises: no connection asks for more than it waits
+ * for, none whose peer reads nothing stays, and the bytes that wait for strangers are bounded. So a peer that takes
+ * all it can costs neither the memory nor the event loop of the calls beside it.
  */
 export class Connections implements Disposable {
   readonly #options: ConnectionsOptions;
@@ -219,7 +235,7 @@ export class Connections implements Disposable {
    */
   admit(request: IncomingMessage, response: ServerResponse, hasKey: () => boolean): boolean {
     const connection = this.#open.get(request.socket);
-    // Requests that were in one packet with the one too many: their connection has ended.
+    // These requests came in one packet with the one too many, and their connection has ended.
     if (connection === undefined || request.socket.destroyed) return false;
     const { unanswered, socket } = connection;
     connection.latest = { request, sinceMs: this.#options.clock.monotonicMs() };
@@ -247,7 +263,7 @@ export class Connections implements Disposable {
     return true;
   }
 
-  /** How many answers of this connection are under way or wait for their turn. */
+  /** The number of answers of this connection that are under way or wait for their turn. */
   unansweredOf(socket: Duplex): number {
     return this.#open.get(socket)?.unanswered.size ?? 0;
   }
@@ -258,7 +274,10 @@ export class Connections implements Disposable {
     if (connection !== undefined) connection.isKnown = true;
   }
 
-  /** A stream that has shown who it is has places of its own elsewhere: the share of its address is free again. */
+  /**
+   * Frees the share of an address for a stream that has shown its proof, because such streams have places of their
+   * own.
+   */
   admitted(socket: Duplex): void {
     this.#open.get(socket)?.giveBack();
   }
@@ -295,7 +314,7 @@ export class Connections implements Disposable {
     const unread: OpenConnection[] = [];
     let bytes = 0;
     for (const connection of this.#open.values()) {
-      // One that was ended holds nothing any more, although its close is yet to be told.
+      // A connection that was ended holds nothing any more, although its close is yet to be told.
       if (connection.socket.destroyed) continue;
       lookAt(connection, nowMs);
       if (isSlow(connection, nowMs)) {
@@ -330,7 +349,7 @@ export class Connections implements Disposable {
     this.#tell({ address, atMost }, 'no room for more connections');
   }
 
-  /** A flood of lines would fill the log and the disk: one in a while, with how many it stands for. */
+  /** Writes one line in a while and says how many it stands for: a flood of lines would fill the disk. */
   #tell(fields: Record<string, unknown>, message: string): void {
     const nowMs = this.#options.clock.monotonicMs();
     this.#notLogged++;
@@ -342,8 +361,8 @@ export class Connections implements Disposable {
 }
 
 /**
- * What is left of the packet is not parsed any more. The parser knows nothing of a socket that was destroyed: it would
- * make a thousand requests of a packet of 45 KB, 0.1 ms of the event loop each, for nobody. Two is its word for a
+ * Stops parsing the rest of the packet. The parser does not know that its socket was destroyed: it would make a
+ * thousand requests of a packet of 45 KB, 0.1 ms of the event loop each, for nobody. Two is Node's word for a
  * connection that speaks another protocol from here on.
  */
 function parseNoFurther(socket: WithParser): void {
@@ -360,7 +379,10 @@ function isSlow({ latest }: OpenConnection, nowMs: number): boolean {
   return nowMs - given.sinceMs >= given.ms;
 }
 
-/** Notes what waits for a peer, and since when it has taken nothing: the chunk under way has not become shorter. */
+/**
+ * Notes the bytes that wait for a peer, and since when it has taken nothing: the chunk under way has not become
+ * shorter.
+ */
 function lookAt(connection: OpenConnection, nowMs: number): void {
   const { socket, unanswered } = connection;
   const waiting = socket.writableLength;

@@ -15,7 +15,9 @@ const script = 'text/javascript; charset=utf-8';
 /** A thread that is starved for longer than this is given up; the next reader tries again. */
 const makeWithinMs = 30_000;
 
-/** `/openapi.json` and `/docs`: what this process answers to, made from the schemas that it checks with. */
+/**
+ * Serves `/openapi.json` and `/docs`, which describe the routes of this process with the schemas that it checks with.
+ */
 export function openDocs(options: {
   version: string;
   /** The module that exports the carriers' own routes (`carrierRoutes`), which this room does not know. */
@@ -62,7 +64,7 @@ export function openDocs(options: {
   };
 }
 
-/** What the page is made of: our own frame, and the library that shows the document. */
+/** The page consists of our own frame and the library that shows the document. */
 const files: Record<string, { path: () => URL; type: string }> = {
   'page.html': { path: () => new URL('./docs-page.html', import.meta.url), type: html },
   'page.css': { path: () => new URL('./docs-page.css', import.meta.url), type: css },
@@ -77,7 +79,7 @@ const files: Record<string, { path: () => URL; type: string }> = {
   },
 };
 
-/** Read when it is first asked for, and then kept: most processes are never asked. */
+/** The files are read when they are first asked for, and then kept: most processes are never asked. */
 function pageFile(read: Map<string, StaticFile>, name: string): StaticFile {
   const known = read.get(name);
   const file = files[name];

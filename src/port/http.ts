@@ -20,7 +20,7 @@ import { SecretJudge, shortSecretNote } from './secrets.ts';
 import { newRequestId, pathOf, Problem, problemBody, problemHandler } from './problem.ts';
 import { retryAfterS, upgradeHandler } from './upgrades.ts';
 
-/** What Node's server is told: a slow or silent peer is gone before it costs much. */
+/** Limits of Node's server, so that a slow or silent peer is gone before it costs much. */
 export const httpLimits = {
   headersTimeoutMs: 10_000,
   connectionsCheckingIntervalMs: 1_000,
@@ -43,7 +43,7 @@ export type HttpServer = AsyncDisposable & {
   /** The console's cookie counts as a key for operator routes. */
   acceptSignIns(check: (request: IncomingMessage) => boolean): void;
   readonly needsKey: boolean;
-  /** Judges a key that was shown otherwise than in a header, with the same count of wrong ones. */
+  /** Judges a key that was shown elsewhere than in a header, with the same count of wrong ones. */
   judgeKey(request: IncomingMessage, key: string | undefined): KeyVerdict;
   /** The judge of shared secrets, for parts whose clients show other ones. */
   readonly secrets: SecretJudge;
@@ -53,9 +53,12 @@ export type HttpServer = AsyncDisposable & {
   hasRoom(): boolean;
   /** Tells of connections at another port of this process: the handles are the same. */
   reckon(connections: () => number): void;
-  /** Lines for the start of the process. */
+  /** Gives lines for the start of the process. */
   notes(): string[];
-  /** Turns readiness off: balancers turn away. Whoever comes all the same is heard by the parts until the end. */
+  /**
+   * Turns readiness off, so that balancers turn away. The parts still hear everybody who comes all the same, until
+   * the end.
+   */
   stopAccepting(): void;
 };
 
@@ -74,13 +77,13 @@ export async function listen(options: HttpOptions): Promise<HttpServer> {
   if (!options.insecure) refuseOpenListener(config);
   const server = createServer({
     headersTimeout: httpLimits.headersTimeoutMs,
-    // Connections counts the time of each body: uploads have more, and Node knows one time for all.
+    // `Connections` counts the time of each body, because uploads have more and Node knows one time for all.
     requestTimeout: 0,
     connectionsCheckingInterval: httpLimits.connectionsCheckingIntervalMs,
     keepAliveTimeout: httpLimits.keepAliveTimeoutMs,
     maxHeaderSize: httpLimits.maxHeaderBytes,
     insecureHTTPParser: false,
-    // Anything else that a client would like to speak (h2c) is an offer that a server may pass over.
+    // A client may offer another protocol (h2c), and a server may ignore such an offer.
     shouldUpgradeCallback: (request) => /^websocket$/i.test(request.headers.upgrade ?? ''),
   });
   server.maxHeadersCount = httpLimits.maxHeadersCount;
@@ -131,11 +134,11 @@ export async function listen(options: HttpOptions): Promise<HttpServer> {
   };
   server.on('request', answer);
   server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
-    // A body behind the check of a key is asked for after that check: a stranger need not send it at all.
+    // A body behind the check of a key is asked for after that check, so that a stranger need not send it at all.
     if (!/^\/(?:v2|api)(?:\/|$)/.test(pathOf(request.url ?? ''))) response.writeContinue();
     answer(request, response);
   });
-  // An expectation that nobody knows is passed over, as RFC 9110 allows; Node would answer it without a body.
+  // An unknown expectation is ignored, as RFC 9110 allows; Node would answer it without a body.
   server.on('checkExpectation', answer);
   server.on(
     'upgrade',
@@ -191,8 +194,8 @@ export async function listen(options: HttpOptions): Promise<HttpServer> {
 }
 
 /**
- * Refuses to start where others could reach an installation that has no keys: beyond loopback, and behind a proxy,
- * which a public address or listed proxies tell of. For the process itself every request of a proxy comes from this
+ * Refuses to start where others could reach an installation without keys: beyond loopback, and behind a proxy, which
+ * a public address or listed proxies tell of. To this process every request of a proxy seems to come from this
  * machine.
  */
 function refuseOpenListener({ host, publicUrl, trustedProxies, apiKeys }: HttpConfig): void {
@@ -212,10 +215,10 @@ function refuseOpenListener({ host, publicUrl, trustedProxies, apiKeys }: HttpCo
   );
 }
 
-/** Answers what Node's parser refuses, and methods that are no request for a resource, in the error body too. */
+/** Answers requests that Node's parser refuses, and methods that name no resource, in the error body too. */
 function refuseUnreadable(server: Server, connections: Connections): void {
   const refuse = (socket: Duplex, status: number, message: string): void => {
-    // Words of ours in the middle of another answer would be taken for a part of it.
+    // Text of ours in the middle of another answer would be taken for a part of it.
     if (!socket.writable || connections.unansweredOf(socket) > 0) {
       socket.destroy();
       return;
@@ -298,7 +301,7 @@ function createApp({
     response.locals['requestId'] = id;
     // Express may let other work run between two layers: a part could be mounted behind the back of this request.
     response.locals['isStarting'] = state.isStarting;
-    // Half a year.
+    // The browser remembers this for half a year.
     if (isOverTls(request, publicUrl))
       response.set('strict-transport-security', 'max-age=15552000; includeSubDomains');
     response.set({ 'x-request-id': id, 'x-aipi-call-id': id, 'cache-control': 'no-store' });
@@ -343,7 +346,7 @@ const headers: Parameters<typeof helmet>[0] = {
       frameAncestors: ["'none'"],
     },
   },
-  // Decided by request, below.
+  // This header is decided by request, below.
   strictTransportSecurity: false,
   referrerPolicy: { policy: 'no-referrer' },
 };

@@ -16,8 +16,8 @@ import { pathOf, Problem } from './problem.ts';
 import type { SecretJudge, SecretVerdict } from './secrets.ts';
 
 /**
- * The keys of this installation. Only keyed digests are kept, so that a heap dump does not give the keys away and a
- * comparison takes the same time whatever the guess.
+ * Holds the keys of this installation. Only keyed digests are kept, so that a heap dump gives no key away and a
+ * comparison takes the same time for every guess.
  */
 export class ApiKeys {
   readonly #salt = randomBytes(32);
@@ -57,10 +57,10 @@ type KeyCheckOptions = {
   onKnown: (request: IncomingMessage) => void;
 };
 
-/** What became of a key: `wait` for a client that guessed too often. */
+/** The judgement on a key; `wait` for a client that guessed too often. */
 export type KeyVerdict = SecretVerdict | { is: 'missing' };
 
-/** Decides who may pass: with keys set whoever sends one, without keys only pages and programs of this machine. */
+/** Decides which requests may pass: with keys set those that show one, without keys only those of this machine. */
 export class KeyCheck {
   readonly #options: KeyCheckOptions;
   readonly #keys: ApiKeys;
@@ -89,9 +89,9 @@ export class KeyCheck {
   }
 
   /**
-   * Why a request may not come in at all; undefined when it may. Without keys the network is the only lock, so nothing
-   * is answered that comes through a proxy, under a foreign name (a name that leads to 127.0.0.1), or from a page of
-   * another site in the browser of this machine: such a page may send a GET without any `Origin`.
+   * Answers why a request may not come in at all; undefined when it may. Without keys the network is the only lock.
+   * So nothing is answered that comes through a proxy, under a foreign name (a name that leads to 127.0.0.1), or from
+   * a page of another site in the browser of this machine: such a page may send a GET without any `Origin`.
    */
   whyForeign(request: IncomingMessage): string | undefined {
     if (!this.#onlyThisMachine) return undefined;
@@ -106,7 +106,7 @@ export class KeyCheck {
   }
 
   #isOurs(header: string): boolean {
-    // Nearly all requests name us alike: the latest name that was ours need not be parsed again.
+    // Nearly all requests name us alike, so the latest name that was ours need not be parsed again.
     if (header === this.#latestOurs) return true;
     const host = hostOf(header);
     const isOurs = host !== undefined && isLoopback(host);
@@ -155,7 +155,7 @@ export class KeyCheck {
     next(refusalOf(verdict, request));
   };
 
-  /** Reading is counted alone. A line names the kind of thing that was changed, and no id. */
+  /** Reading is counted and not logged. The line names the kind of thing that was changed, and no id. */
   #noteChange(request: Request): void {
     const { method, originalUrl } = request;
     if (!this.#keys.required || ['GET', 'HEAD', 'OPTIONS'].includes(method)) return;
@@ -199,7 +199,7 @@ const foreignWords = 'this address answers only this machine; set TRUNKLINE_API_
 const forwardedWords =
   'this request came through a proxy, and without keys only this machine is answered; set TRUNKLINE_API_KEYS';
 
-/** A link on a page elsewhere that a person followed to our page: it shows the page and changes nothing. */
+/** True for a link on a page elsewhere that a person followed to our page: it shows the page and changes nothing. */
 function isLinkToPage({ method, url, headers }: IncomingMessage): boolean {
   return (
     method === 'GET' &&

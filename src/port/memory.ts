@@ -4,17 +4,19 @@ import { join } from 'node:path';
 import { getHeapSpaceStatistics, getHeapStatistics } from 'node:v8';
 
 /**
- * The figures are read at most this often: reading them costs memory itself, and a flood of upgrades comes when memory
- * is short. The calls that begin between two readings fit into the reserve.
+ * The figures are read at most this often: reading them costs memory, and a flood of upgrades comes when memory is
+ * short. The calls that begin between two readings fit into the reserve.
  */
 const lookEveryMs = 100;
 /** An eighth of the memory is kept free for the calls that go on; of a large memory no more than this. */
 const reserveAtMost = 67_108_864;
-/** What each leg that is running may still come to hold: in the heap its session, outside it the audio that waits. */
+/**
+ * Each running leg may still grow by this much: its session in the heap, and the audio that waits outside the heap.
+ */
 const legMayGrowBytes = { heap: 16_384, outside: 65_536 };
 
 /**
- * The part of V8's limit that is for young objects, which V8 does not tell: three semi-spaces, of 16 MB each unless the
+ * This part of V8's limit is for young objects, and V8 does not tell it: three semi-spaces of 16 MB each, unless the
  * command line (package.json, Dockerfile) says otherwise.
  */
 const youngBytes =
@@ -30,7 +32,7 @@ let looked: { atMs: number; memories: LimitedMemory[] } | undefined;
  * the whole process ends, and all its calls with it. So a call that would not fit is refused before, with a reason.
  */
 export function memoryShortage(legs: number): string | undefined {
-  // The machine's time and not the clock: it only says how old the figures are, and they are the machine's too.
+  // This is the machine's time and not the clock, because it only says how old the machine's figures are.
   const nowMs = performance.now();
   if (looked === undefined || nowMs - looked.atMs > lookEveryMs)
     looked = { atMs: nowMs, memories: [heap(), controlGroup()].filter((one) => one !== undefined) };
@@ -99,6 +101,6 @@ function textOf(path: string): string | undefined {
   try {
     return readFileSync(path, 'utf8');
   } catch {
-    return undefined; // no such group on this system
+    return undefined; // this system has no such group
   }
 }

@@ -3,7 +3,9 @@ import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { Health } from '../lib/health.ts';
 
-/** Who may use a route: everybody, whoever has a key or is signed in, or whoever has a key of the speech interface. */
+/**
+ * The requests that may use a route: all, those with a key or a sign-in, or those with a key of the speech interface.
+ */
 export type Access = 'public' | 'operator' | 'speech';
 
 export type Upgrade = {
@@ -22,20 +24,26 @@ export type Upgrade = {
   ): Promise<void>;
 };
 
-/** What a part of the process gives to the one port and to the life of the process. */
+/** A part of the process, with all it gives to the one port and to the life of the process. */
 export type Part = {
   name: string;
   /** Paths are absolute. */
   routers?: { access: Access; router: Router }[];
   upgrades?: Upgrade[];
   health?(): Record<string, Health> | Promise<Record<string, Health>>;
-  /** Lines for the start of the process: what is on, what is missing and the command that mends it. */
+  /**
+   * Gives lines for the start of the process: the things that are on, those that are missing, and the command that
+   * helps.
+   */
   notes?(): string[];
-  /** What an installation can do without and this one has not set up, each with what sets it up; no warnings. */
+  /** Optional things that this installation has not set up, each with the way to set it up; no warnings. */
   missing?(): string[];
-  /** What a stop with this deadline would wait for now, for a person; undefined for nothing. */
+  /** Says for a person what a stop with this deadline would wait for now; undefined for nothing. */
   waitsFor?(deadlineMs: number): string | undefined;
-  /** The process is about to stop: said to all parts at once, before the first of them drains. Resolves soon. */
+  /**
+   * Tells the part that the process is about to stop. All parts are told at once, before the first of them drains.
+   * Resolves soon.
+   */
   leaving?(): Promise<void>;
   /** Takes nothing new and finishes what can be finished before the deadline. */
   drain?(deadlineMs: number): Promise<void>;

@@ -57,7 +57,7 @@ export function problemBody(problem: Problem, path: string, requestId: string): 
   };
 }
 
-/** The path of a request target, whatever was sent as one: `///` is no URL, and yet it is asked for. */
+/** Gives the path of a request target, whatever was sent as one: `///` is no URL, and yet clients ask for it. */
 export function pathOf(target: string): string {
   return URL.parse(target, 'http://local')?.pathname ?? target.split(/[?#]/, 1)[0] ?? '';
 }

@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { Problem } from './problem.ts';
 
-/** Bytes `from` up to and without `to`. */
+/** The bytes from `from` up to but without `to`. */
 type ByteRange = { from: number; to: number };
 
 /**

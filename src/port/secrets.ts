@@ -55,11 +55,11 @@ const checksTotal = new Counter({
   registers: [metrics],
 });
 
-/** What became of a secret; `wait` where its client guessed too often. */
+/** The judgement on a secret; `wait` where its client guessed too often. */
 export type SecretVerdict = { is: 'right' } | { is: 'wrong' } | { is: 'wait'; waitS: number };
 
 type ShownSecret = {
-  /** Which secrets it is compared with: wrong guesses at one door make nobody wait at another. */
+  /** The secrets that it is compared with. Wrong guesses at one door make nobody wait at another. */
   door: string;
   /** The address that showed it, behind the proxies that are believed. */
   client: string;
@@ -79,8 +79,8 @@ type Client = {
 };
 
 /**
- * The one judge of secrets that are compared and not signed with, for every door of this process. It counts the wrong
- * ones of each client: secrets are long, but a door that takes any number of guesses invites them.
+ * Judges secrets that are compared and not signed with, for every door of this process. It counts the wrong ones of
+ * each client: secrets are long, but a door that takes any number of guesses invites them.
  */
 export class SecretJudge {
   readonly #clock: Clock;
@@ -105,12 +105,12 @@ export class SecretJudge {
     return verdict;
   }
 
-  /** Once a second: the lines that were held back. */
+  /** Writes the lines that were held back; called once a second. */
   tick(): void {
     this.#told.tick();
   }
 
-  /** A line about a client that showed the right secret. */
+  /** Writes a line about a client that showed the right secret. */
   note(client: string, message: string, fields: Record<string, unknown> = {}): void {
     const kind = `${message} ${this.#told.size < maxClientsTold ? networkOf(client) : ''}`;
     this.#told.note(kind, { level: 'info', message, fields: { client, ...fields } });
@@ -137,8 +137,8 @@ export class SecretJudge {
   }
 
   /**
-   * Others may share the address of a client, so its own secret passes while they wait. A short one passes for a while
-   * only: whoever guesses on from that address would else learn from the answer that a guess was right.
+   * Others may share the address of a client, so its own secret passes while they wait. A short one passes for a
+   * limited number of guesses only: the answer would otherwise tell a guesser at that address that a guess was right.
    */
   #passesInWait(client: Client | undefined, secret: string): boolean {
     if (secret.length >= unguessableLength) return true;
@@ -150,7 +150,7 @@ export class SecretJudge {
   }
 
   #remember(name: string, secret: string): void {
-    // Long secrets pass at any time: nothing is to be remembered of them.
+    // Long secrets pass at any time, so nothing is remembered of them.
     if (secret.length >= unguessableLength) return;
     const digest = this.#digest(secret);
     if (this.#clients.get(name)?.shown.has(digest)) return;
@@ -171,7 +171,7 @@ export class SecretJudge {
     return createHmac('sha256', this.#salt).update(secret).digest('base64');
   }
 
-  /** The client, as the one heard of latest. */
+  /** Finds or makes the client, and moves it behind all others as the one heard of latest. */
   #heardOf(name: string): Client {
     const nowMs = this.#clock.monotonicMs();
     const before = this.#clients.get(name);

@@ -6,8 +6,8 @@ const tellEveryMs = 10_000;
 type SeldomLine = { level: 'warn' | 'info'; message: string; fields: Record<string, unknown> };
 
 /**
- * Strangers decide how often such a line comes. Of the same kind one is written in ten seconds, and then one that says
- * how many there were meanwhile.
+ * Writes lines that strangers can cause without end. Each kind is written once in ten seconds, and then once more
+ * with the number of lines that were held back.
  */
 export class SeldomLog {
   readonly #log: Logger;
@@ -19,7 +19,7 @@ export class SeldomLog {
     this.#clock = clock;
   }
 
-  /** How many kinds are remembered: the caller makes the kinds coarser when there are too many. */
+  /** The number of kinds that are remembered. The caller makes the kinds coarser when there are too many. */
   get size(): number {
     return this.#seen.size;
   }

@@ -7,17 +7,17 @@ import type { KeyCheck } from './keys.ts';
 import type { Part, Upgrade } from './part.ts';
 import { pathOf } from './problem.ts';
 
-/** A carrier decides within a second whether its call is taken: what is undecided after this is given up. */
+/** An upgrade that is undecided after this is given up: a carrier itself decides within a second. */
 export const upgradeDecisionMs = 3_000;
 /** Upgrades that wait for their decision at once: each holds a socket and perhaps a query of the store. */
 export const maxUpgradesInProgress = 512;
 /**
- * How long a peer may take to read its refusal: it must not keep the connection by reading nothing. Here and above it
- * is the machine's timer and not the clock: it guards a socket, and no rule of a call depends on it.
+ * A peer may take this long to read its refusal, so that it cannot keep the connection by reading nothing. Here and
+ * above it is the machine's timer and not the clock, because it guards a socket and no rule of a call depends on it.
  */
 const refusalReadMs = 1_000;
 
-/** When a peer that was refused for want of room may come again. */
+/** A peer that was refused for want of room may come again after this. */
 export const retryAfterS = 1;
 
 const statusTexts = {

@@ -35,7 +35,7 @@ export const plivoPlayer: CarrierPlayer = {
 
 class PlivoDialogue implements Dialogue {
   readonly readyAtOnce = true;
-  /** There is no stop message: the close of the socket is the end. */
+  /** Plivo sends no stop message: the close of the socket is the end. */
   readonly waitsForOver = false;
   readonly #call: PlayedCall;
   readonly #extraHeaders: string;
@@ -103,7 +103,7 @@ class PlivoDialogue implements Dialogue {
   }
 }
 
-/** X-Plivo-Signature-V3 of an upgrade. */
+/** Makes the X-Plivo-Signature-V3 of an upgrade. */
 export function plivoSignature(url: string, nonce: string, authToken: string): string {
   const { query, bare } = splitQuery(url);
   const sorted = [...new URLSearchParams(query)]

@@ -40,7 +40,7 @@ export const plivo: Carrier<PlivoConfig> = {
   playerSecrets: ({ plivoAuthToken: [authToken] }) => ({ authToken }),
 };
 
-/** The signature has no time in it: a nonce is good once, for as long as a call may last. */
+/** The signature holds no time, so a nonce is remembered for as long as a call may last. */
 const nonceMs = 86_400_000;
 
 function authenticate(
@@ -86,7 +86,7 @@ function dialect(config: PlivoConfig, request: UpgradeRequest): Dialect {
     mediaHead,
     numbering: 'track',
     firstNumber: 1,
-    // Its timestamps are times of the day, at which a frame was sent.
+    // Plivo's timestamps are the times of day at which it sent a frame.
     hasMediaClock: false,
     sequenceField: 'sequenceNumber',
     start: (message) => parseStart(message, config.plivoByteOrder, inAddress),
@@ -115,13 +115,13 @@ function parseStart(
     carrierIds: { stream_id: streamId, account_id: textAt(start, 'accountId') },
     inAddress,
     parameters: extraHeaders(textAt(message, 'extra_headers', 2048) ?? ''),
-    // Without keepCallAlive the call ends with its stream, and the stream does not show whether it was set.
+    // Without keepCallAlive the call ends with its stream, and a stream does not show whether it was set.
     closingEndsCall: true,
     remedy: 'set contentType of <Stream> to audio/x-mulaw;rate=8000',
   });
 }
 
-/** `crmCase=C-20417;tier=gold` */
+/** Reads a header such as `crmCase=C-20417;tier=gold`. */
 function extraHeaders(text: string): Record<string, string> {
   return ownRecord(
     text

@@ -14,7 +14,7 @@ const signatureForm = /^[A-Za-z0-9+/]{43}=$/;
 const signaturesAtMost = 8;
 
 /**
- * HMAC-SHA256 over the address, the sorted query and form, a full stop and the nonce. The header may list
+ * Checks an HMAC-SHA256 over the address, the sorted query and form, a full stop and the nonce. The header may list
  * several signatures while tokens rotate; one that matches is enough.
  */
 export function isPlivoSignature(

@@ -16,7 +16,7 @@ import { voiceAndStatus, type WebhookCall } from '../voice-webhooks.ts';
 import type { PlivoConfig } from './settings.ts';
 import { isPlivoSignature } from './signature.ts';
 
-/** As long as a callback could be repeated to us; its signature has no time in it. */
+/** A nonce is remembered for a day, because the signature holds no time. */
 const nonceMs = 86_400_000;
 
 /** `nonce` is absent where the insecure mode lets the fields in unsigned. */
@@ -89,7 +89,7 @@ function voiceAnswer(
     {
       bidirectional: 'false',
       audioTrack: 'both',
-      // The verbs behind the stream are carried out at once, and not when it is over.
+      // With `false` the call goes on with the next verbs at once, and not when the stream is over.
       keepCallAlive: 'false',
       contentType: 'audio/x-mulaw;rate=8000',
       streamTimeout: String(streamTimeoutS),
@@ -103,13 +103,16 @@ function voiceAnswer(
   return xmlDocument(element('Response', {}, [...said, stream, next]));
 }
 
-/** Plivo's own default, a day: no call is longer. */
+/** This is Plivo's own default, a day: no call is longer. */
 const streamTimeoutS = 86_400;
 
-/** Plivo takes 512 bytes of them in all. */
+/** Plivo takes 512 bytes of extra headers in all, for three values. */
 const valueAtMost = 150;
 
-/** A value ends at what parts the values of this header; whoever calls may have put it into their number. */
+/**
+ * Cuts each value at a semicolon, which separates the values of this header. A caller may have put one into the
+ * number.
+ */
 function extraHeaders(values: Record<string, string | undefined>): string {
   return Object.entries(values)
     .flatMap(([name, value = '']) => {

@@ -13,7 +13,7 @@ export const ringcxPlayer: CarrierPlayer = {
   canProve: ({ bearer }) => bearer !== undefined,
   headers: (_url, _call, { bearer }) =>
     bearer === undefined ? {} : { authorization: `Bearer ${bearer}` },
-  // Its messages have no room for parameters of ours.
+  // RingCX's messages have no room for parameters of ours.
   addressParameters: ({ parameters }) => parameters,
   newDialogue: (call) => new RingcxDialogue(call),
   recordedIds(_text, { event, metadata }) {
@@ -74,7 +74,7 @@ class RingcxDialogue implements Dialogue {
     return { send: [] };
   }
 
-  /** Both perspectives end, whoever spoke. */
+  /** Both perspectives end, even where one party never spoke. */
   closing(atMs: number): Frame[] {
     const stop = JSON.stringify({ event: 'Stop', metadata: { duration: Math.round(atMs / 1000) } });
     return [stop, stop];

@@ -26,7 +26,7 @@ export const ringcx: Carrier<RingcxConfig> = {
   playerSecrets: ({ ringcxSecret: [bearer] }) => ({ bearer }),
 };
 
-/** No message of its stream could bring a token: a stream without proof is refused before its upgrade. */
+/** No message of its stream could bring a token, so a stream without proof is refused before its upgrade. */
 function checkSecret(
   request: UpgradeRequest,
   secrets: readonly string[],
@@ -43,14 +43,14 @@ function checkSecret(
 
 function dialect(config: RingcxConfig, request: UpgradeRequest): Dialect {
   return {
-    // Its payload has another name: every message is parsed in full.
+    // RingCX calls the payload by another name, so every message is parsed in full.
     mediaHead: () => undefined,
     inFamilyShape: ({ event, perspective, sequenceId, media, ...rest }) => ({
       ...rest,
       event: typeof event === 'string' ? event.toLowerCase() : event,
       media: { track: perspective, payload: media, chunk: sequenceId },
     }),
-    // Whether the perspectives share their numbers is not described; within one they rise.
+    // RingCX does not say whether the perspectives share their numbers; within one they rise.
     numbering: 'rising',
     firstNumber: 1,
     hasMediaClock: false,

@@ -8,12 +8,12 @@ import { streamToken } from '../stream-token.ts';
 import { consentOf, socketUrlOf } from '../voice-answer.ts';
 import type { TelnyxConfig } from './settings.ts';
 
-/** One event of the Call Control API, as far as a call is led by it. */
+/** The fields of a Call Control event that lead a call. */
 export type CallControlEvent = {
   id: string;
   type: string;
   callControlId: string | undefined;
-  /** Ours comes back with the later events of the call that we answered, and with no other call's. */
+  /** Our client state comes back with later events of calls that we answered, and with no other call's. */
   clientState: string | undefined;
   isIncoming: boolean;
   hasHungUp: boolean;
@@ -21,15 +21,15 @@ export type CallControlEvent = {
 
 type Command = { name: string; body: Record<string, string> };
 
-/** Of calls that Trunkline itself answered: what another program answers is that program's. */
+/** Marks calls that Trunkline answered. A call that another program answers belongs to that program. */
 export const ourClientState = Buffer.from('trunkline').toString('base64');
 
-/** A webhook is waited for by Telnyx: its retry comes sooner than a command that hangs. */
+/** Telnyx waits for the webhook, and repeats it sooner than a hanging command would end. */
 const commandWithinMs = 4_000;
 
 type Flow = { announcement: string | undefined; dial: string | undefined };
 
-/** What the call is told next. Pure; the stream's own command is made when it is due. */
+/** Decides the next step of the call. Pure; the command for the stream is made when it is due. */
 export function stepAfter(
   event: CallControlEvent,
   { announcement }: Flow,
@@ -43,8 +43,8 @@ export function stepAfter(
 
 /**
  * Leads a call of a Call Control application: it is answered, told the announcement, streamed and transferred. A
- * stream that cannot be had stops none of it. For any other command that fails the webhook fails, and Telnyx sends
- * it again; by their ids commands that were carried out are not carried out twice.
+ * stream that cannot be had stops none of it. When any other command fails, the webhook fails and Telnyx sends it
+ * again; commands have ids, so that none is carried out twice.
  */
 export async function leadCall(
   event: CallControlEvent,
@@ -72,7 +72,7 @@ export async function leadCall(
   }
 }
 
-/** Its token is the call's own: it opens one stream, however often it is asked for. */
+/** Each call has one token, which opens one stream, however often it is asked for. */
 async function streamed(
   callId: string,
   context: WebhookContext<TelnyxConfig>,

@@ -66,7 +66,7 @@ class TelnyxDialogue implements Dialogue {
       const track = trackOf(leg);
       const chunk = (this.#chunks.get(track) ?? 0) + 1;
       this.#chunks.set(track, chunk);
-      // L16 travels in network order, as RTP has it.
+      // L16 travels in network order, as in RTP.
       const wire = this.#call.encoding === 'slin' ? Buffer.from(bytes).swap16() : bytes;
       const media = {
         track,

@@ -12,7 +12,7 @@ import type { TelnyxConfig } from './settings.ts';
 
 export const telnyx: Carrier<TelnyxConfig> = {
   name: 'telnyx',
-  // Telnyx does not sign the upgrade: the proof is a stream token, or the stream_auth_token that we share with it.
+  // Telnyx does not sign the upgrade. The proof is a stream token, or the stream_auth_token that we share with it.
   authenticate: (request, { config, judgeSecret }) =>
     checkBearer(request, config.telnyxToken, judgeSecret),
   hasSecret: (config) => config.telnyxToken.length > 0,

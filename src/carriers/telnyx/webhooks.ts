@@ -68,7 +68,7 @@ export const telnyxWebhooks: readonly CarrierWebhook<TelnyxConfig>[] = [
 
 type SignedText = {
   text: string;
-  /** Absent where the insecure mode lets it in unsigned. */
+  /** The signature is absent where the insecure mode lets the text in unsigned. */
   signature?: string;
 };
 
@@ -97,14 +97,14 @@ function signedText(
       403,
       'telnyx-signature-ed25519 does not match: check TRUNKLINE_TELNYX_PUBLIC_KEY',
     );
-  // By its bytes: base64 has several spellings for the same ones.
+  // The signature's bytes count: base64 has several spellings for the same bytes.
   return {
     text: body.toString('utf8'),
     signature: Buffer.from(signature, 'base64').toString('base64'),
   };
 }
 
-/** The events are kept with the call too, as those that come to `status`. */
+/** Leads the call by the event, and keeps the event with the call like those that come to `status`. */
 async function callControl(
   request: Request,
   context: WebhookContext<TelnyxConfig>,
@@ -112,7 +112,7 @@ async function callControl(
   const { text, signature } = signedText(request, context);
   if (context.config.telnyxApiKey === undefined)
     throw new Problem(403, 'TRUNKLINE_TELNYX_API_KEY is not set');
-  // The insecure mode opens this process to strangers, and not the account at Telnyx.
+  // The insecure mode opens this process to strangers, and not the operator's account at Telnyx.
   if (signature === undefined)
     throw new Problem(
       401,
@@ -143,7 +143,7 @@ const TelnyxEvent = z.object({
   }),
 });
 
-/** JSON of the call control API, or the form of a TeXML callback; both are signed alike. */
+/** Reads JSON of the Call Control API, or the form of a TeXML callback. Both are signed alike. */
 function statusFields(request: Request, text: string): Record<string, string> {
   if (request.is('application/x-www-form-urlencoded')) return ownRecord(fieldsIn(text));
   const event = TelnyxEvent.safeParse(parseObject(text)).data?.data;
@@ -163,17 +163,17 @@ function statusFields(request: Request, text: string): Record<string, string> {
   ]);
 }
 
-/** What stands before the 32 bytes of an Ed25519 key in the form that crypto reads (SPKI). */
+/** The bytes before the 32 of an Ed25519 key, in the form that crypto reads (SPKI). */
 const spkiPrefix = Buffer.from('302a300506032b6570032100', 'hex');
 
-/** An Ed25519 signature is 64 bytes; anything else is refused before it is looked at. */
+/** An Ed25519 signature is 64 bytes. Anything else is refused before it is checked. */
 const signatureForm = /^[A-Za-z0-9+/]{86}==$/;
 const timestampForm = /^\d{10}$/;
 const toleranceS = 300;
 
 /**
- * The signature is over the timestamp, a bar, and the body as it was received. The clock is looked at last, so
- * that `off` says that only the time was wrong: then our clock is to be checked, not the key.
+ * The signature covers the timestamp, a bar, and the body as it was received. The clock is checked last, so that
+ * `off` means that only the time was wrong: then the operator has to check our clock, not the key.
  */
 export function checkTelnyxSignature(options: {
   signature: string;

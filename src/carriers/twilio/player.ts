@@ -24,7 +24,7 @@ function hex32(): string {
   return randomBytes(16).toString('hex');
 }
 
-/** X-Twilio-Signature of an upgrade: the address as the carrier was told it. */
+/** Makes the X-Twilio-Signature of an upgrade, over the address that the carrier was told. */
 export function twilioSignature(url: string, authToken: string): string {
   return createHmac('sha1', authToken).update(url).digest('base64');
 }

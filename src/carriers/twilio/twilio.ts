@@ -9,7 +9,7 @@ import { twilioWebhooks } from './webhooks.ts';
 import { twilioSetup } from './setup.ts';
 import type { TwilioConfig } from './settings.ts';
 
-/** One for all streams: it keeps nothing of any of them. */
+/** All streams share one dialect, because it holds no state. */
 const dialect = callDialect({ byteOrder: 'little', otherCodec: 'Twilio streams mu-law only' });
 
 export const twilio: Carrier<TwilioConfig> = {
@@ -26,7 +26,7 @@ export const twilio: Carrier<TwilioConfig> = {
   sendsBearer: false,
   closesItself: false,
   matchesUpgrade: ({ headers }) => headers['x-twilio-signature'] !== undefined,
-  // The form of the ids decides and not the version: early Twilio streams announced 0.x too.
+  // The form of the ids decides and not the version, because early Twilio streams announced 0.x too.
   matchesTexts: (first, second) => callStreamSid(first, second, (sid) => sid === 'lettered'),
   webhooks: twilioWebhooks,
   factsOf: formFacts,

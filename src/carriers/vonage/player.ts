@@ -37,7 +37,7 @@ export const vonagePlayer: CarrierPlayer = {
   },
 };
 
-/** The JWT of an upgrade, signed with the signature secret of the account. */
+/** Makes the JWT of an upgrade, signed with the signature secret of the account. */
 export function vonageJwt({
   secret,
   apiKey,

@@ -12,18 +12,18 @@ type VonageJwtRules = {
   applicationId: string | undefined;
   nowMs: number;
   nonces: NonceMemory;
-  /** The body of a webhook, which `payload_hash` must be of. Without one the JWT opens a stream. */
+  /** The body of a webhook, which `payload_hash` must match. Without a body the JWT is to open a stream. */
   payload?: Buffer;
 };
 
-/** Whether a token of ours to hear is signed by Vonage for this account, fresh, and new. The reason holds no secret. */
+/** Checks that Vonage signed the token for this account, and that it is fresh and new. The reason holds no secret. */
 export function checkVonageJwt(token: string, rules: VonageJwtRules): 'good' | { bad: string } {
   const parts = /^([\w-]+)\.([\w-]+)\.([\w-]+)$/.exec(token);
   const [, head = '', body = '', signature = ''] = parts ?? [];
   const header = parts ? parsed(head) : undefined;
   const claims = parts ? parsed(body) : undefined;
   if (!header || !claims) return { bad: 'the bearer token is no JWT' };
-  // The one algorithm of the scheme: a token must not choose how it is checked.
+  // The scheme has one algorithm: a token must not choose how it is checked.
   if (header['alg'] !== 'HS256' || (header['typ'] !== undefined && header['typ'] !== 'JWT'))
     return { bad: 'the JWT is not signed with HS256' };
   if (header['crit'] !== undefined) return { bad: 'the JWT demands what is not known here' };
@@ -46,10 +46,10 @@ function parsed(part: string): Record<string, unknown> | undefined {
 function isSigned(signed: string, signature: string, secrets: readonly string[]): boolean {
   const given = Buffer.from(signature, 'base64url');
   let found = false;
-  // Every secret is tried: the time must not tell which one it was.
+  // Every secret is tried, so that the time does not tell which one matched.
   for (const secret of secrets) {
     const expected = createHmac('sha256', secret).update(signed).digest();
-    // The text, too: base64 has several spellings for the same bytes.
+    // The text is compared too, because base64 has several spellings for the same bytes.
     const same = given.length === expected.length && timingSafeEqual(given, expected);
     found = (same && expected.toString('base64url') === signature) || found;
   }

@@ -8,7 +8,7 @@ import type { VonageConfig } from './settings.ts';
 /** A number or a SIP address; `headers` of an endpoint hold 512 bytes in all. */
 const party = /^[\w+@.:-]{1,100}$/;
 
-/** Ties the events of a party to the call that it was brought into. Base64 of 24 bytes has no sign that an address escapes. */
+/** Ties the events of a party to the call that it was brought into. An address carries base64url without escapes. */
 export function eventSignature(secret: string, callId: string): string {
   return createHmac('sha256', secret)
     .update('events of the parties of ')
@@ -19,8 +19,8 @@ export function eventSignature(secret: string, callId: string): string {
 }
 
 /**
- * An NCCO: the socket joins the conversation of the call first, then whom the call goes on to. Several `connect` join one
- * conversation, and one that cannot be had is passed over.
+ * Writes an NCCO: the socket joins the conversation of the call first, then the party that the call goes on to.
+ * Several `connect` join one conversation, and one that cannot be had is passed over.
  */
 export function voiceAnswer(
   { fields }: WebhookCall,
@@ -29,7 +29,7 @@ export function voiceAnswer(
 ): object[] {
   const callId = requiredCallId(fields['uuid'], 'uuid');
   const { from, to } = fields;
-  // Every party of the conversation has an id of its own: the address says which call its events belong to.
+  // Every party of the conversation has an id of its own, so the address names the call that its events belong to.
   const [secret] = config.vonageSignatureSecret;
   const signed = secret === undefined ? '' : `&signature=${eventSignature(secret, callId)}`;
   const events = {
@@ -56,7 +56,7 @@ export function voiceAnswer(
   return [...said, { action: 'connect', ...events, endpoint: [socket] }, ...next];
 }
 
-/** With neither the caller stays with the socket, which is then the other end of the call. */
+/** With neither, the caller stays with the socket, which is then the other end of the call. */
 function nextAction(
   { dial, continueUrl }: NextStep,
   events: { eventUrl: readonly string[] },

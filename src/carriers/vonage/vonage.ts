@@ -15,7 +15,7 @@ import { vonageSetup } from './setup.ts';
 import type { VonageConfig } from './settings.ts';
 import { vonageWebhooks } from './webhooks.ts';
 
-/** A WebSocket endpoint of the Vonage Voice API: it joins the call and hears all others of it in one channel. */
+/** Serves a WebSocket endpoint of the Vonage Voice API. It joins the call and hears all others in one channel. */
 export const vonage: Carrier<VonageConfig> = {
   name: 'vonage',
   authenticate,
@@ -34,7 +34,7 @@ export const vonage: Carrier<VonageConfig> = {
   },
   newCodec: (_config, request) => new BinaryCodec(new VonageDialect(request)),
   pings: () => true,
-  // `authorization` of the endpoint can be a text of the operator's own.
+  // The `authorization` of the endpoint may be a text of the operator's own.
   sendsBearer: true,
   closesItself: false,
   matchesTexts: ({ message }) => message?.['event'] === 'websocket:connected',
@@ -70,7 +70,7 @@ function authenticate(
     : { outcome: 'refused', status: 403, reason: check.bad };
 }
 
-/** Names under which an operator may have written the id of the call into `headers`. */
+/** An operator may have written the id of the call into `headers` under one of these names. */
 const callIdNames = ['call_id', 'call_uuid', 'callUuid', 'uuid'];
 
 class VonageDialect implements BinaryDialect {

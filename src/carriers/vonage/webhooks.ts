@@ -69,7 +69,7 @@ function callInAddress(
 
 type UsedNonce = Parameters<NonceMemory['remember']>;
 
-/** The body is part of the proof. Undefined where the insecure mode needs none. */
+/** Checks the JWT together with the body. Undefined where the insecure mode needs no proof. */
 function proven(
   request: Request,
   { config, insecure, clock }: WebhookContext<VonageConfig>,

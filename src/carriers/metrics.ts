@@ -34,7 +34,7 @@ export const streamsTotal = new Counter({
 /** The counter has no label, so that it exists before its first event and the first one shows as an increase. */
 export const streamsNotTaken = new Counter({
   name: 'trunkline_streams_not_taken_total',
-  help: 'Streams that were let in and whose audio could not be taken: nobody hears their phone calls here.',
+  help: 'Streams that were let in and whose audio could not be taken; their phone calls go on unheard.',
   registers,
 });
 

@@ -314,7 +314,10 @@ export class StreamSocket {
           return;
         }
         case 'duplicate':
-          this.#log.info({ callId: opened.callId }, 'duplicate stream, its audio is ignored');
+          this.#log.info(
+            { callId: opened.callId },
+            'a duplicate stream came; its audio is ignored',
+          );
           this.#state = { at: 'discarding', why: 'duplicate' };
           return;
         case 'refused': {

@@ -125,7 +125,7 @@ export class Membership implements AsyncDisposable {
     this.#isDraining = true;
     if (this.#isClosed || !this.isFleet) return;
     const said = this.#beat().catch((error: unknown) =>
-      this.#log.warn({ err: error }, 'the other nodes do not hear yet that this one stops'),
+      this.#log.warn({ err: error }, 'the other nodes were not told that this one stops'),
     );
     await within(this.#options.clock, maxDatabaseWaitMs, said);
   }
@@ -199,7 +199,7 @@ export class Membership implements AsyncDisposable {
           nodeMetrics.missedBeats.inc();
           this.#log.warn(
             { err: error },
-            'no sign of life could be written: the database does not take it',
+            'a sign of life was not written: the database did not take it',
           );
         })
         .finally(() => {
@@ -306,7 +306,7 @@ export class Membership implements AsyncDisposable {
         nodeMetrics.lostNodes.inc();
         this.#log.error(
           { node, silentMs: nowMs - seen_at },
-          'a node gives no sign of life: its calls are taken over',
+          'a node gave no sign of life; its calls are taken over',
         );
       }
       await db
@@ -342,7 +342,7 @@ export class Membership implements AsyncDisposable {
         .catch((error: unknown) =>
           this.#log.error(
             { err: error },
-            'work of a lost node could not be taken over; tried again',
+            'the work of a lost node was not taken over; it is tried again',
           ),
         );
     }

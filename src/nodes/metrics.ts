@@ -11,7 +11,7 @@ export const nodeMetrics = {
   }),
   givenUp: new Counter({
     name: 'trunkline_node_given_up_total',
-    help: 'Times that the other nodes had given this one up.',
+    help: 'Times that the other nodes gave this one up.',
     registers,
   }),
   missedBeats: new Counter({

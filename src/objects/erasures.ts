@@ -134,7 +134,10 @@ export class Erasures {
         } catch (error) {
           failed++;
           if (!(error instanceof BucketError))
-            log.warn({ reason: reasonOf(error) }, 'an object could not be deleted; tried again');
+            log.warn(
+              { reason: reasonOf(error) },
+              'an object was not deleted; the deletion is tried again',
+            );
           if (error instanceof BucketError && error.trouble === 'refused') {
             await this.#later(row.tries, [row.key]);
             continue;

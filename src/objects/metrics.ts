@@ -12,19 +12,19 @@ export const objectMetrics = {
   }),
   waitingBytes: new Gauge({
     name: 'trunkline_objects_waiting_bytes',
-    help: 'Their bytes.',
+    help: 'The bytes of those files.',
     labelNames: ['kind'] as const,
     registers,
   }),
   copied: new Counter({
     name: 'trunkline_objects_copied_total',
-    help: 'Files that were copied to the object store, checked there and deleted from the disk.',
+    help: 'Files copied to the object store, checked there and deleted from the disk.',
     labelNames: ['kind'] as const,
     registers,
   }),
   copiedBytes: new Counter({
     name: 'trunkline_objects_copied_bytes_total',
-    help: 'Their bytes.',
+    help: 'The bytes of those files.',
     registers,
   }),
   failures: new Counter({

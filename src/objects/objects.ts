@@ -318,7 +318,10 @@ export class Objects implements Part, AsyncDisposable {
     } catch (error) {
       this.#failedRounds++;
       if (!(error instanceof BucketError) && !this.#closing.signal.aborted)
-        this.#log.warn({ reason: reasonOf(error) }, 'audio could not be copied; tried again');
+        this.#log.warn(
+          { reason: reasonOf(error) },
+          'audio was not copied to the object store; the copy is tried again',
+        );
     }
     await this.#count().catch(() => undefined); // waiting files are counted again in the next round
   }
@@ -373,7 +376,7 @@ export class Objects implements Part, AsyncDisposable {
       this.#setAside.set(audio.key, this.#options.clock.monotonicMs() + setAsideMs);
       this.#log.error(
         { key: audio.key, reason: reasonOf(error) },
-        'a file cannot be copied to the object store and stays on this disk',
+        'a file was not copied to the object store and stays on this disk',
       );
     }
   }
@@ -478,7 +481,10 @@ export class Objects implements Part, AsyncDisposable {
         const keys = named.flatMap(({ id }) => (owned.has(id) ? [] : [`${source.kind}/${id}`]));
         if (keys.length === 0) continue;
         await store.transaction((tx) => this.erase(tx, keys));
-        this.#log.info({ kind: source.kind, objects: keys.length }, 'objects without an owner go');
+        this.#log.info(
+          { kind: source.kind, objects: keys.length },
+          'objects without an owner were listed for deletion',
+        );
       }
   }
 
@@ -505,7 +511,7 @@ export class Objects implements Part, AsyncDisposable {
     this.#answeredMs = this.#options.clock.monotonicMs();
     if (this.#trouble === undefined) return;
     this.#trouble = undefined;
-    this.#log.info('the object store answers again');
+    this.#log.info('the object store answered again');
   }
 
   #failed(what: string, error: unknown): void {
@@ -516,7 +522,7 @@ export class Objects implements Part, AsyncDisposable {
     if (this.#trouble === undefined)
       this.#log.error(
         { what, reason: error.message },
-        'the object store does not do its part; audio stays on this disk until it does',
+        'the object store failed; audio stays on this disk until it answers well',
       );
     this.#trouble = { since, reason: error.message };
   }

@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** Whether any file of the journal in this data folder, recordings included, holds the bytes. */
+/** True when any file of the journal in this data folder, recordings included, holds the bytes. */
 export async function journalHolds(dataDir: string, bytes: Buffer | string): Promise<boolean> {
   for (const part of ['wal', 'legs']) {
     const folder = join(dataDir, 'journal', part);

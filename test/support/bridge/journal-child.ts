@@ -20,7 +20,7 @@ for (let index = 0; index < Number(legCount); index++) {
 }
 let said = 0;
 setInterval(() => {
-  // What is said here is on the disk; while it cannot be, nothing new is said.
+  // Each printed number is on the disk already. Nothing new is printed while the disk takes nothing.
   if (rig.journal.isWritten) said = legs[0]?.pushed ?? 0;
   process.stdout.write(`${said}\n`);
   if ((legs[0]?.pushed ?? 0) >= Number(lastFrame)) process.kill(process.pid, 'SIGKILL');

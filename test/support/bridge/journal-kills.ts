@@ -44,7 +44,7 @@ export async function runKills(
       leg.pushed = leg.leg.ledger().received / frameBytes;
       if (leg.pushed < said) problems.push(`${legId}: ${leg.pushed} of ${said} frames recovered`);
       const { finals } = await leg.leg.finish({ finalsMs: 10_000, withinMs: 30_000 });
-      // What earlier processes were told is not here: the record has all of it.
+      // Words that earlier processes heard are not here; the service's record has all of them.
       leg.words = leg.words.filter(
         (one, at, all) =>
           all.findIndex((other) => other.word === one.word && other.atS === one.atS) === at,

@@ -123,7 +123,7 @@ export async function legRig(options: {
 }
 
 /**
- * What is wrong with what was heard: every frame once, at its own time; empty when all is well. In order of
+ * The faults in the words that were heard; empty when every frame was heard once, at its own time. In order of
  * time, because what a lost socket swallowed is read from the record at the end.
  */
 export function faultsOf(rig: RigLeg, options: { repeats?: boolean } = {}): string[] {

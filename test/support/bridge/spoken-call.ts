@@ -17,11 +17,11 @@ export type SpokenCall = AsyncDisposable & {
   end(): Promise<void>;
   events(): Promise<AnyJson[]>;
   json(): Promise<AnyJson>;
-  /** What the live feed gave out. */
+  /** The events of the live feed. */
   feed(): unknown;
-  /** What the speaker said, as the events tell it. */
+  /** The words of the speaker, as the events tell them. */
   said(who: Side): string[];
-  /** How loud both channels of the recording are in the tenth of a second from there on. */
+  /** Returns the loudness of both channels of the recording in the tenth of a second from there on. */
   loudness(): Promise<(second: number) => number[]>;
   speech: FakeSpeech;
 };
@@ -94,7 +94,7 @@ function utteranceOf(text: string, at: number) {
   return { start: at, end, confidence: 1, channel: 0, language: 'en', text: ` ${text}`, words };
 }
 
-/** Of 16-bit stereo at 8 kHz behind a header of 44 bytes. */
+/** The recording is 16-bit stereo at 8 kHz behind a header of 44 bytes. */
 function peakOf(wav: Buffer, second: number, channel: number): number {
   let peak = 0;
   for (let frame = Math.round(second * 8_000); frame < (second + 0.1) * 8_000; frame++)

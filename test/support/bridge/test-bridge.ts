@@ -42,7 +42,7 @@ export type TestBridgeOptions = {
   store: Store & { dataDir: string };
   speechUrl: string;
   config?: Record<string, unknown>;
-  /** Of the outbox: without it nothing is delivered. */
+  /** The settings of the outbox. Without them nothing is delivered. */
   outbox?: Record<string, unknown>;
   clock?: Clock;
   loopback?: boolean;

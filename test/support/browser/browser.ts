@@ -60,7 +60,7 @@ async function watched(context: BrowserContext, address: string): Promise<OpenPa
   const { host } = new URL(address);
   page.on('console', (message) => problems.push(`console ${message.type()}: ${message.text()}`));
   page.on('pageerror', (error) => problems.push(`error: ${error.message}`));
-  // What a page still waited for when it was left is given up by the browser: no fault of either.
+  // A browser gives up the requests of a page that is left. That is a fault of neither.
   // It may ask for more until the next one is there.
   const pages = new WeakMap<Request, number>();
   let asked = 0;

@@ -20,7 +20,7 @@ import type {
 import type { CallEvent } from '../../../src/protocol/events.ts';
 import { jobIdOf, recordedJob, type RecordedJob } from './recorded-jobs.ts';
 
-/** What the page is shown: answers of the operator API, as data that a test may change while it runs. */
+/** The answers of the operator API that the page is shown. A test may change them while it runs. */
 export type Recorded = {
   calls: ApiCall[];
   events: Record<string, CallEvent[]>;

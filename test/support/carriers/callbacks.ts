@@ -3,7 +3,7 @@ import twilioPackage from 'twilio';
 import type { CarrierName } from '../../../src/carriers/all.ts';
 import { provenConfig } from './proven-config.ts';
 
-/** What a carrier tells of a call by HTTP, in its own words and with its own proof. */
+/** A carrier's callback about a call, in its own words and with its own proof. */
 export type Callback = {
   method?: 'GET';
   /** The address that it is told, behind the base address of the bridge. */
@@ -18,7 +18,7 @@ const keys = generateKeyPairSync('ed25519');
 const signalwireKey = 'PSK_signalwire_of_the_tests';
 const config = provenConfig();
 
-/** What the environment lacks of `provenEnv` for the callbacks to be taken. */
+/** The settings that callbacks need beside `provenEnv`. */
 export const callbackEnv = {
   TRUNKLINE_SIGNALWIRE_SIGNING_KEY: signalwireKey,
   TRUNKLINE_TELNYX_PUBLIC_KEY: keys.publicKey
@@ -86,7 +86,7 @@ export function provenRequest(
   return { path, headers: { ...headers, ...proofs[carrier](base + path, body) }, body };
 }
 
-/** What the carrier tells of this call to its status address. */
+/** The requests that the carrier sends about this call to the status address. */
 export function callbackOf(carrier: CallingBack, base: string, told: CallOfCallback): Callback {
   const path = `/carriers/${carrier}/status`;
   const { callId, from = '', to = '', isOver = false } = told;

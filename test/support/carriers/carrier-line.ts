@@ -104,14 +104,14 @@ export class CarrierLine implements AsyncDisposable {
   }
 
   async finish(): Promise<void> {
-    // What AudioHook says to our answers has its number before its close.
+    // AudioHook's replies to our answers are numbered before its close.
     await this.client.ping();
     this.#say(this.#dialogue.closing(this.#atMs));
     await this.client.ping();
     await this.client.close(1000);
   }
 
-  /** What came is what was sent, from its first byte to wherever the line broke, and the stream ended once. */
+  /** Expects the received audio to be the sent audio, from its first byte to the break of the line, and one end of the stream. */
   expectBeginning(stream: RecordedStream, framesAtLeast: number): void {
     for (const [leg, sent] of this.#sent) {
       const came = stream.bytes(trackOf(this.carrier, leg));

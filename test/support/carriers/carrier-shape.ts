@@ -1,7 +1,7 @@
 import { carriers, type CarrierName } from '../../../src/carriers/all.ts';
 import type { Encoding, PlayedCall } from '../../../src/player/dialogue.ts';
 
-/** What a carrier calls the customer's and the agent's audio, where it is not `inbound` and `outbound`. */
+/** The carrier's names for the audio of the customer and the agent, where they are not `inbound` and `outbound`. */
 const tracks: Partial<Record<CarrierName, { customer: string; agent: string }>> = {
   audiohook: { customer: 'external', agent: 'internal' },
   ringcx: { customer: 'Conference', agent: 'Participant' },
@@ -30,7 +30,7 @@ export function endsBy(carrier: CarrierName): 'stop' | 'close' {
   return closing.includes(carrier) ? 'close' : 'stop';
 }
 
-/** What a carrier streams when nobody says otherwise, and how many parties stand in one stream of it. */
+/** The tracks that a carrier streams by default, and the number of parties in one of its streams. */
 export function usualForm(carrier: CarrierName): {
   encoding: Encoding;
   rateHz: number;

@@ -9,7 +9,7 @@ import type {
   TokenClaim,
 } from '../../../src/bridge/streams.ts';
 
-/** What one stream told the bridge, in order; audio joined by track. */
+/** The events that one stream gave to the bridge, in order, with the audio joined by track. */
 export class RecordedStream implements CallStream {
   readonly callId: string;
   readonly start: StreamStart;
@@ -68,7 +68,7 @@ export class RecordingBridge implements Bridge {
     }
   >();
   claims = 0;
-  /** What the next openStream does instead of opening. */
+  /** The next `openStream` does this instead of opening. */
   answer: (start: StreamStart) => Promise<OpenedStream | undefined> = () =>
     Promise.resolve(undefined);
   readonly #waiting = new Set<() => void>();

@@ -1,5 +1,5 @@
 /**
- * What must be true of every run, whatever was done to it. Inputs are what outsiders saw: the acknowledgements
+ * Checks the promises that hold in every run, whatever was done to it. Inputs are what outsiders saw: the acknowledgements
  * that the store gave (noted outside the process), what the receiver got, what the store says of the rest,
  * and the audio ledgers. It judges; it explains nothing away.
  */
@@ -9,7 +9,7 @@ export type ReceivedEvent = {
   callId: string;
   sequence: number;
   id: string;
-  /** Of the bytes that arrived. */
+  /** The hash of the bytes that arrived. */
   digest: string;
   /** On the receiver's clock. */
   atMs: number;

@@ -13,7 +13,7 @@ export const killPoints = [
   'in-commit', 'in-send', 'after-start',
 ]; // prettier-ignore
 
-/** What the nodes of a run said, over all their lives. */
+/** The lines that the nodes of a run printed, over all their lives. */
 export class OutboxRun {
   readonly issued: Issued[] = [];
   readonly acknowledged = new Set<string>();

@@ -30,7 +30,7 @@ export function startReceiver(secret: string, file: string, handle: (event: Even
       // The highest number of each call is enough, because events of a call come in order.
       const highest = Number(seen.get(event.call.id)?.['sequence'] ?? 0);
       if (event.sequence > highest) {
-        // What the event changes and the number go into one transaction: both, or neither.
+        // The changes of the event and its number go into one transaction: both, or neither.
         database.exec('BEGIN');
         handle(event);
         keep.run(event.call.id, event.sequence);

@@ -26,7 +26,7 @@ export const missing = (tool: Tool): string | undefined =>
 
 export const pathOf = (tool: Tool): string => paths[tool];
 
-/** What the tool says, and whether it is content. */
+/** Asks the tool and returns its output, with `isContent` for its verdict. */
 export function ask(
   tool: Tool,
   args: readonly string[],

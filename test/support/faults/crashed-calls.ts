@@ -14,7 +14,7 @@ import { FakeSpeech } from '../speech/fake-speech.ts';
 import { temporaryFolder } from '../store/store.ts';
 import { until } from '../process/until.ts';
 
-/** What would move or end the phone call if it came from us: a close of our own, or words that say so. */
+/** Messages of ours that would move or end the phone call: a close, or words that say so. */
 const endings = /"type":"(disconnect|closed)"|HANGUP|"event":"(stop|clear)"/;
 
 /**

@@ -13,7 +13,7 @@ export type CuttingProxy = AsyncDisposable & {
   freeze(): void;
   /** Drops what the server says from now on, in the order in which it says it: acks are lost first. */
   muteServer(): void;
-  /** What was dropped of the server's words since the start. */
+  /** The bytes of the server that were dropped since the start. */
   mutedBytes(): number;
   /** Cuts when that many bytes have gone from the client to the server, in the middle of a frame. */
   cutAfterBytes(bytes: number): Promise<void>;

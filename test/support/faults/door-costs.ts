@@ -54,7 +54,7 @@ function listHeaders(unit: string): string {
   return names.map((name) => `${name}: ${filled(() => unit, 1_150)}\r\n`).join('');
 }
 
-/** How much CPU the program's main thread has used, in ms, as its preloaded meter says. */
+/** Returns the CPU time of the program's main thread in ms, as its preloaded meter tells it. */
 export class CpuMeter implements Disposable {
   readonly #socket: Socket;
   #answered: (text: string) => void = () => undefined;

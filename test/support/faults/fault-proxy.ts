@@ -1,6 +1,6 @@
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 
-/** What the wire does to bytes, both ways. All of it can be changed while connections are open. */
+/** The faults of the wire, both ways. Each can be changed while connections are open. */
 export type Wire = {
   /** Each piece waits this long, plus up to `jitterMs`; order is kept. */
   latencyMs: number;

@@ -40,7 +40,7 @@ export async function killRounds(options: {
   rounds: number;
   calls: number;
   seed: number;
-  /** What ends the process under the calls; without it, `kill -9`. */
+  /** Ends the process under the calls; `kill -9` by default. */
   end?: (app: App) => Promise<unknown>;
   env?: Record<string, string>;
   /** Audio that the end may cost, of what was counted before it; what a kill costs at most without it. */
@@ -190,7 +190,7 @@ export function judgeLeg(options: {
   leg: AnyJson;
   audio: Buffer;
   events: AnyJson[];
-  /** What it must have received. */
+  /** The bytes that it must have received. */
   least: number;
   speech: FakeSpeech;
   report: KillReport;
@@ -223,7 +223,7 @@ export function judgeLeg(options: {
   );
   report.finals += said.length;
   const expected = heard.flatMap((session) => wordsOf(session));
-  // What the process heard and had not committed is read again at the end: late, at its own place in time.
+  // Audio that the process heard and did not commit is read again at the end: late, at its own place in time.
   const got = said
     .toSorted((a, b) => Number(a.data.start) - Number(b.data.start))
     .map((event) => event.data.text as string);

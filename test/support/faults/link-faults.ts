@@ -4,7 +4,7 @@ import { FakeSpeech } from '../speech/fake-speech.ts';
 import { until } from '../process/until.ts';
 import { TestClock } from '../clock/test-clock.ts';
 
-/** What happens to the socket of a live session, by seed, in each phase of its life. */
+/** The faults of a live session's socket, chosen by seed, in each phase of its life. */
 export const linkFaults = [
   'cut',
   'reset',
@@ -36,7 +36,7 @@ export type LinkFault = (typeof linkFaults)[number];
 export const phases = ['before ready', 'speaking', 'after stop'] as const;
 export type LinkPhase = (typeof phases)[number];
 
-/** Whether there is anything for the fault to strike in the phase: before the first session there is no socket to cut. */
+/** False where the fault has nothing to strike in the phase: before the first session there is no socket to cut. */
 export function strikesIn(fault: LinkFault, phase: LinkPhase): boolean {
   switch (fault) {
     case 'freeze':
@@ -126,7 +126,7 @@ type Strike = {
   speech: FakeSpeech;
   proxy: FaultProxy;
   random: () => number;
-  /** How much the fault has met so far. */
+  /** The number of times that the fault has struck. */
   struck: () => number;
   /** Counts what a fault of the service, not of the wire, has met. */
   count: (times: number) => void;

@@ -32,7 +32,7 @@ export type FaultOutcome = {
   faults: string[];
   reconnects: number;
   bytes: number;
-  /** What differs from a run without faults; empty when nothing does. */
+  /** The differences from a run without faults; empty when there are none. */
   wrong: string[];
 };
 

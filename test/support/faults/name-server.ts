@@ -3,12 +3,12 @@ import { createSocket, type Socket } from 'node:dgram';
 const nameError = 3;
 const serverFailure = 2;
 
-/** What becomes of a question; an answer is always 127.0.0.1, at once or after a while. */
+/** The fate of a question. An answer is always 127.0.0.1, at once or after a while. */
 export type NameAnswer = 'unknown' | 'failing' | 'silent' | { afterMs: number };
 
 /** A name server for a test, on loopback; it serves programs that preload `resolve-by.mjs`. */
 export class NameServer implements AsyncDisposable {
-  /** Of each question, on the monotonic clock. */
+  /** The time of each question, on the monotonic clock. */
   readonly askedAtMs: number[] = [];
   answer: (count: number) => NameAnswer = () => 'unknown';
   readonly #socket: Socket = createSocket('udp4');

@@ -8,7 +8,7 @@ import { endsWithUs } from '../process/ends-with-us.ts';
 export type Knock = {
   /** The upgrade as it goes onto the wire. */
   request: string;
-  /** What follows when it was let in, base64: frames of a stranger who goes on. */
+  /** The frames that a stranger sends once it was let in, in base64. */
   then?: string;
 };
 

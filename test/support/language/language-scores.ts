@@ -176,7 +176,7 @@ export function scoreBoundaries(
 
 export type RedactionGroup = 'payment' | 'name' | 'contact';
 
-/** What the types of the redaction corpus are counted as. */
+/** The types under which those of the redaction corpus are counted. */
 export function redactionGroupOf(type: string): RedactionGroup {
   if (type.startsWith('NAME')) return 'name';
   return /^(?:CREDIT_CARD|CREDIT_CARD_EXPIRATION|CVV|BANK_ACCOUNT|ROUTING_NUMBER)$/.test(type)
@@ -186,7 +186,7 @@ export function redactionGroupOf(type: string): RedactionGroup {
 
 export type RedactionScore = {
   recall: Record<RedactionGroup, number>;
-  /** What stayed, wholly or in part, and the line as it left. */
+  /** The secrets that stayed, wholly or in part, and the line as it left. */
   misses: string[];
   /** Lines with nothing to take out of which something was taken. */
   alarms: string[];

@@ -48,7 +48,7 @@ export type SecretScore = {
   alarms: string[];
 };
 
-/** What a redacted call shows of the secrets, each line a call of its own. */
+/** The secrets that a redacted call still shows; each line is a call of its own. */
 export function scoreSecrets(set: readonly NumberLine[], entityTypes: string[]): SecretScore {
   const score: SecretScore = { secrets: 0, whole: [], part: [], neutral: 0, alarms: [] };
   for (const line of set) {
@@ -110,14 +110,14 @@ export type ValueScore = {
   one: number;
   /** It has the right value, with its currency and its check digit. */
   right: number;
-  /** Of these, answers in several finals. */
+  /** The number of answers among these that came in several finals. */
   several: number;
   severalOne: number;
   byType: Record<string, { all: number; right: number }>;
   misses: string[];
 };
 
-/** What the answers mean. The calls are of a Wednesday, the fourth of March 2026, in America. */
+/** The meaning of the answers. The calls are of a Wednesday, the fourth of March 2026, in America. */
 export function scoreValues(set: readonly NumberLine[]): ValueScore {
   const score: ValueScore = { lines: 0, one: 0, right: 0, several: 0, severalOne: 0, byType: {}, misses: [] }; // prettier-ignore
   for (const line of set) {

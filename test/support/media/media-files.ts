@@ -17,7 +17,7 @@ export type WavOptions = {
   bits?: number;
   rateHz?: number;
   channels?: number;
-  /** What the header says of the length of its data. */
+  /** The length of the data as the header states it. */
   saidBytes?: number;
   blockBytes?: number;
   /** Chunks between the format and the data, whole. */

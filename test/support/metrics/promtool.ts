@@ -15,7 +15,7 @@ function missing(): string | undefined {
   }
 }
 
-/** What promtool says of such a file, and whether it is content. JSON is YAML. */
+/** Asks promtool about such a file, and returns its output and its verdict. JSON is YAML. */
 export function promtool(
   args: readonly string[],
   file: object | string,

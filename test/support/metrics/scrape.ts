@@ -30,7 +30,7 @@ export function valueOf(
   return found.length === 0 ? undefined : found.reduce((sum, { value }) => sum + value, 0);
 }
 
-/** What an operator's Prometheus reads of a process. */
+/** Reads the metrics of a process as an operator's Prometheus does. */
 export async function scrape(app: { get(path: string): Promise<Response> }): Promise<Sample[]> {
   return samplesIn(await (await app.get('/metrics')).text());
 }

@@ -9,7 +9,7 @@ import { freePort } from '../process/free-port.ts';
 const root = resolve(import.meta.dirname, '../../..');
 
 /**
- * What a person has behind the words of a page. `npm start` and `trunkline hooks` go on in a window of their own, as
+ * The programs that a person has behind the words of a page. `npm start` and `trunkline hooks` go on in a window of their own, as
  * the pages say; `systemctl` starts and stops that same process; what was installed before any test is not installed
  * again; a call is played ten times as fast. All else is the real thing.
  */
@@ -76,7 +76,7 @@ export type PlayedBlocks = {
 export type PaperTerminal = AsyncDisposable & {
   /** Plays the blocks one after the other in one shell that ends at the first failure: what each printed. */
   play(blocks: readonly string[]): Promise<PlayedBlocks>;
-  /** What the window of the receiver or of the process shows. */
+  /** The text in the window of the receiver or of the process. */
   shown(window: 'hooks' | 'app'): Promise<string>;
 };
 

@@ -25,7 +25,7 @@ export type AppOptions = {
   env?: Record<string, string>;
   /** Kept when the app is disposed, so that another can be started on it. */
   dataDir?: string;
-  /** How many files and sockets it may have open; without it, as many as we. */
+  /** The number of files and sockets that it may have open; as many as ours by default. */
   handles?: number;
   /** Where the program lies, if it is not this one. */
   program?: string;

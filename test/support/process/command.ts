@@ -7,7 +7,7 @@ const cli = fileURLToPath(new URL('../../../src/cli.ts', import.meta.url));
 
 export type StartedCommand = {
   child: ChildProcess;
-  /** What it printed, to a person or as an error. */
+  /** The text that it printed, to a person or as an error. */
   lines: string[];
   /** Its exit code. */
   ended: Promise<number | null>;

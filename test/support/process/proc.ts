@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
-/* What Linux says of a process. */
+/* Facts that Linux gives about a process. */
 
 export function childrenOf(pid: number): number[] {
   return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')
@@ -9,7 +9,7 @@ export function childrenOf(pid: number): number[] {
     .map(Number);
 }
 
-/** Whoever started the process, in any of its threads. */
+/** The process that started this one, in any of its threads. */
 export function parentOf(pid: number): number {
   const [, fields = ''] = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ');
   return Number(fields.split(' ')[1]);

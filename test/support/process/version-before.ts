@@ -40,7 +40,7 @@ export function versionBefore(): VersionBefore {
   };
 }
 
-/** What the lock file of a program has it run with. */
+/** The packages that the lock file of a program names. */
 function packagesOf(folder: string): string {
   const lock = JSON.parse(readFileSync(join(folder, 'package-lock.json'), 'utf8')) as {
     packages: Record<string, { version?: string; dev?: boolean }>;

@@ -30,14 +30,14 @@ export function canSpeak(): boolean {
   return ['flite', 'sox'].every((program) => spawnSync(program, ['--version']).error === undefined);
 }
 
-/** What one of flite's voices says, at 8 kHz. `effects` are sox's, to make another voice of it. */
+/** Speaks a text by one of flite's voices, at 8 kHz. `effects` are sox's, to make another voice of it. */
 export function sayWithFlite(voice: string, text: string, effects: string[] = []): Int16Array {
   return said(effects, (file) => {
     execFileSync('flite', ['-voice', voice, '-t', text, '-o', file]);
   });
 }
 
-/** What one of festival's voices says; bytes where the voice wants another encoding than UTF-8. */
+/** Speaks a text by one of festival's voices. The text is bytes where the voice wants another encoding than UTF-8. */
 export function sayWithFestival(
   text: string | Uint8Array,
   effects: string[] = [],
@@ -88,7 +88,7 @@ export function dialogueOf(sayings: readonly Saying[]): SpokenDialogue {
 export type Heard = { start: number; end: number; speaker: number };
 
 /**
- * How many words have their speaker: each number stands for the voice that suits it best, no voice twice. A word
+ * Counts the words that have their speaker: each number stands for the voice that suits it best, no voice twice. A word
  * belongs to the turn that its middle is in or nearest to; where two speak at once, to either.
  */
 export function rightWords(heard: readonly Heard[], turns: readonly TrueTurn[]): number {

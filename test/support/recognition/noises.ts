@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { wavSamples } from './prompts.ts';
 
-/** What a telephone line carries when nobody speaks. 8 kHz, reproducible: the generator has a seed. */
+/** Sounds of a telephone line on which nobody speaks, at 8 kHz. A seed makes them reproducible. */
 
 const rateHz = 8000;
 

@@ -147,7 +147,7 @@ export function wordErrors(truth: readonly string[], heard: readonly string[]): 
   return row.at(-1)!;
 }
 
-/** What was said with its differences to what was heard: [said>heard], [-passed over], [+added]. */
+/** The said words with their differences from the heard ones: [said>heard], [-passed over], [+added]. */
 export function differences(truth: readonly string[], heard: readonly string[]): string {
   const errors = truth.concat('').map(() => new Array<number>(heard.length + 1).fill(0));
   for (let i = truth.length; i >= 0; i--)

@@ -1,12 +1,12 @@
 /*
- * What a fleet needs, reckoned from what one call costs. Each cost is taken apart into what a call costs however short
+ * The needs of a fleet, reckoned from the cost of one call. Each cost is taken apart into what a call costs however short
  * it is, what each second of it costs, and what each final costs: everything that was measured is a sum of these
  * three, so three loads give them, and a fourth one tells whether they hold.
  */
 
 export type CallLoad = { calls: number; callS: number; finals: number };
 
-/** What a load cost, whatever is counted: statements, rows, bytes, milliseconds of a processor. */
+/** The cost of a load, whatever is counted: statements, rows, bytes, milliseconds of a processor. */
 export const costs = [
   'statements',
   'transactions',
@@ -28,7 +28,7 @@ export type Costs = Record<Cost, number>;
 export type CostParts = { perCall: number; perSecond: number; perFinal: number };
 export type FleetFigures = {
   parts: Record<Cost, CostParts>;
-  /** Of one node in a second in which it has no call. */
+  /** The cost of one node in a second without a call. */
   idle: Costs;
 };
 
@@ -48,13 +48,13 @@ export function partsOf(measured: readonly [load: CallLoad, cost: number][]): Co
 export const costOf = ({ perCall, perSecond, perFinal }: CostParts, load: CallLoad): number =>
   load.calls * perCall + load.calls * load.callS * perSecond + load.finals * perFinal;
 
-/** How people talk, and what a node and a database are given. */
+/** The way people talk, and the machines of a node and a database. */
 export const assumed = {
   callS: 240,
   finalsPerMinute: 15,
   legs: 2,
   /**
-   * Of a frame, where many legs share a node (`npm run bench -- bridge`, 500 legs): the few legs of a measured load
+   * The cost of a frame where many legs share a node (`npm run bench -- bridge`, 500 legs): the few legs of a measured load
    * pay for more wake-ups.
    */
   frameMicros: 37,
@@ -99,7 +99,7 @@ export type Need = {
   recordingsTB: number;
 };
 
-/** What so many calls at once need, all the time. */
+/** The needs of this many calls at once, all the time. */
 export function needOf(calls: number, { parts, idle }: FleetFigures, given = assumed): Need {
   const begun = calls / given.callS;
   const inOneSecond: CallLoad = { calls: begun, callS: given.callS, finals: (calls * given.finalsPerMinute) / 60 }; // prettier-ignore

@@ -8,7 +8,7 @@ export type FakeJob = {
   status: 'processing' | 'done' | 'error';
 };
 
-/** What the service does otherwise than a good one. A test may change it while it runs. */
+/** The faults of the service. A test may change them while it runs. */
 export type JobsScript = {
   upload?: (count: number) => JobAnswer | undefined;
   begin?: (count: number) => JobAnswer | undefined;
@@ -16,7 +16,7 @@ export type JobsScript = {
   hold?: (what: 'upload' | 'begin' | 'delete') => Promise<void> | undefined;
   /** Jobs stay at work until this is false again. */
   isSlow?: boolean;
-  /** How jobs end, by how many were begun; without it, well. */
+  /** The end of each job, by the number of jobs begun before it; all end well by default. */
   failWith?: (count: number) => number | undefined;
   utterances?: object[];
 };

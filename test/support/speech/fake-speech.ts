@@ -15,19 +15,19 @@ const framesPerFinal = 25;
 export type FakeSession = {
   readonly id: string;
   readonly request: Record<string, unknown>;
-  /** What it has heard: a view of `room`, which grows with space to spare. */
+  /** The audio it has heard: a view of `room`, which grows with space to spare. */
   bytes: Buffer;
   room: Buffer;
-  /** How many of its bytes have become words. */
+  /** The number of its bytes that have become words. */
   said: number;
   stopped: boolean;
   state: 'live' | 'done' | 'gone';
   sockets: number;
   /** Every audio message, by the number of its socket. */
   pieces: { socket: number; bytes: number }[];
-  /** Of its newest socket. */
+  /** The headers with which its newest socket asked. */
   upgradeHeaders: IncomingHttpHeaders;
-  /** Where each ack ended: the places at which a client that comes back may begin. */
+  /** The end of each ack: a client that comes back may begin at any of them. */
   ackEnds: number[];
   /** Messages that found no socket: the next one gets them. */
   queue: string[];
@@ -38,13 +38,13 @@ export type FakeSession = {
 
 type SendJson = (status: number, body?: unknown, headers?: Record<string, string>) => void;
 
-/** What the service does otherwise than a good one. A test may change it while it runs. */
+/** The faults of the service. A test may change them while it runs. */
 export type SpeechScript = {
   /** For the n-th POST: a status instead of a session, or no answer at all. */
   create?: (
     count: number,
   ) => { status: number; headers?: Record<string, string>; body?: object } | 'hang' | undefined;
-  /** What is answered as a session's address instead of its own. */
+  /** An address that is given as a session's address instead of its own. */
   address?: (url: string, session: FakeSession) => string;
   /** A second of silence is no word, as to a recogniser. Otherwise it has its digest like any other. */
   silenceHasNoWords?: boolean;
@@ -147,7 +147,7 @@ export class FakeSpeech implements AsyncDisposable {
       session.socket?.send(JSON.stringify(message(session)));
   }
 
-  /** What a live session without a socket comes to after its grace time: finished as if stopped. */
+  /** Ends a live session that has no socket after its grace time, as if it was stopped. */
   expireAll(): void {
     for (const session of this.open) this.expire(session);
   }
@@ -267,7 +267,7 @@ export class FakeSpeech implements AsyncDisposable {
         });
     });
     ws.on('message', (data: Buffer, isBinary) => {
-      // What was still on its way when a newer socket took the session over is in that one's first message.
+      // Messages that were on their way when a newer socket took the session over are in that socket's first message.
       if (session.socket !== ws) return;
       if (!isBinary) return this.#command(session, ws, data.toString());
       place ??= this.script.naive ? session.bytes.length : placeOf(session, data);
@@ -407,7 +407,7 @@ export class FakeSpeech implements AsyncDisposable {
   }
 }
 
-/** What the words of this audio are, where each second is a word: what an undisturbed run says. */
+/** The words of this audio in an undisturbed run, where each second is a word. */
 export function wordsOf(audio: Buffer, secondBytes = 8_000): string[] {
   const words: string[] = [];
   for (let at = 0; at + secondBytes <= audio.length; at += secondBytes)

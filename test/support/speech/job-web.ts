@@ -11,11 +11,11 @@ export type Told = { method: string; body: unknown; id: string | undefined };
 export type JobWeb = AsyncDisposable & {
   url: string;
   host: string;
-  /** What was POSTed or PUT here. */
+  /** The bodies that were POSTed or PUT here. */
   told: Told[];
-  /** How often a file was fetched. */
+  /** The number of times that a file was fetched. */
   fetched: Map<string, number>;
-  /** What a fetch waits for before it is answered. */
+  /** A fetch waits for this before it is answered. */
   hold: (() => Promise<unknown> | undefined) | undefined;
 };
 

@@ -34,7 +34,7 @@ export type JobsApi = {
   ended(id: string, deadlineMs?: number): Promise<PreRecordedJobRecord>;
 };
 
-/** What clients do with pre-recorded jobs, over the same HTTP as everything else. */
+/** The requests of clients for pre-recorded jobs, over the same HTTP as everything else. */
 export function jobsApi({ http }: Pick<SpeechHttp, 'http'>): JobsApi {
   const record = async (id: string): Promise<PreRecordedJobRecord> => {
     const response = await http(`/v2/pre-recorded/${id}`);

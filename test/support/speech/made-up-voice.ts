@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-/** What another program, in double precision, made of the sound below with the real weights. */
+/** The result of another program for the sound below, with the real weights and in double precision. */
 export const reference = JSON.parse(
   readFileSync(new URL('../../fixtures/speakers/reference.json', import.meta.url), 'utf8'),
 ) as { direction: number[] };

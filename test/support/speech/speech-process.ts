@@ -6,7 +6,7 @@ import { openStore } from '../../../src/store/store.ts';
 import { startTestService, type TestServiceOptions } from './speech-service.ts';
 import { endsWithUs } from '../process/ends-with-us.ts';
 
-/** Of the service's event loop since the last question, and its memory. */
+/** The delay of the service's event loop since the last question, and its memory. */
 export type Figures = { longestStallMs: number; p99Ms: number; rssBytes: number; cpuMs: number };
 
 export type SpeechProcess = AsyncDisposable & {

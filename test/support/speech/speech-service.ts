@@ -89,7 +89,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     await startSpeechService({
       config: SpeechServiceConfig.parse({
         ...options.config,
-        // What somebody has pulled on this machine changes no test.
+        // Models that somebody has pulled on this machine change no test.
         recogniser: { models: join(store.dataDir, 'models'), ...options.config?.recogniser },
       }),
       dataDir: store.dataDir,
@@ -168,7 +168,7 @@ export const telephony = {
   language_config: { languages: ['en'] },
 };
 
-/** What says these words to the fixture model, as a telephone would send it. */
+/** The sound that says these words to the fixture model, as a telephone would send it. */
 export function mulawOf(words: string, options: Parameters<typeof tones>[1] = {}): Buffer {
   return Buffer.from(Uint8Array.from(tones(words, options), linearToMulaw));
 }

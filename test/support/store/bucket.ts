@@ -23,7 +23,7 @@ import { until } from '../process/until.ts';
 export type TestBucket = AsyncDisposable & {
   readonly port: number;
   readonly url: string;
-  /** What lies in the bucket below the prefix, in the order of the alphabet. */
+  /** The names of the objects below the prefix, in the order of the alphabet. */
   keys(): Promise<string[]>;
   /** The file of an object. */
   pathOf(key: string): string;

@@ -10,9 +10,9 @@ const eventsPerCall = 40;
 export type Rows = {
   /** Events; every other table is in proportion to them. */
   events: number;
-  /** Of the newest row; the others lie before it. */
+  /** The time of the newest row; the others lie before it. */
   untilMs: number;
-  /** Over which the calls are spread. */
+  /** The calls are spread over this many days. */
   days: number;
   /** The node that has them all. */
   node: string;

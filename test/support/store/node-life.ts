@@ -14,7 +14,7 @@ import { bucketEnv, bucketMissing, startBucket } from './bucket.ts';
 const secret = `whsec_${Buffer.from('a secret of the node that lives').toString('base64')}`;
 const json = { 'content-type': 'application/json' };
 
-/** What is asked of the node's pages for, and what may be put into their addresses. */
+/** The pages of the node that are asked for, and the values that may be put into their addresses. */
 export type NamesOfRows = { callId: string; number: string; eventId: string; jobId: string };
 
 /**

@@ -53,7 +53,7 @@ export type Statement = {
   faults: string[];
 };
 
-/** What the server has noted since the look before. Opened when there is one entry at least. */
+/** The entries that the server has noted since the look before. The file is read once there is an entry. */
 export class PlanLog {
   readonly #path: string;
   #from: number;

@@ -2,7 +2,7 @@ import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 
 type WireState = {
   cutAt?: string;
-  /** Whether the statement still reaches the server, whose answer is then swallowed. */
+  /** True lets the statement reach the server and swallows the answer. */
   pass: boolean;
   silent: boolean;
   cuts: number;

@@ -4,7 +4,7 @@ import { basename, dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 
 /*
- * What a power cut leaves, from a trace of system calls: what was synced stays, every 512-byte piece of
+ * The files that a power cut leaves, from a trace of system calls: synced bytes stay, every 512-byte piece of
  * what was written since stays or goes by chance, and so does each name that was made or taken away since
  * its folder was last synced. Acknowledgements stand in the same trace, so each cut knows what had been
  * promised by then.

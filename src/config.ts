@@ -35,7 +35,7 @@ export const Config = z.strictObject({
   roles: z.array(ProcessRole).min(1).optional().meta({
     env: 'TRUNKLINE_ROLES',
     description:
-      'Which parts this process runs; by default all, without `speech` when a speech address is set.',
+      'The parts that this process runs; by default all, without `speech` when a speech address is set.',
   }),
   insecure: z.boolean().default(false).meta({
     env: 'TRUNKLINE_INSECURE',
@@ -45,11 +45,11 @@ export const Config = z.strictObject({
   logLevel: z
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
     .default('info')
-    .meta({ env: 'TRUNKLINE_LOG_LEVEL', description: 'How much is logged.' }),
+    .meta({ env: 'TRUNKLINE_LOG_LEVEL', description: 'The least important level that is logged.' }),
   drainS: z.number().int().min(1).max(86_400).default(18).meta({
     env: 'TRUNKLINE_DRAIN_S',
     description:
-      'How long a stop by SIGTERM waits for streams that go on, and for last words; the supervisor must allow 12 s more. Ctrl-C waits 18 s at most.',
+      'A stop by SIGTERM waits this long for streams that go on and for last words; the supervisor must allow 12 s more. Ctrl-C waits 18 s at most.',
   }),
   http: HttpConfig.prefault({}),
   store: StoreConfig.prefault({}),

@@ -19,12 +19,12 @@ export const BridgeConfig = z.strictObject({
   rejoinWaitMs: z.number().int().min(0).max(600_000).default(5_000).meta({
     env: 'TRUNKLINE_REJOIN_WAIT_MS',
     description:
-      'How long a call whose stream closed without a stop message waits for a new stream of the same call.',
+      'A call whose stream closed without a stop message waits this long for a new stream of the same call.',
   }),
   finalsWaitMs: z.number().int().min(100).max(600_000).default(10_000).meta({
     env: 'TRUNKLINE_FINALS_WAIT_MS',
     description:
-      'How long after the hang-up the last finals may take while the speech service answers.',
+      'The last finals may take this long after the hang-up while the speech service answers.',
   }),
   finishWithinMs: z
     .number()
@@ -35,20 +35,20 @@ export const BridgeConfig = z.strictObject({
     .meta({
       env: 'TRUNKLINE_FINISH_WITHIN_MS',
       description:
-        'How long an ended phone call may wait for a speech service that cannot be reached.',
+        'An ended phone call may wait this long for a speech service that cannot be reached.',
     }),
   quietFillMs: z.number().int().min(0).max(60_000).default(3_000).meta({
     env: 'TRUNKLINE_QUIET_FILL_MS',
     description:
-      'After this long without a frame, silence keeps a leg on the clock of its call and lets the last utterance end; 0 writes none.',
+      'Once no frame has come for this long, silence keeps a leg on the clock of its call and lets the last utterance end; 0 writes none.',
   }),
   summaryWaitMs: z.number().int().min(100).max(600_000).default(60_000).meta({
     env: 'TRUNKLINE_SUMMARY_WAIT_MS',
-    description: 'How long making the summary of a call may take.',
+    description: 'The longest time that the summary of a call may take.',
   }),
   tokenLifeMs: z.number().int().min(1_000).max(86_400_000).default(30_000).meta({
     env: 'TRUNKLINE_STREAM_TOKEN_LIFE_MS',
-    description: 'How long a stream token of POST /api/streams may wait for its stream.',
+    description: 'A stream token of POST /api/streams may wait this long for its stream.',
   }),
   maxLegs: z.number().int().min(1).max(1_000_000).default(2_000).meta({
     env: 'TRUNKLINE_MAX_LEGS',
@@ -56,7 +56,7 @@ export const BridgeConfig = z.strictObject({
   }),
   roles: z.array(roleRuleSchema).default(defaultRoleRules).meta({
     description:
-      'Which track is the customer and which the agent, by carrier, direction and track; the most specific rule wins.',
+      'Rules that say which track is the customer and which the agent, by carrier, direction and track; the most specific rule wins.',
   }),
   stereoRoles: z
     .tuple([z.enum(['customer', 'agent']), z.enum(['customer', 'agent'])])
@@ -80,7 +80,7 @@ export const BridgeConfig = z.strictObject({
     }),
   dtmfEvents: z.boolean().default(false).meta({
     env: 'TRUNKLINE_DTMF_EVENTS',
-    description: 'Whether key presses become call.dtmf events; the digit is masked in any case.',
+    description: 'Key presses become call.dtmf events; the digit is masked in any case.',
   }),
   consentWithdrawKey: z
     .string()
@@ -99,7 +99,7 @@ export const BridgeConfig = z.strictObject({
   neutralSentiment: z.boolean().default(false).meta({
     env: 'TRUNKLINE_NEUTRAL_SENTIMENT',
     description:
-      'Whether utterances without a feeling are call.sentiment events too; call.summary and call.completed count them in any case.',
+      'Utterances without a feeling are call.sentiment events too; call.summary and call.completed count them in any case.',
   }),
   linkGeneration: z.string().max(100).default('').meta({
     env: 'TRUNKLINE_LINK_GENERATION',
@@ -114,7 +114,7 @@ export const BridgeConfig = z.strictObject({
     .meta({
       env: 'TRUNKLINE_LINK_LIFE_HOURS',
       description:
-        'How long the links in call.completed open the page and the recording of their call without a key; 0 gives none.',
+        'The links in call.completed open the page and the recording of their call without a key for this long; 0 gives none.',
     }),
   summaryType: z.enum(['general', 'bullet_points', 'concise']).default('general').meta({
     env: 'TRUNKLINE_SUMMARY_TYPE',
@@ -127,17 +127,17 @@ export const BridgeConfig = z.strictObject({
   }),
   redactForm: z.enum(['MARKER', 'MASK']).default('MARKER').meta({
     env: 'TRUNKLINE_REDACT_FORM',
-    description: 'How redacted text is shown: the type in brackets, or the characters masked.',
+    description: 'The form of redacted text: the type in brackets, or the characters masked.',
   }),
   recording: z.enum(['auto', 'on', 'off']).default('auto').meta({
     env: 'TRUNKLINE_RECORDING',
     description:
-      'Whether the audio of calls is kept; auto is on only while the process listens on loopback.',
+      '`on` keeps the audio of calls; `auto` does so only while the process listens on loopback.',
   }),
   secondPass: z.enum(['on', 'auto', 'off']).default('auto').meta({
     env: 'TRUNKLINE_SECOND_PASS',
     description:
-      'Whether the recording of an ended call is read again with care, for call.transcript.revised; auto: of calls with a mixed leg, to tell its speakers apart.',
+      '`on` reads the recording of an ended call again with care, for call.transcript.revised; `auto` does so for calls with a mixed leg, to tell its speakers apart.',
   }),
   secondPassesAtOnce: z.number().int().min(1).max(16).default(2).meta({
     env: 'TRUNKLINE_SECOND_PASSES_AT_ONCE',
@@ -151,7 +151,8 @@ export const BridgeConfig = z.strictObject({
     .default(24 * 3_600_000)
     .meta({
       env: 'TRUNKLINE_SECOND_PASS_WITHIN_MS',
-      description: 'How long after the summary a revised transcript may come; then call.warning.',
+      description:
+        'A revised transcript may come this long after the summary; then call.warning says that none comes.',
     }),
   retentionDays: z
     .strictObject({

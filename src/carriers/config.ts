@@ -9,7 +9,7 @@ export const CarriersConfig = z.strictObject({
   consentAnnouncement: z.string().min(2).max(500).optional().meta({
     env: 'TRUNKLINE_CONSENT_ANNOUNCEMENT',
     description:
-      'What the voice answers say before the stream starts, such as "this call is transcribed"; such calls have `consent: announced` in custom_metadata.',
+      'The words that the voice answers say before the stream starts, such as "this call is transcribed"; such calls have `consent: announced` in custom_metadata.',
   }),
   idleTimeoutMs: z.int().min(1_000).max(3_600_000).default(60_000).meta({
     env: 'TRUNKLINE_CARRIER_IDLE_MS',

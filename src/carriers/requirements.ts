@@ -26,7 +26,7 @@ const settingOf = (carrier: string) =>
     .default([])
     .meta({
       env: nameOf(carrier),
-      description: `What a stream of ${carrier} must have beside its own proof: \`token\` for a stream token, address ranges for where it and its webhooks come from.`,
+      description: `A stream of ${carrier} must have this beside its own proof: \`token\` for a stream token, address ranges for the places from which it and its webhooks come.`,
     });
 
 /**

@@ -20,7 +20,7 @@ export const dialSetting = (env: string, carrier: string) =>
     .optional()
     .meta({
       env,
-      description: `Whom the call goes on to after POST /carriers/${carrier}/voice started the stream: a number or a sip: address.`,
+      description: `The number or sip: address that the call goes on to after POST /carriers/${carrier}/voice started the stream.`,
     });
 
 export const continueSetting = (env: string, carrier: string, kind: string) =>

@@ -18,7 +18,7 @@ export const RecogniserConfig = z.strictObject({
   modelsMirror: z.string().min(1).optional().meta({
     env: 'TRUNKLINE_MODELS_MIRROR',
     description:
-      'Where models are fetched from first: a folder or a base URL that holds <model>/<file>.',
+      'The first place from which models are fetched: a folder or a base URL that holds <model>/<file>.',
   }),
   pullModels: z.boolean().default(true).meta({
     env: 'TRUNKLINE_PULL_MODELS',
@@ -28,7 +28,7 @@ export const RecogniserConfig = z.strictObject({
   processes: z.int().min(1).max(64).optional().meta({
     env: 'TRUNKLINE_RECOGNISERS',
     description:
-      'Most recogniser processes, started as load asks for them; by default one for each core, at most 4.',
+      'At most this many recogniser processes run, started as load asks for them; by default one for each core, at most 4.',
   }),
   hangDeadlineMs: z.int().min(500).max(3_600_000).default(15_000).meta({
     env: 'TRUNKLINE_RECOGNISER_DEADLINE_MS',

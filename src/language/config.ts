@@ -22,7 +22,7 @@ export const LlmConfig = z
     }),
     llmTimeoutMs: z.number().int().positive().max(3_600_000).default(20_000).meta({
       env: 'TRUNKLINE_LLM_TIMEOUT_MS',
-      description: 'How long one answer of the model may take.',
+      description: 'The longest time that one answer of the model may take.',
     }),
     llmCallsPerMinute: z.number().int().positive().max(1_000_000).default(60).meta({
       env: 'TRUNKLINE_LLM_CALLS_PER_MINUTE',

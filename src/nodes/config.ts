@@ -4,7 +4,7 @@ export const NodesConfig = z.strictObject({
   silentMs: z.number().int().min(1_000).max(3_600_000).default(7_500).meta({
     env: 'TRUNKLINE_NODE_SILENT_MS',
     description:
-      'How long a node that shares the Postgres may give no sign of life before the others take its calls over.',
+      'A node that shares the Postgres may give no sign of life for this long; then the others take its calls over.',
   }),
   url: z
     .url({ protocol: /^https?$/ })
@@ -12,12 +12,13 @@ export const NodesConfig = z.strictObject({
     .meta({
       env: 'TRUNKLINE_NODE_URL',
       description:
-        'Where the other nodes reach this one, and where it listens for them; without it a stream or request for a call of this node is not passed on.',
+        'The address at which the other nodes reach this one, and at which it listens for them; without it a stream or request for a call of this node is not passed on.',
     }),
   key: z.string().min(24).optional().meta({
     env: 'TRUNKLINE_NODE_KEY',
     secret: true,
-    description: 'What all nodes show one another; the same everywhere, 24 characters at least.',
+    description:
+      'The key that all nodes show one another; the same everywhere, at least 24 characters.',
   }),
   tlsCert: z.string().optional().meta({
     env: 'TRUNKLINE_NODE_TLS_CERT',

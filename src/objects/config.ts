@@ -55,7 +55,7 @@ export const ObjectsConfig = z.strictObject({
   tailS: z.number().min(0).max(3_600).default(0).meta({
     env: 'TRUNKLINE_OBJECTS_TAIL_S',
     description:
-      'How often, in seconds, the new audio of running calls goes there too, so that a lost disk loses no more than that; 0: never.',
+      'Every so many seconds the new audio of running calls goes there too, so that a lost disk loses no more than that; 0: never.',
   }),
   pathStyle: z.boolean().default(true).meta({
     env: 'TRUNKLINE_OBJECTS_PATH_STYLE',

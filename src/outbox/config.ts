@@ -136,7 +136,7 @@ export const OutboxConfig = z
     webhookEvents: EventNames.optional().meta({
       env: 'TRUNKLINE_WEBHOOK_EVENTS',
       description:
-        'What that endpoint gets: `completed` (one event a call), `live`, `all`, or types of event.',
+        'The events that this endpoint gets: `completed` (one event a call), `live`, `all`, or types of event.',
     }),
     endpoints: z.array(Endpoint).max(64).default([]).meta({
       description: 'Further webhooks: each with name, url, secrets and its own rules.',
@@ -149,7 +149,7 @@ export const OutboxConfig = z
       .meta({
         env: 'TRUNKLINE_EVENTS_RETAIN_MS',
         description:
-          'How long delivered events are kept, for replay and for GET /api/calls/{id}/events.',
+          'Delivered events are kept this long, for replay and for GET /api/calls/{id}/events.',
       }),
     retainUndeliveredMs: z
       .int()
@@ -159,7 +159,7 @@ export const OutboxConfig = z
       .meta({
         env: 'TRUNKLINE_EVENTS_RETAIN_UNDELIVERED_MS',
         description:
-          'How long events that never arrived are kept; a notice is logged a day before they go.',
+          'Events that never arrived are kept this long; a notice is logged a day before they go.',
       }),
     retryBudgetMs: z
       .int()
@@ -168,7 +168,7 @@ export const OutboxConfig = z
       .default(3 * day)
       .meta({
         env: 'TRUNKLINE_WEBHOOK_RETRY_BUDGET_MS',
-        description: 'How long an event is tried before its call is parked.',
+        description: 'An event is tried for this long; then its call is parked.',
       }),
     refusedTries: z.int().min(1).max(100).default(5).meta({
       env: 'TRUNKLINE_WEBHOOK_REFUSED_TRIES',
@@ -177,11 +177,11 @@ export const OutboxConfig = z
     }),
     leaseMs: z.int().min(1_000).max(day).default(30_000).meta({
       env: 'TRUNKLINE_WEBHOOK_LEASE_MS',
-      description: 'How long a claimed call belongs to this process without a renewal.',
+      description: 'A claimed call belongs to this process for this long without a renewal.',
     }),
     pollMs: z.int().min(50).max(day).default(1_000).meta({
       env: 'TRUNKLINE_WEBHOOK_POLL_MS',
-      description: 'How often waiting calls are looked for when nothing else wakes the outbox.',
+      description: 'Waiting calls are looked for this often when nothing else wakes the outbox.',
     }),
   })
   .superRefine((config, context) => {

@@ -37,7 +37,7 @@ export const HttpConfig = z.strictObject({
     .meta({
       env: 'TRUNKLINE_PUBLIC_URL',
       description:
-        'What carriers and clients reach us by; carrier signatures are checked against it.',
+        'The address by which carriers and clients reach us; carrier signatures are checked against it.',
     }),
   apiKeys: z.array(SharedSecret).default([]).meta({
     env: 'TRUNKLINE_API_KEYS',

@@ -65,11 +65,12 @@ export const SpeechConfig = z.strictObject({
   }),
   catchUpSpeed: z.number().min(2).max(1_000).default(32).meta({
     env: 'TRUNKLINE_SPEECH_CATCH_UP_SPEED',
-    description: 'How many times faster than real time a leg may send what waited in its journal.',
+    description:
+      'A leg may send the audio that waited in its journal this many times faster than real time.',
   }),
   maxSessionsPerLeg: z.number().int().min(1).max(10_000).default(50).meta({
     env: 'TRUNKLINE_SPEECH_MAX_SESSIONS',
-    description: 'After this many sessions for one leg its audio is only journalled.',
+    description: 'One leg may use this many sessions; after that its audio is only journalled.',
   }),
 });
 export type SpeechConfig = z.infer<typeof SpeechConfig>;

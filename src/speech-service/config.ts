@@ -15,7 +15,7 @@ export const JobsConfig = z.strictObject({
   model: z.string().min(1).optional().meta({
     env: 'TRUNKLINE_JOBS_MODEL',
     description:
-      'Who reads recordings: `whisper-tiny-en`, which reads them after the live model and is the default where it is installed, or the model of live sessions (TRUNKLINE_MODEL) alone.',
+      'The model that reads recordings: `whisper-tiny-en`, which reads them after the live model and is the default where it is installed, or the model of live sessions (TRUNKLINE_MODEL) alone.',
   }),
   maxBytes: z.int().min(1_024).max(107_374_182_400).default(1_048_576_000).meta({
     env: 'TRUNKLINE_JOBS_MAX_BYTES',
@@ -72,7 +72,7 @@ export const JobsConfig = z.strictObject({
   usageDays: z.int().min(1).max(3_660).default(400).meta({
     env: 'TRUNKLINE_JOBS_USAGE_DAYS',
     description:
-      'Of each job a row of usage (id, times, status, duration) stays for so many days, also when the job is deleted.',
+      'A row of usage (id, times, status, duration) of each job stays for this many days, also when the job is deleted.',
   }),
 });
 export type JobsConfig = z.infer<typeof JobsConfig>;

@@ -19,12 +19,12 @@ export const StoreConfig = z.strictObject({
   statementTimeoutMs: z.number().int().min(1_000).max(600_000).default(5_000).meta({
     env: 'TRUNKLINE_DATABASE_STATEMENT_TIMEOUT_MS',
     description:
-      'After this time Postgres gives a statement up; locks are waited for at most 2 s, and a transaction in which nothing happens ends after 10 s.',
+      'Postgres gives a statement up after this time. A lock is waited for at most 2 s, and a transaction in which nothing happens ends after 10 s.',
   }),
   migrate: z.enum(['at-start', 'by-command']).default('at-start').meta({
     env: 'TRUNKLINE_MIGRATE',
     description:
-      'Whether a start brings the database to its schema. `by-command`: only `trunkline migrate` does, and a start whose schema is missing is refused.',
+      '`at-start`: a start brings the database to its schema. `by-command`: only `trunkline migrate` does, and a start whose schema is missing is refused.',
   }),
   lowWaterBytes: z
     .number()

@@ -11,7 +11,7 @@ export const ringcxSettings = {
   }),
   ringcxAgentPerspective: z.enum(['Participant', 'Conference']).default('Participant').meta({
     env: 'TRUNKLINE_RINGCX_AGENT_PERSPECTIVE',
-    description: 'Which perspective of a RingCX stream is the agent; the other is the customer.',
+    description: 'The perspective of a RingCX stream that is the agent; the other is the customer.',
   }),
 };
 export type RingcxConfig = z.infer<z.ZodObject<typeof ringcxSettings>>;

@@ -7,7 +7,7 @@ export const telnyxSettings = {
     env: 'TRUNKLINE_TELNYX_TOKEN',
     secret: true,
     shared: true,
-    description: 'What Telnyx sends as `stream_auth_token` (Authorization: Bearer).',
+    description: 'The text that Telnyx sends as `stream_auth_token` (Authorization: Bearer).',
   }),
   telnyxPublicKey: z
     .base64()

@@ -84,7 +84,7 @@ type InstallationFacts = {
   recogniser: (() => NonNullable<Installation['recogniser']>) | undefined;
 };
 
-/** What the installation view shows: never a key, a token or an address with one in it. */
+/** The facts of the installation view: never a key, a token or an address with one in it. */
 async function installationNow(facts: InstallationFacts): Promise<Installation> {
   return {
     version,

@@ -73,7 +73,7 @@ function tokenOf(request: IncomingMessage): string | undefined {
 }
 
 type SignInRoutesOptions = {
-  /** Whether a key is needed at all, and the judge of one: the port's own, so that both ways in share one count. */
+  /** Says if a key is needed, and judges one: the port's own, so that both ways in share one count. */
   keys: {
     readonly needsKey: boolean;
     judgeKey(request: IncomingMessage, key: string | undefined): KeyVerdict;

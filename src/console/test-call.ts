@@ -9,7 +9,7 @@ import type { Store } from '../store/store.ts';
 
 /** Test calls at once: a finger that slips should not fill the installation with calls. */
 export const maxTestCalls = 8;
-/** How long the answer waits for the id of the call. Without it the page finds the call by the carrier's id. */
+/** The answer waits at most this long for the id of the call. Without it the page finds the call by the carrier's id. */
 const appearsWithinMs = 3_000;
 const appearsLookMs = 50;
 
@@ -20,7 +20,7 @@ type TestCallOptions = {
   store: Store;
   log: Logger;
   clock: Clock;
-  /** Where this process answers, `ws://...`. */
+  /** The address of this process, `ws://...`. */
   carriersUrl: () => string;
 };
 

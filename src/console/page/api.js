@@ -5,7 +5,7 @@ import { connection } from './page-state.js';
 
 /** A socket may be open to a process that stands still. */
 const answersWithinMs = 30_000;
-/** What a proxy says when nothing answers behind it. */
+/** A proxy answers with one of these when nothing answers behind it. */
 const unansweredStatuses = [502, 503, 504];
 
 /** @type {() => void} */

@@ -17,7 +17,7 @@ const formats = [
   ['json', 'Data (JSON)', 'application/json'],
 ];
 
-/** What a person does with a call as a whole: copy it, save it, hand on a link to this second, erase it. */
+/** The buttons of a call as a whole: copy it, save it, hand on a link to this second, erase it. */
 export class CallActions {
   #id;
   #placeOf;
@@ -61,7 +61,7 @@ export class CallActions {
   }
 
   /**
-   * What a live call will still become cannot be erased.
+   * A live call cannot be erased: the rest of it has not been said yet.
    * @param {Pick<ApiCall, 'state'>} call
    */
   draw({ state }) {

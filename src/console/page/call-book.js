@@ -8,12 +8,12 @@ const pageItems = 50;
 export class CallBook {
   /** @type {Map<string, BookedCall>} */
   calls = new Map();
-  /** Whether the newest page was ever read, and what came in its way since. */
+  /** True once the newest page was read; `problem` holds what has failed since. */
   isLoaded = false;
   /** @type {unknown} */
   problem;
   /**
-   * Where the next page begins; null where there is none.
+   * The next page begins here; null where there is none.
    * @type {string | null}
    */
   #cursor = null;
@@ -75,13 +75,13 @@ export class CallBook {
     await this.#load('');
   }
 
-  /** Whether there are older calls to ask for. */
+  /** True while there are older calls to ask for. */
   hasOlder() {
     return this.#cursor !== null;
   }
 
   /**
-   * Whether the pages of all calls go back to this one: an older call may have come by itself.
+   * True where the pages that were read go back to this call: an older call may have come by itself.
    * @param {string} id
    */
   isListed(id) {

@@ -27,7 +27,7 @@ const mostTicks = 5;
 /** @typedef {{ role: Role, at: number, start: number, value: number, text: string, mood: Mood }} Point */
 /** @typedef {Point & { x: number, y: number }} PlacedPoint */
 
-/** How each side felt over time. A point tells what was said, and plays it. */
+/** The mood of each side over time. A point tells the words, and plays them. */
 export class ChartPanel {
   #onHear;
   #svg = svg('svg', {

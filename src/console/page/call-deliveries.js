@@ -19,7 +19,7 @@ const settleMs = 700;
 const everyMs = 5_000;
 
 /**
- * Where this call's events stand on their way to the CRM.
+ * The state of this call's events on their way to the CRM.
  * @param {string} callId
  */
 export function callDeliveries(callId) {

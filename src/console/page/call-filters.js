@@ -125,7 +125,7 @@ export class CallFilters {
       clearTimeout(this.#typing);
       this.#typing = undefined;
     }
-    // Of the address itself: another field may have changed it, and the browser tells that only afterwards.
+    // The address itself is read: another field may have changed it, and the browser tells that only afterwards.
     const query = queryOf(location.hash);
     const value = input.value.trim();
     if (value === (query.get(name) ?? '')) return;

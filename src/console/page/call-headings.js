@@ -2,7 +2,7 @@ import { addressOf, changed } from './call-query.js';
 import { h, setText } from './dom.js';
 
 /**
- * What each heading sorts by: the order that it shows, the arrow of that order, and the order that a click brings.
+ * For each heading: the order that it shows, the arrow of that order, and the order that a click brings.
  * @type {Record<string, Record<string, [string, string, string, string]>>}
  */
 const sorts = {

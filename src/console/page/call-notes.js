@@ -8,7 +8,7 @@ const maxTags = 50;
 const maxTagLength = 100;
 const maxNotesLength = 20_000;
 
-/** What people write beside a call. It is kept when the field is left; nothing that is being written is overwritten. */
+/** Notes and tags that people write beside a call. They are kept when the field is left, and a text in work is never overwritten. */
 export class NotesPanel {
   #id;
   #notes = h('textarea', { id: 'notes', rows: 3, maxlength: maxNotesLength });
@@ -55,7 +55,7 @@ export class NotesPanel {
     );
   }
 
-  /** What was written last is not lost with the view. */
+  /** The last words are kept when the view closes. */
   close() {
     void this.#keepNotes();
   }

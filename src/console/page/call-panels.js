@@ -26,7 +26,7 @@ function panel(title, ...children) {
   );
 }
 
-/** Who talked, who cut in, how long nobody spoke. */
+/** Talk time of each side, interruptions, and silence of both. */
 export class FiguresPanel {
   #bars = roles.map((role) => h('i', { dataset: { role } }));
   #bar = h('div', { class: 'ratio', 'aria-hidden': 'true' }, this.#bars);
@@ -59,7 +59,7 @@ export class FiguresPanel {
   }
 
   /**
-   * What is `hidden` by gaps and pauses is no silence. Without figures nothing false is shown.
+   * A stretch that a gap or a pause hides is no silence. Without figures the panel shows none.
    * @param {readonly SpokenEntry[]} utterances
    * @param {number} lengthS
    * @param {CallFigures | null | undefined} ended
@@ -145,7 +145,7 @@ export class MissingNote {
   }
 }
 
-/** What the operator should know about this call; without anything to know there is no panel. */
+/** The warnings about this call; without one there is no panel. */
 export class WarningsPanel {
   #list = h('ul', {});
   element = panel('Warnings', this.#list);

@@ -1,7 +1,7 @@
 import { startOfDay } from './days.js';
 
 /**
- * What the address asks of the list of calls, after the `?`: the names of the query of /api/calls itself.
+ * The query of the address, after the `?`: it has the names of the query of /api/calls.
  * @param {string} hash
  */
 export function queryOf(hash) {
@@ -40,7 +40,7 @@ const days = [
 const aDay = /^\d{4}-\d{2}-\d{2}$/;
 
 /**
- * What is asked of /api/calls: a day of the address is a whole day of the zone in which times are shown.
+ * The query for /api/calls: a day of the address becomes a whole day of the zone in which times are shown.
  * @param {URLSearchParams} query
  * @param {string} zone
  */
@@ -56,7 +56,7 @@ export function askedOf(query, zone) {
 }
 
 /**
- * Whether the address means the list of calls.
+ * True where the address means the list of calls.
  * @param {string} hash
  */
 export function isListAddress(hash) {

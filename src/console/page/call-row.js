@@ -17,7 +17,7 @@ import { LevelBars } from './levels.js';
 /** A call in a list, on one line: the whole row is a link to it. */
 export class CallRow {
   levels = new LevelBars();
-  /** What goes on; once the call is over its mood stands in this place. */
+  /** The state of a call that goes on; once it is over its mood stands in this place. */
   #state = h('span', { class: 'state' });
   #mood = h('span', { class: 'mood' });
   #who = h('span', { class: 'who' });
@@ -90,7 +90,7 @@ export class CallRow {
   }
 
   /**
-   * What the call was about, once there is a summary; until then the latest words.
+   * The line about the call: its summary, and until there is one the latest words.
    * @param {BookedCall} call
    */
   #drawWords({ words, summary }) {

@@ -30,7 +30,7 @@ export class CallView {
   #call;
   #conversation = new Conversation();
   /**
-   * Where a link leads: a second of the call, until it was shown.
+   * A link may lead to a second of the call; undefined once it was shown.
    * @type {number | undefined}
    */
   #startAt;
@@ -71,7 +71,7 @@ export class CallView {
   #ticking;
   #ticks = 0;
   #closed = false;
-  /** Whether all events up to now were read: figures of a part of them would be false. */
+  /** True once all events up to now were read: figures of a part of them would be false. */
   #hasEvents = false;
   #draw = onNextFrame(() => this.#drawPanels());
 
@@ -182,7 +182,7 @@ export class CallView {
   }
 
   /**
-   * What was erased goes from the open page too.
+   * An erased call goes from the open page too.
    * @param {string} text
    */
   #gone(text) {
@@ -192,7 +192,7 @@ export class CallView {
     const back = h('a', { class: 'back', href: '#/calls' }, '‹ Calls');
     this.element.replaceChildren(back, this.#problem);
     setText(this.#problem, text);
-    // Whoever pressed the button stands on nothing now.
+    // The focus was on a button that is gone.
     back.focus({ preventScroll: true });
   }
 
@@ -376,7 +376,7 @@ export class CallView {
   }
 
   /**
-   * Of the whole call once it is over; until then that of the customer's latest words that had one.
+   * The bar shows the mood of the whole call once it is over, and until then that of the customer's latest words.
    * @param {readonly SpokenEntry[]} utterances
    */
   #drawMood(utterances) {

@@ -8,7 +8,7 @@ import { testCallButton } from './test-call-button.js';
 
 /** @import { ApiCarrier } from '../../protocol/api.ts' */
 
-/** How long a button says that it copied. */
+/** A button says for this many milliseconds that it copied. */
 const copiedMs = 2_000;
 
 /** The carriers: what is set and missing, what to enter and to click there, and whether a stream came. */
@@ -36,7 +36,7 @@ export class CarriersPanel {
     h('label', { for: 'carrier-choice' }, 'Connect a carrier'),
     this.#choice,
   );
-  /** What this reader chose stays, whatever is known of it. */
+  /** A carrier that this reader chose stays in sight. */
   #chosen = /** @type {Set<string>} */ (new Set());
   #placeTestCall;
 

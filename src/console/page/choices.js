@@ -1,5 +1,5 @@
 /**
- * What a person chose for their eyes and hands, remembered by this browser. Nothing of a call is ever among it, and
+ * Choices of a person for their eyes and hands, remembered by this browser. Nothing of a call is ever among them, and
  * nothing at all until somebody chooses. A browser that keeps nothing forgets it with the page.
  */
 const prefix = 'trunkline.';

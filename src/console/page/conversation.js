@@ -3,7 +3,7 @@ import { voices } from './format.js';
 /** @import { AboutCall, CallEvent, ConversationEntry, LiveMessage, PauseEntry, Role, ShownSummary, Turn, SpokenEntry } from './shapes.ts' */
 
 /**
- * What is known of one call, from its events and partials, in order of the call's time. No document, no
+ * One call as its events and partials tell it, in order of the call's time. No document, no
  * network: messages in, entries out.
  */
 export class Conversation {
@@ -89,7 +89,7 @@ export class Conversation {
   }
 
   /**
-   * Who says what where all parties share a channel; answers the utterances that have another speaker than before.
+   * Takes the speakers of a channel that all parties share; answers the utterances whose speaker changed.
    * @param {readonly Turn[]} turns
    * @param {{ isOver: boolean }} state
    */
@@ -134,7 +134,7 @@ export class Conversation {
   }
 
   /**
-   * What was read before is read again whenever the feed is open again.
+   * Answers false for an event that was seen: each time the feed opens, all events are read again.
    * @param {CallEvent | LiveMessage<'partial'>} message
    */
   isNew(message) {

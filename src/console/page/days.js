@@ -8,7 +8,7 @@
 export function startOfDay(day, zone, daysOn = 0) {
   const [year = 0, month = 1, date = 1] = day.split('-').map(Number);
   const asUtc = Date.UTC(year, month - 1, date + daysOn);
-  // What the clocks of the zone are ahead by is asked twice: they may have been set between the two moments.
+  // The lead of the zone's clocks is asked twice: they may have been set between the two moments.
   const near = asUtc - aheadMs(asUtc, zone);
   return new Date(asUtc - aheadMs(near, zone)).toISOString();
 }

@@ -119,7 +119,7 @@ export class DeliveriesView {
     clearTimeout(this.#timer);
     const query = new URLSearchParams({ limit: String(pageItems) });
     if (this.#state) query.set('state', this.#state);
-    // What is stuck is shown by call: a hundred events behind one that is refused are one trouble.
+    // Stuck events are shown by call: a hundred events behind one that is refused are one trouble.
     if (this.#state === 'pending' || this.#state === 'parked') query.set('by', 'call');
     if (older && this.#cursor) query.set('cursor', this.#cursor);
     const page = await get(`/api/deliveries?${query}`).catch((error) =>
@@ -314,7 +314,7 @@ async function showHistory(id, element) {
 }
 
 /**
- * What the last attempt sent, and what came back.
+ * The request of the last attempt, and the answer to it.
  * @param {ApiExchange} exchange
  */
 function exchangeElements({ step, request, response, failure }) {

@@ -11,7 +11,7 @@ const themes = [
 ];
 
 /**
- * How the page looks to this person: its theme, the time zone of its times, and what the keys do.
+ * The look of the page for this person: its theme, the time zone of its times, and its keys.
  * @param {{ onZone: () => void, onShortcuts: () => void }} actions
  */
 export function displayMenu({ onZone, onShortcuts }) {

@@ -1,5 +1,5 @@
 /**
- * What a person calls each type of entity; a test holds that none of the product's types is missing.
+ * A person's name for each type of entity; a test holds that none of the product's types is missing.
  * @type {Record<string, string>}
  */
 export const entityNames = {

@@ -1,4 +1,4 @@
-/** What went wrong, in the words of the answer. */
+/** A failed request, in the words of the answer. */
 export class ApiError extends Error {
   /**
    * @param {number} status
@@ -11,7 +11,7 @@ export class ApiError extends Error {
 }
 
 /**
- * What a person is told about a failure.
+ * The words about a failure for a person.
  * @param {unknown} error
  */
 export function messageOf(error) {

@@ -1,7 +1,7 @@
 /** @import { Feeling, CallFigures, Party, Role, SpokenEntry } from './shapes.ts' */
 
 /**
- * How a conversation goes, counted from its utterances while it is still going on. The server's own figures
+ * Talk figures of a conversation, counted from its utterances while it goes on. The server's own figures
  * replace these when the call has ended.
  */
 const deadAirFromS = 3;

@@ -94,7 +94,7 @@ const spans = [
 const relative = new Intl.RelativeTimeFormat(undefined, { numeric: 'always', style: 'short' });
 
 /**
- * How long ago, in the largest unit that fits.
+ * The age of a moment, in the largest unit that fits.
  * @param {string} iso
  */
 export function age(iso, nowMs = Date.now()) {
@@ -106,7 +106,7 @@ export function age(iso, nowMs = Date.now()) {
 }
 
 /**
- * Of the phone call: up to now while it goes on, to the hang-up once it is over.
+ * The length of the phone call: up to now while it goes on, to the hang-up once it is over.
  * @param {Pick<BookedCall, 'started_at' | 'hung_up_at' | 'ended_at' | 'duration'>} call
  */
 export function lengthOf(call) {
@@ -163,14 +163,14 @@ export function percent(share) {
 }
 
 export const roleNames = { customer: 'Customer', agent: 'Agent', mixed: 'Speaker' };
-/** Of a leg: a mixed one has everybody in it. */
+/** The name of a leg: a mixed one has everybody in it. */
 export const legNames = { ...roleNames, mixed: 'All speakers' };
 
 /** The colours of the style sheet; a seventh speaker has the first one's. */
 export const voices = 6;
 
 /**
- * Who speaks, as `protocol/people.ts` says it for everything that a person reads: the role where it is known, else a
+ * Names who speaks, as `protocol/people.ts` does for everything that a person reads: the role where it is known, else a
  * number that counts from one, with a question mark while it may change. A test compares the two.
  * @param {{ role?: Role | undefined, speaker?: number | undefined, doubt?: string | undefined, speaker_provisional?: boolean | undefined, channel?: number | undefined, channels?: number | undefined }} said
  */
@@ -219,7 +219,7 @@ export function missingOf({ incomplete }) {
 export const stateNames = { live: 'Live', finishing: 'Finishing', ended: 'Ended' };
 
 /**
- * Who talks to whom; a call that names nobody is known by its carrier's id.
+ * The two parties; a call that names nobody is known by its carrier's id.
  * @param {Pick<ApiCall, 'from' | 'to' | 'carrier_call_id'>} call
  */
 export function parties(call) {

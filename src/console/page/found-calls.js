@@ -13,7 +13,7 @@ import { PageState } from './page-state.js';
 
 const pageItems = 50;
 /**
- * Where each page was come from, for the way back: the service only knows the way on.
+ * The page before each page, for the way back: the service only knows the way on.
  * @type {Map<string, string>}
  */
 const pagesBefore = new Map();
@@ -168,7 +168,7 @@ export class FoundCalls {
     this.#before.hidden = !asked.has('cursor');
     const first = new URLSearchParams(asked);
     first.delete('cursor');
-    // Whoever was sent this page has not come from one before it.
+    // A reader who was sent this page has not come from one before it.
     const before = pagesBefore.get(here);
     setText(this.#before, before === undefined ? 'First page' : 'Previous page');
     this.#before.href = before ?? addressOf(first);

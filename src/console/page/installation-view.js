@@ -20,7 +20,7 @@ const recogniserStates = {
   failed: 'Failed',
 };
 
-/** Whether all is well here, and what mends it when it is not. */
+/** The state of the installation, and how to mend what is not well. */
 export class InstallationView {
   title = 'Installation';
   #cards = h('div', { class: 'cards' });

@@ -174,7 +174,7 @@ export function isUnfinished({ status }) {
 }
 
 /**
- * What a person calls the job: its file, else where that comes from, else its id.
+ * A person's name for the job: its file, else the source of the file, else its id.
  * @param {ListedJob} job
  */
 export function nameOf({ id, file, request_params: params }) {

@@ -12,7 +12,7 @@ import { entitiesOf, sentimentsOf, talkOf } from './job-result.js';
 const maxShown = 40;
 
 /**
- * What stands beside a transcript: who speaks, how they feel, what is named, and the facts of the file.
+ * The panels beside a transcript: speakers, moods, entities, answers and the facts of the file.
  * @param {ShownJob} job
  * @param {readonly SpokenEntry[]} entries
  * @param {(seconds: number) => void} onHear

@@ -4,7 +4,7 @@ import { clock, personName, voices } from './format.js';
 /** @import { Feeling, ShownJob, JobResult, PageEntity, SpokenEntry } from './shapes.ts' */
 
 /**
- * What a job's record holds, in the shape that the views draw. No document, no network: record in, entries and texts
+ * A job's record in the shape that the views draw. No document, no network: record in, entries and texts
  * out. Everything but the interface's required keys may be missing.
  */
 const overlapS = 0.05;
@@ -157,7 +157,7 @@ const partNames = {
 };
 
 /**
- * What was asked for and did not come, with the reason of the service.
+ * The parts that were asked for and did not come, with the reason of the service.
  * @param {JobResult | undefined} result
  */
 export function failuresOf(result) {

@@ -4,7 +4,7 @@ import { entryElement, hearFrom } from './utterance.js';
 
 /** @import { TranscriptLine, SpokenEntry } from './shapes.ts' */
 
-/** What was said in a job, from beginning to end. A click on a word, or a key on its time, plays from there. */
+/** The words of a job from beginning to end. A click on a word, or a key on its time, plays from there. */
 export class JobTranscript {
   element = h('section', { class: 'transcript', 'aria-label': 'Transcript' });
   /** @type {TranscriptLine[]} */
@@ -22,7 +22,7 @@ export class JobTranscript {
     let before;
     this.#lines = entries.map((entry) => {
       const element = entryElement(entry);
-      // Whoever goes on speaking is not named again.
+      // A speaker who goes on is not named again.
       element.classList.toggle('goes-on', before !== undefined && before === entry.name);
       before = entry.name;
       return { start: entry.start, end: entry.end, element };

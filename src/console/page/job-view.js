@@ -131,7 +131,7 @@ export class JobView {
   }
 
   /**
-   * What was deleted goes from the open page too.
+   * A deleted job goes from the open page too.
    * @param {string} text
    */
   #gone(text) {

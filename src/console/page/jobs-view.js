@@ -290,7 +290,7 @@ export function drawProgress(bar, { status, progress }) {
 }
 
 /**
- * What is to be said of a job beside its state.
+ * The words about a job beside its state.
  * @param {Pick<ListedJob, 'status' | 'progress' | 'error_code' | 'error_message'>} job
  */
 export function toldOf({ status, progress, error_code: code, error_message: message }) {

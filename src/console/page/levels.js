@@ -3,7 +3,7 @@ import { legNames } from './format.js';
 
 /** @import { ApiCall } from './shapes.ts' */
 
-/** How loud each leg is, as a bar in its role's colour. For the eye only: the words say the rest. */
+/** The loudness of each leg, as a bar in its role's colour. It is for the eye only: the words say the rest. */
 export class LevelBars {
   element = h('span', { class: 'levels', 'aria-hidden': 'true' });
   /** @type {Map<string, HTMLElement>} */

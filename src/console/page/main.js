@@ -84,7 +84,7 @@ function showIsHere(name) {
 }
 
 /**
- * Where the reader was in a list, by the list's address: who comes back from a call finds the place again.
+ * The reader's place in each list, by the list's address: a reader who comes back from a call finds it again.
  * @type {Map<string, number>}
  */
 const places = new Map();
@@ -109,7 +109,7 @@ function replace(next) {
   document.title = `${next.title} · Trunkline`;
   if (next.goTo && place > 0) next.goTo(place);
   else window.scrollTo(0, 0);
-  // Whoever moves by keyboard or hears the page is taken along; the first view comes by itself.
+  // A reader who moves by keyboard or hears the page is taken along; the first view comes by itself.
   if (!isFirstView) main.focus({ preventScroll: true });
   isFirstView = false;
   return next;
@@ -217,7 +217,7 @@ async function start() {
   void lookAtInstallation().then(countParked);
 }
 
-/** What everybody must know, whatever view they look at: who may call, and whether anybody can hear. */
+/** Notices that stand on every view: who may call, and that nobody can hear. */
 async function lookAtInstallation() {
   if (!feed) return;
   const isSeen = document.visibilityState === 'visible';

@@ -2,7 +2,7 @@ import { h, setText } from './dom.js';
 import { isUnanswered, messageOf } from './failures.js';
 import { timeOfDay } from './format.js';
 
-/** Whether Trunkline answers: every request and the feed tell it, every view reads it. */
+/** The connection to Trunkline: every request and the feed tell it, every view reads it. */
 class Connection {
   /**
    * Since when nothing answers; undefined while something does.
@@ -40,14 +40,14 @@ class Connection {
 
 export const connection = new Connection();
 
-/** How long it has been so, and that the page goes on trying; '' while Trunkline answers. */
+/** Says since when Trunkline has not answered, and that the page goes on trying; '' while it answers. */
 export function awayText() {
   if (connection.lostAt === undefined) return '';
   return `No connection to Trunkline since ${timeOfDay(connection.lostAt)}, trying again …`;
 }
 
 /**
- * What stands in the place of what is not there, said as it is: it is being read, there is none, nothing answers, or
+ * Stands in the place of a thing that is not there, and says why: it is being read, there is none, nothing answers, or
  * the answer was an error. `what` names the thing ('the words'); `reload` reads it again, by the button of an error
  * and when the connection is back.
  */
@@ -99,7 +99,7 @@ export class PageState {
 
   /** @param {(() => unknown) | undefined} reload */
   #reload(reload) {
-    // What is on the page stays there; only what was said of it is no longer known.
+    // Rows on the page stay there; only the words about them are no longer known.
     if (this.#known !== 'full') this.#set('loading', '');
     void reload?.();
   }

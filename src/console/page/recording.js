@@ -34,7 +34,7 @@ export class Recording {
    */
   constructor({ id, legs }, onHeard) {
     const address = `/api/calls/${id}/recording`;
-    // Where all speakers share one channel, both sides are the same.
+    // Both sides are the same where all speakers share one channel.
     const isMixed = legs.every(({ role }) => role === 'mixed');
     this.#sides = isMixed ? 'All speakers in one channel' : 'Customer above, agent below';
     this.#canvases = (isMixed ? ['mixed'] : ['customer', 'agent']).map((role) =>

@@ -9,7 +9,7 @@ import { clock, personName } from './format.js';
 /** @typedef {{ type: string, value: string, said: string, who: string, start: number }} Fact */
 
 /**
- * What an agent types into another program, by what it is; other types are marked in the words alone.
+ * Facts that an agent types into another program, by kind; other types are marked in the words alone.
  * @type {[string, RegExp][]}
  */
 const groups = [
@@ -111,7 +111,7 @@ export class SaidSoFarPanel {
 }
 
 /**
- * What was said, by group, the newest last. The same value said again counts once, at its first time.
+ * The facts that were said, by group, the newest last. A value that is said again counts once, at its first time.
  * @param {readonly SpokenEntry[]} utterances
  */
 export function factsOf(utterances) {

@@ -22,7 +22,7 @@ import type { PreRecordedJobList, PreRecordedJobRecord } from '../../protocol/jo
 
 /** Shapes of the page's own data, and what each address of the API answers. Types alone: no browser loads this file. */
 
-/** What stands in a list about the latest words of a call. */
+/** The latest words of a call, as a list shows them. */
 export type LatestWords = {
   role: Role;
   speaker?: number | undefined;
@@ -52,7 +52,7 @@ export type SpokenEntry = {
   text: string;
   language?: string | undefined;
   role?: Role | undefined;
-  /** Who said it, where the name is not told by role and speaker. */
+  /** The speaker's name, where role and speaker do not tell it. */
   name?: string;
   /** The number of the voice's colour. */
   voice?: number;
@@ -108,7 +108,7 @@ export type ShownSummary = {
   errors?: readonly { part: string; message: string }[] | undefined;
 };
 
-/** How a conversation went; null where too much is missing to tell. */
+/** Talk figures of a conversation; null where too much is missing to tell. */
 export type CallFigures = {
   talk: Record<Party, number> | null;
   talk_ratio: Record<Party, number> | null;
@@ -143,7 +143,7 @@ export type SignInState = { key_needed: boolean; signed_in: boolean };
 
 type Changed = { changed: number };
 
-/** What GET answers, by its path. A path that stands nowhere here does not compile. */
+/** The answer to a GET, by its path. A path that is missing here does not compile. */
 export type AnswerTo<Path extends string> = Path extends '/api/session'
   ? SignInState
   : Path extends '/api/installation'
@@ -172,7 +172,7 @@ export type AnswerTo<Path extends string> = Path extends '/api/session'
                           ? ShownJob
                           : never;
 
-/** What POST answers, by its path; undefined where the answer has no body. */
+/** The answer to a POST, by its path; undefined where the answer has no body. */
 export type AnswerToPost<Path extends string> = Path extends '/api/session'
   ? SignInState
   : Path extends '/api/test-call'

@@ -4,7 +4,7 @@ import { clock } from './format.js';
 /** @import { ShownSummary } from './shapes.ts' */
 
 /**
- * What remains of a call: the summary and its chapters.
+ * The summary of a call and its chapters.
  * @param {ShownSummary} data
  * @param {(seconds: number) => void} onHear
  */

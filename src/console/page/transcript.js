@@ -106,7 +106,7 @@ export class Transcript {
   }
 
   /**
-   * Where the word begins that is `steps` words on from this second; undefined at the ends.
+   * The beginning of the word that is `steps` words on from this second; undefined at the ends.
    * @param {number} seconds
    * @param {number} steps
    */
@@ -162,7 +162,7 @@ export class Transcript {
     this.#follows = isLive;
   }
 
-  /** Whoever reads further up is left there. */
+  /** A reader who is further up is left there. */
   #showsNewest() {
     if (!this.#follows) return false;
     if (this.#startsFollowing) {
@@ -186,7 +186,7 @@ export class Transcript {
   }
 
   /**
-   * Whoever goes on speaking is not named again.
+   * A speaker who goes on is not named again.
    * @param {HTMLElement} element
    */
   #joinTurns(element) {

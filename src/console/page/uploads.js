@@ -2,7 +2,7 @@ import { post, upload } from './api.js';
 import { messageOf } from './failures.js';
 
 /**
- * What is on its way to become a job: a file, or an address.
+ * A file or an address on its way to become a job.
  * @typedef {object} Upload
  * @property {string} name
  * @property {File} [file]
@@ -18,8 +18,8 @@ import { messageOf } from './failures.js';
 export const maxUploads = 100;
 
 /**
- * What becomes jobs, one after the other: a file is sent and then named in the request, an address is named at once.
- * What failed stays with its reason until somebody tries again or removes it.
+ * Makes jobs, one after the other: a file is sent and then named in the request, an address is named at once.
+ * An upload that failed stays with its reason until somebody tries again or removes it.
  */
 export class Uploads {
   /** @type {Upload[]} */
@@ -138,7 +138,7 @@ export class Uploads {
 }
 
 /**
- * What may be asked for beside the words, in the interface's names.
+ * Extras that a job may be asked for beside the words, in the interface's names.
  * @type {[string, string][]}
  */
 export const extras = [

@@ -30,7 +30,7 @@ export function markedText(text, words, entities) {
 }
 
 /**
- * Where each item stands in the text, found one after the other; what is not found is left out.
+ * The place of each item in the text, found one after the other; an item that is not found is left out.
  * @template {{ start: number }} Item
  * @param {string} text
  * @param {readonly Item[]} items

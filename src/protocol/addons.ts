@@ -32,7 +32,7 @@ const AddonError = z
   .meta({ id: 'AddonError' });
 export type AddonError = z.infer<typeof AddonError>;
 
-/** How every add-on answers: with results, or with the reason why not. It never throws. */
+/** The answer of every add-on: results, or the reason why there are none. It never throws. */
 export type AddonBlock<T> = {
   success: boolean;
   is_empty: boolean;

@@ -34,7 +34,7 @@ export type NewStream = z.infer<typeof NewStream>;
 
 const maxTags = 50;
 
-/** What people write beside a call. A name that is missing leaves that as it is. */
+/** The notes that people write beside a call. A field that is missing stays as it is. */
 export const CallNotes = z
   .strictObject({
     notes: z.string().max(20_000).nullable().optional(),
@@ -149,7 +149,7 @@ const CallItem = z
   .meta({ id: 'CallItem' });
 export type CallItem = z.infer<typeof CallItem>;
 
-/** What the carrier's own status callbacks said about a call. */
+/** The carrier's own status callbacks about a call. */
 export const CallStatusPage = page(z.object({ received_at: DateTime, status: z.unknown() })).meta({
   id: 'CallStatusPage',
 });
@@ -231,7 +231,7 @@ export const PartialMessage = z
     description: 'Words that are still being said. None come of calls that are redacted.',
   });
 
-/** What changed about a call beyond its events; sent for each call on connecting, too. */
+/** Changes of a call beyond its events; sent for each call on connecting, too. */
 const CallMessage = z
   .object({ type: z.literal('call'), call: ApiCall })
   .meta({ id: 'CallMessage' });
@@ -274,13 +274,13 @@ type CallMessage = z.infer<typeof CallMessage>;
 type LevelsMessage = z.infer<typeof LevelsMessage>;
 export type LiveFeedMessage = z.infer<typeof LiveFeedMessage>;
 
-/** How frames came; drift is audio received against time passed, positive when the audio is ahead. */
+/** The arrival of frames; drift is audio received against time passed, positive when the audio is ahead. */
 export const Cadence = z
   .object({ frames: z.int(), mean_ms: z.number(), longest_ms: z.int(), drift_ms: z.int() })
   .meta({ id: 'Cadence' });
 export type Cadence = z.infer<typeof Cadence>;
 
-/** What an engineer asks of one call beside its events: its streams, its sessions, how its frames came. */
+/** Facts for an engineer about one call beside its events: its streams, its sessions, the arrival of its frames. */
 export const CallDiagnostics = z
   .object({
     zero_at: DateTime.nullable().describe("When the call's first byte came: zero of its clock."),
@@ -422,7 +422,7 @@ export const ChangedDeliveries = z
 export const ApiJobCallbackState = z.enum(['pending', 'parked']);
 export type ApiJobCallbackState = z.infer<typeof ApiJobCallbackState>;
 
-/** What is to be told of a pre-recorded job and has not arrived yet; once it has, it is gone from here. */
+/** A callback of a pre-recorded job that has not arrived yet; one that has arrived is gone from here. */
 export const ApiJobCallback = z
   .object({
     id: z.string().describe('Stays the same over all attempts: the `webhook-id` of signed ones.'),

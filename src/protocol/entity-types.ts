@@ -88,7 +88,7 @@ export const entityPresets: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-/** What a request or a setting may name: single types and presets. */
+/** Names that a request or a setting may use: single types and presets. */
 export const entityTypeNames: readonly string[] = [...entityTypes, ...Object.keys(entityPresets)];
 
 /** Why a name cannot be used, with the name that was probably meant; undefined for a right one. */
@@ -112,7 +112,7 @@ function presetTypes(name: string): readonly string[] | undefined {
   return Object.hasOwn(entityPresets, name) ? entityPresets[name] : undefined;
 }
 
-/** What a redaction marker calls a type: `[NAME_1]` for every kind of name, `[EMAIL_1]`, else the type's own name. */
+/** The name of a type in a redaction marker: `[NAME_1]` for every kind of name, `[EMAIL_1]`, else the type's own name. */
 export function markerLabel(entityType: string): string {
   if (['NAME', 'NAME_GIVEN', 'NAME_FAMILY'].includes(entityType)) return 'NAME';
   return entityType === 'EMAIL_ADDRESS' ? 'EMAIL' : entityType;

@@ -65,7 +65,7 @@ const utterance = {
 
 const utteranceId = 'utt_5d1f8a2c90b7e634';
 
-/** What is said about an utterance goes without its words: `call.transcript` has them. */
+/** Facts about an utterance go without its words: `call.transcript` has them. */
 const about = {
   start: utterance.start,
   end: utterance.end,

@@ -3,7 +3,7 @@ import { Chapter, NamedEntity, Sentiment, SentimentItem, Utterance, Word } from 
 import { DateTime, FreeObject, LanguageCode, Seconds } from './values.ts';
 
 /**
- * What we tell the CRM about a call: one envelope, and the data of each type. Times in `data` are seconds
+ * The events that tell the CRM about a call: one envelope, and the data of each type. Times in `data` are seconds
  * of the call, the same clock for both legs; `sequence` rises by one per call.
  */
 export const Role = z
@@ -122,7 +122,7 @@ const CallSentimentData = z.object({
   error: addonFailure,
 });
 
-/** What an entity means. Of redacted words nothing is said. */
+/** The meaning of an entity. Redacted words have none. */
 const entityValue = {
   value: z
     .string()
@@ -226,7 +226,7 @@ const perRole = { customer: Seconds, agent: Seconds };
 const notOfThePart =
   'This and the next four are null where more than a tenth of the call has no words, and count what was heard otherwise. Of a mixed leg nobody knows who spoke: only dead_air is told.';
 
-/** How the conversation went, by the finals of all legs. */
+/** Talk figures of the conversation, by the finals of all legs. */
 const talkFigures = {
   talk: z.object(perRole).nullable().describe(`Seconds that each spoke. ${notOfThePart}`),
   talk_ratio: z.object(perRole).nullable().describe('Share of all talk, 0 to 1.'),
@@ -513,7 +513,7 @@ export type NewCallEvent = {
     callId: string;
     type: Type;
     occurredAt: number;
-    /** Of a transcript: when its speech ended. Measured by, and not told. */
+    /** The end of a transcript's speech. It is measured by, and not told. */
     speechEndedAt?: number;
     /** An example, of a call that there never was. */
     isTest?: true;

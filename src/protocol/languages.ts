@@ -7,12 +7,12 @@ const codes =
 
 const transcription: string[] = codes.split(' ');
 
-/** What a session or job can be asked to transcribe. ISO 639-1, but `haw`, and `jw` for Javanese. */
+/** Languages that a session or job can be asked to transcribe. ISO 639-1, but `haw`, and `jw` for Javanese. */
 export const TranscriptionLanguage = z
   .enum(transcription)
   .meta({ id: 'TranscriptionLanguage', description: 'A language to transcribe.' });
 
-/** What a transcript can be translated to: the same, and Wolof. */
+/** Languages that a transcript can be translated to: the same, and Wolof. */
 export const TranslationLanguage = z
   .enum([...transcription, 'wo'])
   .meta({ id: 'TranslationLanguage', description: 'A language to translate to.' });

@@ -181,7 +181,7 @@ function bareObject(): Record<string, unknown> {
 }
 
 /**
- * Whether metadata contains every wanted pair, nested objects likewise. Scalars are compared as text too,
+ * True when metadata contains every wanted pair, nested objects likewise. Scalars are compared as text too,
  * since the query's deep form has no types.
  */
 export function containsMetadata(have: unknown, want: unknown): boolean {

@@ -17,7 +17,7 @@ export const ModelName = z
   .meta({ id: 'ModelName' });
 export type ModelName = z.infer<typeof ModelName>;
 
-/** What a model name means, whichever of its two names was sent. */
+/** The model that a name means, by either of its two names. */
 export function neutralModel(name: ModelName): NeutralModel {
   return realModels[name] ?? (name as NeutralModel);
 }

@@ -41,7 +41,7 @@ export function parseLiveRequest(
 }
 
 /**
- * What the schema of the same body says against it, issue by issue: for settings that become such a body, where a
+ * The objections of the schema to the same body, issue by issue: for settings that become such a body, where a
  * person is told of the name that was meant. A body that is no object has none here; `parseLiveRequest` refuses it.
  */
 export function liveRequestIssues(body: unknown): readonly z.core.$ZodIssue[] {

@@ -8,7 +8,7 @@ type WhoSpeaks = {
   speaker?: number | undefined;
   speaker_provisional?: boolean | undefined;
   channel?: number | undefined;
-  /** How many channels the recording has: where there are several, each may have speakers of its own. */
+  /** The number of channels of the recording: where there are several, each may have speakers of its own. */
   channels?: number | undefined;
 };
 

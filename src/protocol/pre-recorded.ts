@@ -59,7 +59,7 @@ const StructuredDataConfig = z
   .strictObject({ classes: z.array(z.string().max(80)).max(100).default([]) })
   .meta({ id: 'StructuredDataConfig' });
 
-/** Of earlier versions, with a block of their own in the result. Without a default: who does not ask never sees them. */
+/** Add-ons of earlier versions, with a block of their own in the result. They have no default: a client that does not ask never sees them. */
 const earlierFlag = z.boolean().optional().describe('Of earlier versions: a block in the result.');
 
 /** Body of POST /v2/pre-recorded. Requests from outside go through `parsePreRecordedRequest`. */

@@ -6,7 +6,7 @@ export type ParsedRequest<T> =
   | {
       ok: true;
       request: T;
-      /** What was sent, accepted and has no effect: names of earlier versions, repaired values. For the log. */
+      /** Fields that were sent and accepted and have no effect: names of earlier versions, repaired values. For the log. */
       ignored: string[];
     }
   | { ok: false; status: 400; validationErrors: string[] }

@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import { nearestName } from '../lib/nearest-name.ts';
 
 /**
- * What is wrong with one field. As a line of the interface's `validation_errors` it begins with the bare dotted path:
+ * The fault of one field. As a line of the interface's `validation_errors` it begins with the bare dotted path:
  * the vendor's Python client looks for exactly that form and shows the path to its user. No line repeats what was
  * sent, since it may be a person's words or a key.
  */

@@ -6,7 +6,7 @@ export const Uuid = z.guid();
 /** ISO 8601 in UTC with milliseconds, as we write it; offsets are read too. */
 export const DateTime = z.iso.datetime({ offset: true });
 
-/** What a fetch or a callback can be sent to. */
+/** An address that a fetch or a callback can be sent to. */
 export const HttpUrl = z.url({ protocol: /^https?$/ });
 
 /** Seconds of audio, or a span of them. */

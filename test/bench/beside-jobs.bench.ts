@@ -16,7 +16,7 @@ const turns = ['alone', 'beside', 'beside', 'alone', 'alone', 'beside'] as const
 const hourS = 3_600;
 
 /**
- * How late the finals of live calls are beside recordings of an hour each, which keep every process for jobs busy, and
+ * Measures how late the finals of live calls are beside recordings of an hour each, which keep every process for jobs busy, and
  * without them, in turns on one machine. CALLERS callers (4) say PROMPTS telephone prompts each (12) in a turn, in the
  * time of a call, a pause of two seconds after each. A final is late by the time from the last of its words to the
  * message, the pause that ends an utterance included.

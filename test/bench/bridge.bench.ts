@@ -313,7 +313,7 @@ function exact(turns: readonly Turn[]): void {
 
 type LegMemory = { rss: number; heap: number };
 
-/** What a further leg costs in memory, in a process that has seen legs before. */
+/** The memory that a further leg costs, in a process that has seen legs before. */
 async function furtherLeg(
   bench: Bench,
   kind: SubjectKind,
@@ -376,7 +376,7 @@ async function churn(bench: Bench, legs: number, rounds: number): Promise<void> 
   );
 }
 
-/** What the slow paths cost that the scans replace: the same messages through both, in turns. */
+/** The cost of the slow paths that the scans replace: the same messages through both, in turns. */
 function scans(): void {
   const ack = Buffer.from(
     '{"session_id":"7d0c1b52-6a0e-4f1b-9b0a-2f6f4c6b8e11","created_at":"2026-02-03T09:15:00.700Z","type":"audio_chunk","acknowledged":true,"error":null,"data":{"byte_range":[123360,123520],"time_range":[15.42,15.44]}}',
@@ -434,7 +434,7 @@ export async function run(): Promise<void> {
   if (only === undefined || only === 'churn') await churn(bench, 500, 4);
 }
 
-/** What is left of the difference when nobody has to read acknowledgements. */
+/** The rest of the difference when nobody has to read acknowledgements. */
 async function withoutAcks(bench: Bench, legs: number): Promise<void> {
   await bench.sinkSays('ack rarely');
   const turns = await abba(bench, legs, 'play');

@@ -69,7 +69,7 @@ async function judged(
   const found = await open.violations();
   const px = await open.page.evaluate<number>(wider);
   await open.screenshot(name);
-  // Of each rule one place: a library's page breaks one of them a hundred times.
+  // One place is enough for each rule: a library's page breaks one of them a hundred times.
   const rules = Map.groupBy(found, (one) => one.slice(0, one.indexOf(':')));
   for (const places of rules.values())
     console.log(`  ! ${name}: ${places.length} times ${(places[0] ?? '').slice(0, 120)}`);

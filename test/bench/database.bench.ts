@@ -94,7 +94,7 @@ async function backlog(databaseUrl: string): Promise<void> {
 const secret = `whsec_${Buffer.from('a secret of the database bench').toString('base64')}`;
 type OpenedStore = Awaited<ReturnType<typeof openStore>>;
 
-/** What ten callers at once wait for a commit of one event, each ten times a second. */
+/** The time that ten callers at once wait for a commit of one event, each ten times a second. */
 async function commits(store: OpenedStore, seconds: number): Promise<number[]> {
   const took: number[] = [];
   const endMs = performance.now() + seconds * 1_000;

@@ -1,5 +1,5 @@
 /**
- * How well each reader hears, on the prompts that the recogniser was tuned on and on sets that it was not.
+ * Measures how well each reader hears, on the prompts that the recogniser was tuned on and on sets that it was not.
  *
  * Method: the recogniser's processes without the service around them, every prompt a stream of its own with 0.4 s of
  * quiet before it and 1 s after, two at a time, sent at once: as a session that is fed faster than it is spoken.
@@ -54,16 +54,16 @@ import {
   type SpeechSet,
 } from './hearing/sets.ts';
 
-/** What a job asks of a stream, for recordings that are read twice. */
+/** The wishes of a job for a stream, for recordings that are read twice. */
 const asJob: Partial<RecogniserStreamOptions> = {
   recorded: true,
   endpointingS: 0.5,
   maximumDurationS: 30,
 };
 const readsTwice = process.env['HEARING_READERS'] === 'both';
-/** So many seconds of prompts are one recording; 0 where each is one of its own. */
+/** The seconds of prompts in one recording; 0 where each is one of its own. */
 const packedS = Number(process.env['HEARING_PACKED'] ?? 0);
-/** So many calls at once, at the pace of speech; 0: as fast as it is read. */
+/** The number of calls at once, at the pace of speech; 0: as fast as it is read. */
 const calls = Number(process.env['HEARING_CALLS'] ?? 0);
 const shows = process.env['HEARING_SHOW'] !== undefined;
 
@@ -91,7 +91,7 @@ function areaUnder(words: readonly JudgedWord[]): number {
   return (ranks - (right * (right + 1)) / 2) / Math.max(1, right * (words.length - right));
 }
 
-/** What was heard of one prompt, against what was said. */
+/** The heard words of one prompt, against the said ones. */
 type HeardPrompt = {
   name: string;
   wrong: number;
@@ -247,7 +247,7 @@ function digestOf(name: string): Buffer {
 
 const steps = [0, 0.3, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.01];
 
-/** Of words that are so sure, how many are right. */
+/** The share of right words among those that are this sure. */
 function reliability(name: string, judged: readonly JudgedWord[]): void {
   console.log(`${name}: area under the curve ${areaUnder(judged).toFixed(3)}`);
   for (const [index, least] of steps.slice(0, -1).entries()) {
@@ -274,7 +274,7 @@ export async function run(): Promise<void> {
     inBackground: calls === 0,
     secondReader,
   });
-  /** Of fluent speech, by condition: what was heard however it was joined. */
+  /** The heard words of fluent speech by condition, however it was joined. */
   const fluent = new Map<string, HeardPrompt[]>();
   for (const set of setsAsked()) {
     const judged: JudgedWord[] = [];

@@ -1,5 +1,5 @@
 /**
- * What a leg that speaks all the time costs, and how late its words are while many speak.
+ * Measures what a leg that speaks all the time costs, and how late its words are while many speak.
  *
  * Method: the whole program with two recogniser processes, both running; each leg is a session through the real socket,
  * 8 kHz mu-law at call speed, prompt after prompt with 0.6 s between them. The price is the processor time (user and

@@ -1,5 +1,5 @@
 /**
- * How well, how soon and for how many the default model recognises.
+ * Measures how well, how soon and for how many calls the default model recognises.
  *
  * Method: the whole program (src/main.ts) with one recogniser process and the default model; everything goes
  * through POST /v2/live and the socket as 8 kHz mu-law, one session for each prompt with 0.4 s of quiet before

@@ -13,7 +13,7 @@ import { inParallel, printTable, residentMb } from './recognition/figures.ts';
 import { recognisersOf } from '../support/process/recognisers.ts';
 import { session } from './recognition/client.ts';
 
-/** So many of the prompts; all of them take about 20 minutes on the live path. */
+/** The number of prompts; all of them take about 20 minutes on the live path. */
 const count = Number(process.env['PROMPTS'] ?? 60);
 /** `clean`, `gsm` or `noise` (pink, 15 dB). */
 const condition = process.env['CONDITION'] ?? 'clean';

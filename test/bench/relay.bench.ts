@@ -1,5 +1,5 @@
 /**
- * What it costs when a stream comes in at a node that does not have its call, and what a leg costs in a fleet.
+ * Measures what a stream costs that comes in at a node without its call, and what a leg costs in a fleet.
  *
  * Method: two nodes of the whole program share a Postgres and the sink of the bridge bench, which checks every byte of
  * every frame and its age. Of each call a first stream opens at node A and stays silent; a second one of the same call

@@ -200,7 +200,7 @@ async function killed(name: CarrierName): Promise<string> {
     );
     const events = (await json<{ items: { type: string }[] }>(app, `/api/calls/${after?.id ?? ''}/events?limit=1000`)).items; // prettier-ignore
     const ends = events.filter(({ type }) => type === 'call.ended').length;
-    // What was only in memory when the kill came: a fifth of a second of each leg.
+    // Audio that was only in memory when the kill came: a fifth of a second of each leg.
     const lost = Math.max(0, receivedBefore - received);
     return verdict(
       isEven && ends === 1 && lost <= ledgers.length * usualForm(name).bytesPerMs * 200,

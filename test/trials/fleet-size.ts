@@ -13,7 +13,7 @@ import { measureLoad, type LoadPlan } from './fleet/measured-load.ts';
 import { postgresMissing, startPostgres } from '../support/store/postgres.ts';
 
 /*
- * What a call costs a node, its database and the network, and what 1,000, 10,000 and 100,000 calls at once need by
+ * Measures what a call costs a node, its database and the network, and what 1,000, 10,000 and 100,000 calls at once need by
  * that. Three loads give the costs: short calls, long calls, long calls in which people talk. A fourth load, of other
  * length, other talk, and on two nodes, is foretold and then measured: the last column says how far that was off.
  * `SIZE_CALLS` calls are played at once (20), all in real time: about three minutes.

@@ -15,7 +15,7 @@ import { postgresMissing } from '../support/store/postgres.ts';
  */
 const missing = postgresMissing ?? bucketMissing;
 if (missing) throw new Error(missing);
-// Whoever ends the trial ends its nodes and its database as well.
+// The end of the trial ends its nodes and its database as well.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
 const setting = (name: string, usual: number): number => Number(process.env[name] ?? usual);
 const chosen = <T extends string>(name: string, of: readonly T[]): readonly T[] => {

@@ -41,7 +41,7 @@ const key = 'key-of-the-operator-in-the-trial';
 const authToken = 'twilio-secret-of-the-trial';
 const hostileNumber = '+15550199999';
 
-/** What each attack may come to. Anything else is a finding. */
+/** The answers that each attack may get. Anything else is a finding. */
 const right: Record<HostileKind, RegExp> = {
   'pipelined documentation, never read': /^ended$/,
   'forty requests, never read': /^ended$/,
@@ -62,7 +62,7 @@ const right: Record<HostileKind, RegExp> = {
   'eleven days of discarded audio': /^answered$/,
 };
 
-/** What the speech service of a hostile call says in the middle of it. */
+/** The messages of the speech service in the middle of a hostile call. */
 const hostileFinals: ((session: FakeSession) => object)[] = [
   (session) => final(session, 'nul', 'words \u0000 with a nul', 0, 0.5),
   (session) => final(session, 'late', 'words at the end of time', 1e308, 1.7e308),
@@ -84,7 +84,7 @@ function final(session: FakeSession, id: string, text: string, start: number, en
 type Played = { callId: string; startedMs: number; exact: boolean; problem: string };
 type HostilePhase = { name: string; calls: Played[]; latenciesMs: number[]; load: Load };
 
-/** What the machine did in a phase: whose CPU it was, and how long the event loops of both sides were held up. */
+/** The work of the machine in a phase: whose CPU it was, and how long the event loops of both sides were held up. */
 class Load {
   readonly #startedMs = performance.now();
   readonly #cpuS = new Map<string, { first: number; last: number }>();
@@ -317,7 +317,7 @@ async function run(): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'trunkline-hostile-'));
   await using speech = await FakeSpeech.start();
   await using crm = await startCrm([secret]);
-  // What carriers say they lost is silence: it must not become words that no recogniser would say.
+  // Audio that carriers declare lost is silence: it must not become words that no recogniser would say.
   speech.script.silenceHasNoWords = true;
   speech.script.address = (url, { request }) =>
     (request['custom_metadata'] as AnyJson)?.from === hostileNumber && speech.posts.length % 4 === 0

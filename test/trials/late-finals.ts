@@ -86,7 +86,7 @@ async function lateness(app: App, prompts: readonly Prompt[], count: number): Pr
   return all;
 }
 
-/** What each of the callers says, and the seconds at which its words end: the same for all of them. */
+/** The words of each caller, and the seconds at which its words end: the same for all of them. */
 function speakers(prompts: readonly Prompt[], count: number) {
   const said = Array.from({ length: count * rounds }, (_, at) => spokenPrompt(prompts, at));
   const longest = Math.max(...said.map(lengthS));
@@ -107,7 +107,7 @@ function lengthS(samples: Int16Array): number {
   return samples.length / 8_000;
 }
 
-/** What the cores could give since the machine's start, and what of it went to neither this trial nor idleness. */
+/** The time that the cores could give since the machine's start, and the part of it that went to neither this trial nor idleness. */
 function coreTicks(): { all: number; others: number } {
   const [cpu = ''] = readFileSync('/proc/stat', 'utf8').split('\n');
   // user, nice, system, idle, waiting for disks, two kinds of interrupts, taken by the host; guests are in user already.
@@ -117,7 +117,7 @@ function coreTicks(): { all: number; others: number } {
   return { all, others: all - idle - ownTicks() };
 }
 
-/** Of this process and of all that descend from it. */
+/** The CPU time of this process and of all that descend from it. */
 function ownTicks(): number {
   const processes = new Map<number, { parent: number; ticks: number }>();
   for (const name of readdirSync('/proc').filter((one) => /^\d+$/.test(one))) {

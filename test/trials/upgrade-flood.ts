@@ -79,7 +79,7 @@ async function run(): Promise<void> {
   await sleep(3_000);
   const restMicrosPerS = ((await cpuMicrosOf(app.process)) - before) / 3;
   console.log(`${goodCalls} calls alone: ${(restMicrosPerS / 10_000).toFixed(1)} % of a core`);
-  // What a first call opens and keeps is no trace of a flood.
+  // Handles that a first call opens and keeps are no trace of a flood.
   playing.push(playCall(app, 99, newcomerS));
   await playing.at(-1);
   for (const pass of ['', 'once more, '])
@@ -104,7 +104,7 @@ async function run(): Promise<void> {
   );
 }
 
-/** What this machine can do when refusing is all there is to do. */
+/** The pace of this machine when refusing is all there is to do. */
 async function ceiling(): Promise<void> {
   await using bare = await bareRefusals();
   for (const rate of [perSecond, 50_000]) {

@@ -70,7 +70,7 @@ function refOf(name: string): string {
   return `#/components/schemas/${name}`;
 }
 
-/** What a reader gains nothing from: engine bounds of integers, patterns beside a format that says it. */
+/** Parts of no use to a reader: engine bounds of integers, patterns beside a format that says it. */
 function tidy({
   zodSchema,
   jsonSchema,

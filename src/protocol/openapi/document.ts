@@ -119,7 +119,7 @@ const mountedAtOnce = /^\/(?:health|metrics)/;
 /** Here the port reads any JSON that comes, also with a request that needs none. */
 const readsJson = /^\/(?:v2|api)\//;
 
-/** What the port answers by itself stands with every route: any can be asked by a foreign page, or during the start. */
+/** Answers that the port gives by itself stand with every route: any can be asked by a foreign page, or during the start. */
 function failuresOf({ method, path, access, errors = [] }: Route): number[] {
   const takesJson =
     readsJson.test(path) && (access === 'key' || !['get', 'delete'].includes(method));

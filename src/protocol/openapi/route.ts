@@ -31,9 +31,9 @@ export type RouteBody = {
   description?: string;
   /** Content type → schema; `binary` for bytes. */
   content: Record<string, z.ZodType | 'binary'>;
-  /** Of every content type. */
+  /** The description for every content type. */
   example?: unknown;
-  /** Of single content types. */
+  /** Descriptions for single content types. */
   examples?: Record<string, unknown>;
 };
 

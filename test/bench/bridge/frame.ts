@@ -1,4 +1,4 @@
-/** What one frame of the bench says, so that the sink can check each byte of it and its age. */
+/** The contents of one frame of the bench, so that the sink can check each byte of it and its age. */
 export const frameBytes = 160;
 
 /** The rest of a frame by its number; both sides know it. */

@@ -17,7 +17,7 @@ export type GeneratorCommand =
       path: string;
       legs: number;
       firstLeg: number;
-      /** Of the calls that this set has: another stream of each, of the agent. */
+      /** Opens another stream, of the agent, for each call that this set has. */
       callsOf?: string;
     }
   | { do: 'play'; set: string; seconds: number }
@@ -25,7 +25,7 @@ export type GeneratorCommand =
   | { do: 'stop'; set: string };
 export type GeneratorReport = {
   frames: number;
-  /** How far behind its own clock it fell at worst, and how many turns were over 10 ms late. */
+  /** The most that it fell behind its own clock, and the number of turns that were over 10 ms late. */
   lateMs: number;
   lateShare: number;
   cpuMicros: number;
@@ -187,7 +187,7 @@ async function flood(
   return { frames, lateMs: 0, lateShare: 0 };
 }
 
-/** How many frames the sink has got, told by it every few milliseconds. */
+/** The number of frames that the sink has got. The sink tells it every few milliseconds. */
 async function openProgress(sink: string): Promise<{ frames: number; close(): void }> {
   const [response] = (await once(get(`${sink}/progress`), 'response')) as [IncomingMessage];
   const progress = { frames: 0, close: () => void response.destroy() };

@@ -134,7 +134,7 @@ function unmask(bytes: Buffer, maskAt: number, body: Buffer): void {
     body[at] = (body[at] ?? 0) ^ (bytes[maskAt + (at & 3)] ?? 0);
 }
 
-/** What a resumed socket sends again, by the number of its first frame (a real service finds the overlap by its bytes). */
+/** Frames that a resumed socket sends again, by the number of its first frame (a real service finds the overlap by its bytes). */
 function overlapOf(body: Buffer): number {
   if (body.length < frameBytes) return 0;
   const expected = next.get(body.readUInt32LE(12)) ?? 0;

@@ -15,7 +15,7 @@ import {
 } from '../../support/browser/recorded-call.ts';
 import { jobId, recordedJobs } from '../../support/browser/recorded-jobs.ts';
 
-/** What a person may look at: a view in a state, told by what can be read of it when it stands there. */
+/** A scene that a person may look at: a view in a state, told by what can be read of it when it stands there. */
 export type Scene = {
   name: string;
   hash: string;
@@ -24,7 +24,7 @@ export type Scene = {
   apiKeys?: string[];
   /** Requests that wait, fail, or have no answer at all. */
   answers?: 'none' | 'errors' | 'cut';
-  /** What a person does once it stands there. */
+  /** The acts of a person once it stands there. */
   act?: (open: OpenPage) => Promise<void>;
 };
 

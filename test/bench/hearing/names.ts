@@ -50,7 +50,7 @@ async function heardWith(
 
 const holds = (text: string, name: string) => normalisedWords(text).includes(name.toLowerCase());
 
-/** How many spoken names are written as they are in the vocabulary, and how many are heard where nobody said them. */
+/** Counts the spoken names that are written as they are in the vocabulary, and the names that are heard where nobody said them. */
 export async function measureNames(recogniser: Recogniser): Promise<void> {
   const right = { without: 0, with: 0 };
   let others = 0;

@@ -160,7 +160,7 @@ export function setsAsked(): SpeechSet[] {
     .map((make) => make())
     .map((set) => ({
       ...set,
-      // Of fluent speech the parts were chosen before they were joined.
+      // The parts of fluent speech were chosen before they were joined.
       prompts: set.prompts.filter((_, i) => i % every === 0 || isFluent(set)),
       conditions: set.conditions.filter(({ name }) => conditionsAsked?.includes(name) ?? true),
     }));

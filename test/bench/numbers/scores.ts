@@ -59,7 +59,7 @@ function entitiesOf(call: HeardCall): Entity[] {
   return [...byId.values()];
 }
 
-/** What somebody who fills a field would take: the same value, however it is punctuated. */
+/** The answer that somebody who fills a field would take: the same value, however it is punctuated. */
 function plain(kind: SpokenNumber['kind'], value: string): string {
   const low = value.toLowerCase();
   if (kind === 'email') return low.replace(/\s/g, '');
@@ -133,7 +133,7 @@ function isExact({ kind, value }: SpokenNumber, text: string): boolean {
 /** Four digits in a row of a longer secret are a part of it. */
 const partDigits = 4;
 
-/** Whether the digits of a secret are anywhere in what left: whole, or in part. */
+/** True when the digits of a secret are anywhere in the text that left: whole, or in part. */
 export function leakOf(secret: string, texts: readonly string[]): Verdict['leaked'] {
   const runs = texts.flatMap(wordsOfJson).map(digitsIn);
   if (runs.some((run) => run.includes(secret))) return 'whole';

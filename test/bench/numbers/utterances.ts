@@ -1,5 +1,5 @@
 /**
- * What callers say when they are asked for something, and what of it a CRM should get. `pieces` are spoken one after
+ * The answers of callers who are asked for something, and the values that a CRM should get. `pieces` are spoken one after
  * the other with the pauses between them, in seconds; `agent` asks before. The first half was looked at while rules were
  * written; the sentences, frames and numbers of the second half were not.
  */
@@ -325,7 +325,7 @@ const makers: Record<SpokenNumber['kind'], Maker> = {
   },
 };
 
-/** How many of each kind a half has. */
+/** The number of each kind in a half. */
 const counts: Record<SpokenNumber['kind'], number> = {
   digits: 36,
   phone: 24,

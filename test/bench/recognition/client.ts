@@ -117,7 +117,7 @@ function requestOf({
 
 export type Lateness = { ms: number[]; missing: number };
 
-/** How long after each of these seconds, at which words ended, their final came. */
+/** The wait for the final after each of these seconds, at which words ended. */
 export function latenessOf(heard: SessionResult, ends: readonly number[]): Lateness {
   const finals = ends.map((end) => ({
     end,

@@ -170,7 +170,7 @@ async function timeErrors(
   }));
 }
 
-/** What is said where nobody speaks: every final and every partial counts. */
+/** Words that are told where nobody speaks: every final and every partial counts. */
 export async function invented(app: App, minutes: number, callS: number): Promise<FigureRow[]> {
   const kinds = lineNoises(1).size;
   const run = async (noises: ReadonlyMap<string, Int16Array>, pace: 'fast' | 'call') => {

@@ -31,7 +31,7 @@ export const sentences = [
   'Everything works now, thanks a lot for your patience.',
 ];
 
-/** What flite says, at 8 kHz. It times its sounds, not its words: a word is as many sounds as it has alone. */
+/** Speech of flite, at 8 kHz. It times its sounds, not its words: a word is as many sounds as it has alone. */
 export function speakWithFlite(texts: readonly string[], voice = 'rms'): Spoken[] {
   const folder = mkdtempSync(join(tmpdir(), 'trunkline-spoken-'));
   const counts = new Map<string, number>();
@@ -68,7 +68,7 @@ export function speakWithFlite(texts: readonly string[], voice = 'rms'): Spoken[
   }
 }
 
-/** What festival says, at 8 kHz, with the word times of its own synthesis. */
+/** Speech of festival, at 8 kHz, with the word times of its own synthesis. */
 export function speak(texts: readonly string[], voice = 'cmu_us_slt_arctic_hts'): Spoken[] {
   const folder = mkdtempSync(join(tmpdir(), 'trunkline-spoken-'));
   try {

@@ -28,7 +28,7 @@ export class Caller {
   /** Where it spoke first and last: what lies outside nobody was told of. */
   firstMs = Infinity;
   lastMs = 0;
-  /** What befell it, for whoever asks why. */
+  /** The faults that befell it, for a report that asks why. */
   readonly story: string[] = [];
   readonly #url: string;
   readonly #call: PlayedCall;
@@ -56,7 +56,7 @@ export class Caller {
     void this.#dial();
   }
 
-  /** What it says in its frame of that number, in each of its legs. */
+  /** The audio of its frame of that number, in each of its legs. */
   frameAt(number: number): Buffer {
     const bytes = (this.frameMs * this.bytesPerSecond) / 1_000;
     return this.audio.subarray(number * bytes, (number + 1) * bytes);

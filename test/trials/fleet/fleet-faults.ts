@@ -19,7 +19,7 @@ import { balancer, haproxy } from './fleet-doors.ts';
 import { heardAgain } from './fleet-recordings.ts';
 import { WatchedWrites } from './fleet-writes.ts';
 
-/** What befalls a fleet in the middle of its calls. */
+/** The faults that befall a fleet in the middle of its calls. */
 export const fleetFaults = [
   'kill',
   'kill-and-disk',
@@ -35,7 +35,7 @@ export type FleetFault = (typeof fleetFaults)[number];
 const tickMs = 100;
 /** A service that is away is away beyond the end of the calls. */
 const awayMs = 12_000;
-/** Whoever found that it is away asks again after pauses that grow. */
+/** A node that found it away asks again after pauses that grow. */
 const storedWithinMs = 90_000;
 
 type LedgerFigure = 'received' | 'acknowledged' | 'gaps' | 'paused';
@@ -55,7 +55,7 @@ type ReadAgain = {
   broken: (what: string) => void;
 };
 
-/** What one round came to. Of the first eight each one is a broken promise. */
+/** The result of one round. Each of the first eight counts broken promises. */
 export type RoundFigures = {
   fault: FleetFault;
   neverEnded: number;
@@ -70,7 +70,7 @@ export type RoundFigures = {
   recordingsLost: number;
   /** Recordings that nodes read differently, or with what the carrier did not say, or out of order. */
   recordingsWrong: number;
-  /** What the eight before are of. */
+  /** The calls to which the eight counts before belong. */
   why: string[];
   /** Calls for which no node could be had: of a machine that is too busy for the trial. */
   neverTaken: number;
@@ -95,12 +95,12 @@ export type FleetTrialOptions = {
   nodes: number;
   calls: number;
   seconds: number;
-  /** How long a node is stopped. */
+  /** The time for which a node is stopped. */
   stoppedMs: number;
   faults?: readonly FleetFault[];
-  /** How long a node may give no sign of life. */
+  /** The time for which a node may give no sign of life. */
   silentMs: number;
-  /** How often running audio goes to the object store; 0: when its call has ended. */
+  /** The interval at which running audio goes to the object store; 0: when its call has ended. */
   tailS: number;
   /** Each in turn; all of them where none is named. */
   carriers?: readonly CarrierName[];
@@ -204,7 +204,7 @@ export async function fleetTrial(options: FleetTrialOptions): Promise<void> {
     const taken = callers.filter(({ lastMs }) => lastMs > 0);
     await Promise.all(taken.map(({ callId }) => patiently(callId)));
     await mending;
-    // What a node that goes on would still write, it writes at once.
+    // A node that goes on writes at once whatever it would still write.
     if (fault === 'stop') await new Promise((resolve) => setTimeout(resolve, 3_000));
     const figures = await figuresOf(fault, callers, struckAtMs);
     options.onRound(figures);
@@ -362,7 +362,7 @@ export async function fleetTrial(options: FleetTrialOptions): Promise<void> {
       }
       const spokenS = Math.max(0, caller.lastMs - caller.firstMs) / 1_000;
       const legs = caller.legs.length;
-      // What lies between two records of a call is told by their times.
+      // The times of two records of a call tell what lies between them.
       const betweenS = await secondsBetween(records, caller.bytesPerSecond);
       told += betweenS * legs;
       figures.gapS += told;

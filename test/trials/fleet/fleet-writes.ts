@@ -25,7 +25,7 @@ export class WatchedWrites {
     this.#url = url;
   }
 
-  /** Of a database whose tables are there. Fails where it does not see a stranger's write. */
+  /** Watches a database whose tables are there. Fails where it does not see a stranger's write. */
   static async begin(url: string): Promise<WatchedWrites> {
     const watched = new WatchedWrites(url);
     await watched.ask(`

@@ -176,7 +176,7 @@ async function playOne(url: string, index: number, plan: LoadPlan): Promise<numb
 type DatabaseCounts = Pick<Costs, 'statements' | 'transactions' | 'rowsWritten' | 'walBytes'>;
 
 async function databaseCounts(client: pg.Client, name: string): Promise<DatabaseCounts> {
-  // What a backend counts is shown by it a second later at most.
+  // A backend shows its counts a second later at most.
   await sleep(1_100);
   const { rows } = await client.query<Record<keyof DatabaseCounts, string>>(
     `select
@@ -204,7 +204,7 @@ async function mostAsked(client: pg.Client, name: string) {
   return rows;
 }
 
-/** What the rows and their indexes take once everything that was overwritten is gone. */
+/** The bytes of the rows and their indexes once everything that was overwritten is gone. */
 async function liveBytes(client: pg.Client): Promise<number> {
   await client.query('vacuum full');
   const { rows } = await client.query<{ bytes: string }>(
@@ -233,7 +233,7 @@ function parentOf(pid: number): number {
   return Number(/^PPid:\s*(\d+)$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]);
 }
 
-/** Of what stays of calls: their audio. */
+/** The bytes that stay of calls: their audio. */
 async function sizeOf(folders: readonly string[]): Promise<number> {
   let bytes = 0;
   for (const folder of folders)

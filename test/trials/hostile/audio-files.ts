@@ -15,7 +15,7 @@ import { randomOf } from '../../support/faults/live-faults.ts';
 
 export type HostileOutcome = {
   tried: number;
-  /** How they ended: `done`, or the code of the error. */
+  /** The ends of the jobs: `done`, or the code of the error. */
   ends: Record<string, number>;
   honest: number;
   longest: { name: string; seconds: number };
@@ -31,7 +31,7 @@ const hungS = 60;
 const maxSeconds = 60;
 
 /**
- * So many hostile files and addresses, some at once, and honest jobs between them. Each ends in a named error or is
+ * Sends this many hostile files and addresses, some at once, and honest jobs between them. Each ends in a named error or is
  * read; nothing is an error of ours, nothing hangs, and the memory of the process that serves stays where it is.
  */
 export async function hostileAudio(count: number, seed = 1): Promise<HostileOutcome> {
@@ -125,7 +125,7 @@ async function endOf(
   }
 }
 
-/** Of each kind as many as there is room for, evenly over the whole list. */
+/** Takes as many of each kind as there is room for, evenly over the whole list. */
 function spread<T>(all: readonly T[], count: number): T[] {
   const step = Math.max(1, all.length / count);
   return Array.from(

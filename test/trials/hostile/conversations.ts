@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { endsWithUs } from '../../support/process/ends-with-us.ts';
 
-/** What strangers and holders of a key do to the port; each is one line of the trial's report. */
+/** Attacks of strangers and of holders of a key on the port; each is one line of the trial's report. */
 export const hostileKinds = [
   'pipelined documentation, never read',
   'forty requests, never read',
@@ -40,7 +40,7 @@ export type HostileOrder = {
 export type HostileReport = {
   sent: number;
   mostAtOnce: number;
-  /** What each kind came to, and how often. */
+  /** The results of each kind, with their number. */
   outcomes: Record<string, Record<string, number>>;
   /** The longest that an attack with a bounded answer waited for it. */
   slowestMs: Record<string, number>;

@@ -26,7 +26,7 @@ const words = ['my card is lost', 'hello please', 'one two three', 'thanks goodb
 const path = (job: number): string => `/${job % words.length}.wav`;
 
 /**
- * So many jobs with addresses, on nodes with folders of their own and one database. Every job is done once: its
+ * Runs this many jobs with addresses, on nodes with folders of their own and one database. Every job is done once: its
  * success is told under one identity, its row of usage is there once, and it says the words of its file.
  */
 export async function jobsOverNodes(trial: NodesTrial): Promise<NodesOutcome> {

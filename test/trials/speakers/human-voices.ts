@@ -33,10 +33,10 @@ const raw = ['-t', 'raw', '-r', '8000', '-e', 'signed', '-b', '16', '-c', '1', '
 /** Shorter ones are single words and numbers. */
 const leastS = 1.2;
 
-/** What a person says, prompt by prompt, without the silence at both ends. */
+/** The speech of a person, prompt by prompt, without the silence at both ends. */
 export const sayingsOf = onceEach((person: Person) => promptsOf(people[person]));
 
-/** What takes seconds to make is made once for each name. */
+/** Files that take seconds to make are made once for each name. */
 export function onceEach<Name, Made>(make: (name: Name) => Made): (name: Name) => Made {
   const known = new Map<Name, Made>();
   return (name) => {

@@ -1,5 +1,5 @@
 /**
- * What the voices of `unseen-voices.ts` say, each in its language: 25 a language, so that hardly one is said twice in a
+ * The sentences of the voices in `unseen-voices.ts`, each in its language: 25 a language, so that hardly one is said twice in a
  * dialogue.
  */
 export const sentences = {

@@ -41,7 +41,7 @@ export function missingUnseenVoices(): string[] {
   return [...missing, ...missingOf(mexican)];
 }
 
-/** What a voice says, sentence by sentence, without the silence at both ends. */
+/** The speech of a voice, sentence by sentence, without the silence at both ends. */
 export const sayingsOfUnseen = onceEach((voice: UnseenVoice) =>
   voice === 'mexican' ? promptsOf(mexican) : spoken(synthetic[voice]),
 );

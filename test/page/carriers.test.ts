@@ -57,7 +57,7 @@ test(
       ['dark', { dark: true }],
     ] as const) {
       const other = await browser.open(`${app.url}/#/installation`, look);
-      // Of a carrier that nobody set up there is no row until it is chosen.
+      // A carrier that nobody set up has no row until it is chosen.
       const twilio = other.page.locator('.carriers summary', { hasText: 'Twilio' });
       await other.page.getByLabel('Connect a carrier').selectOption('twilio');
       await twilio.waitFor();

@@ -6,10 +6,12 @@ import { startApp } from '../../test/support/process/app.ts';
 
 /**
  * Makes .github/page.webp, the picture of the README, anew (`npm run picture`): a real process with the default model,
- * a real test call, and the page after it. It needs Debian's chromium.
+ * a real test call, and the page after it. It needs Debian's chromium. Beside the picture it writes .github/page.txt,
+ * the words that the page showed: test/unit/picture.test.ts compares them with the script of the call.
  */
 const waitMs = 180_000;
 const folder = mkdtempSync(join(tmpdir(), 'trunkline-picture-'));
+const beside = (name: string): URL => new URL(`../../.github/${name}`, import.meta.url);
 try {
   await using app = await startApp({
     dataDir: folder,
@@ -20,11 +22,23 @@ try {
   await page.setViewportSize({ width: 1200, height: 820 });
   await page.getByRole('button', { name: /test call/i }).click({ timeout: waitMs });
   await page.getByRole('heading', { name: 'Summary' }).waitFor({ timeout: waitMs });
-  await page.keyboard.press('Home');
+  // A call that goes on is followed to its newest words: only one that is over stays where it is put.
+  await page.locator('.call-bar .state[data-state=ended]').waitFor({ timeout: waitMs });
+  await page.locator('audio').waitFor({ timeout: waitMs });
+  await page.evaluate('window.scrollTo(0, 0)');
   // The one way to a WebP: a third of the bytes of a PNG.
   const session = await page.context().newCDPSession(page);
   const { data } = await session.send('Page.captureScreenshot', { format: 'webp', quality: 80 });
-  writeFileSync(new URL('../../.github/page.webp', import.meta.url), Buffer.from(data, 'base64'));
+  const turns = await page
+    .locator('.conversation .entry.utterance:not(.partial)')
+    .evaluateAll((entries) =>
+      entries.map((entry) => {
+        const textOf = (part: string): string => entry.querySelector(part)?.textContent ?? '';
+        return `${textOf('.role')}: ${textOf('.text')}\n`;
+      }),
+    );
+  writeFileSync(beside('page.webp'), Buffer.from(data, 'base64'));
+  writeFileSync(beside('page.txt'), turns.join(''));
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }

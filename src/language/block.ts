@@ -43,7 +43,7 @@ export function asBlock<T>(work: () => { results: T; isEmpty: boolean }): AddonB
   }
 }
 
-/** What answers where a language model is needed and none is configured: an error by name, never a made-up result. */
+/** The answer where a language model is needed and none is configured: an error by name, never a made-up result. */
 export function needsProvider<T>(what: string): AddonBlock<T> {
   const message = `${what} needs a language model: set TRUNKLINE_LLM_URL and TRUNKLINE_LLM_MODEL`;
   return failed(501, 'NotConfigured', message, performance.now());

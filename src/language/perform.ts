@@ -70,7 +70,7 @@ function listed<T>(results: T[]): { results: T[]; isEmpty: boolean } {
   return { results, isEmpty: results.length === 0 };
 }
 
-/** What is found in an utterance, and what was covered in it: a marker is an entity of the type that it stands for. */
+/** Entities found in an utterance, and those covered in it: a marker is an entity of the type that it stands for. */
 function entitiesIn(
   utterance: Utterance,
   types?: readonly string[],

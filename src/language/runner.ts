@@ -63,7 +63,7 @@ const laneOf: Partial<Record<TaskName, LaneName>> = {
 };
 
 /**
- * How long an order may keep the others of its lane waiting. An utterance takes milliseconds, a call of an hour less
+ * An order may keep the others of its lane waiting for so long. An utterance takes milliseconds, a call of an hour less
  * than a second; what is past this has a vocabulary or a text that nobody else should pay for.
  */
 const slowMs: Record<LaneName, number> = {
@@ -73,7 +73,7 @@ const slowMs: Record<LaneName, number> = {
   apart: Infinity,
 };
 
-/** How long the owner of a slow order is done apart. Each further slow order begins the time anew. */
+/** The owner of a slow order is done apart for so long. Each further slow order begins the time anew. */
 const apartMs = 60_000;
 
 /** Owners that are remembered as slow. Past it the one that was slow longest ago is forgotten. */
@@ -213,7 +213,7 @@ type TaskOrder = {
   readonly owner: string;
   readonly deadlineMs: number;
   readonly settle: (result: TaskResult) => void;
-  /** Where it waits or is done. */
+  /** The lane in which it waits or is done. */
   lane?: Lane;
   /** Set while the deadline runs. */
   stopDeadline?: () => void;
@@ -317,7 +317,7 @@ class Lane {
     });
   }
 
-  /** What else the owner has waiting here would be as slow: it goes along. */
+  /** The other orders of the owner would be as slow: it goes along. */
   #setApart(owner: string): void {
     const { onSlow, moveOut, slowMs: afterMs } = this.#options;
     onSlow(owner);

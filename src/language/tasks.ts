@@ -23,12 +23,12 @@ export type Translated = {
   translated_utterance: Utterance;
 };
 
-/** What of a translation's settings reaches the model; only the targets are needed. */
+/** The part of a translation's settings that reaches the model; only the targets are needed. */
 type TranslationSettings = Pick<TranslationConfig, 'target_languages'> & Partial<TranslationConfig>;
 
 export type PromptAnswer = { prompt: string; response: string };
 
-/** What language work there is, by name: the input and the answer of each task. */
+/** All language work by name: the input and the answer of each task. */
 export type LanguageTasks = {
   /** Custom vocabulary, custom spelling, punctuation: text and words of the answer agree. */
   rewrite: { input: { utterance: Utterance; realtime: RewriteSettings }; output: Utterance };
@@ -36,7 +36,7 @@ export type LanguageTasks = {
     input: { utterance: Utterance; types?: string[] };
     output: AddonBlock<NamedEntity[]>;
   };
-  /** What one speaker said in several finals, with what each entity means. */
+  /** Entities of one speaker over several finals, each with its value. */
   entitiesOverFinals: { input: OverFinals; output: AddonBlock<HeardEntity[]> };
   sentiment: { input: { utterance: Utterance }; output: AddonBlock<SentimentItem[]> };
   /** One block per target language, in the order of the request. */
@@ -84,7 +84,7 @@ export type LanguageTasks = {
   };
   redactAll: { input: RedactAllInput; output: AddonBlock<RedactAllOutput> };
   redactKnown: { input: RedactKnownInput; output: AddonBlock<RedactedPiece[]> };
-  /** What was redacted is named by its marker; nothing else is looked for there. */
+  /** A marker names the redacted words; nothing else is looked for there. */
   entitiesAll: {
     input: { utterances: (Utterance & { covered?: CoveredSpan[] })[] };
     output: AddonBlock<NamedEntity[]>;
@@ -104,7 +104,7 @@ export type LanguageTasks = {
 
 export type TaskName = keyof LanguageTasks;
 
-/** What the runner sends to a worker thread, and what comes back. */
+/** The runner sends the first to a worker thread, and the second comes back. */
 export type OrderMessage = { id: number; task: TaskName; input: unknown };
 export type AnswerMessage = { ready: true } | { id: number; output: unknown };
 

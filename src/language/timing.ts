@@ -2,7 +2,7 @@ import { round3 } from '../lib/round.ts';
 import type { Utterance, Word } from '../protocol/addons.ts';
 
 /**
- * Where each word of an utterance lies in its text, so that a span of characters becomes a span of time.
+ * The place of each word of an utterance in its text, so that a span of characters becomes a span of time.
  * Words are searched in order from where the last one ended; a word the text does not hold is passed over.
  */
 type Timeline = (start: number, end: number) => { start: number; end: number };

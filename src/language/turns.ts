@@ -7,7 +7,7 @@ export const maxOrdersWaitingPerOwner = 200;
 type Owned = { owner: string };
 
 /**
- * What waits for a thread, in fair turns: each owner's orders stay in their order, and after each order it is the
+ * Orders that wait for a thread, in fair turns: each owner's orders stay in their order, and after each order it is the
  * next owner's turn. Without turns, a session that gives a hundred orders stands before everybody who gives one.
  */
 export class Turns<Order extends Owned> {
@@ -26,7 +26,7 @@ export class Turns<Order extends Owned> {
     return this.#size;
   }
 
-  /** Whether anybody but this owner waits. */
+  /** Somebody other than this owner waits. */
   hasOthers(owner: string): boolean {
     return this.#byOwner.size > (this.#byOwner.has(owner) ? 1 : 0);
   }
@@ -52,7 +52,7 @@ export class Turns<Order extends Owned> {
     return undefined;
   }
 
-  /** Whether it was waiting. */
+  /** True when it was waiting. */
   remove(order: Order): boolean {
     const own = this.#byOwner.get(order.owner);
     const at = own?.indexOf(order) ?? -1;

@@ -3,7 +3,7 @@ import type { Chapter, Emotion, NamedEntity, SentimentItem } from '../protocol/a
 /** An entity by its characters in the text: `text.slice(start, end)` is the entity. */
 export type EntitySpan = { type: string; text: string; start: number; end: number };
 
-/** What a value depends on beside its words. */
+/** Values depend on this beside their words. */
 export type ValueContext = {
   /** The day of the call, as 2026-03-04. */
   day: string;
@@ -11,18 +11,18 @@ export type ValueContext = {
   callingCode?: string | undefined;
 };
 
-/** What an entity means, for a program: `valid` says whether a check digit is right, where there is one. */
+/** The meaning of an entity for a program: `valid` says whether a check digit is right, where there is one. */
 export type EntityValue = { value: string; currency?: string; valid?: boolean };
 
 export type SentimentLabel = SentimentItem['sentiment'];
 
-/** What one sentence expresses. */
+/** The feeling of one sentence. */
 export type SentimentScore = { label: SentimentLabel; emotion: Emotion };
 
 /** One turn of a call, both legs merged, in order of time. A call of unnamed parties has a role per channel. */
 export type SpokenTurn = { role: string; text: string; start: number; end: number };
 
-/** How one party's mood went over the call: the mean of its sentences in each quarter, -1 to 1. */
+/** One party's mood over the call: the mean of its sentences in each quarter, -1 to 1. */
 export type SentimentCourse = {
   role: string;
   overall: SentimentLabel;

@@ -1,7 +1,7 @@
 import type { Emotion } from '../../protocol/addons.ts';
 
 /**
- * What words and phrases express in a service call: `phrases | value | emotion | why`. Problem words (broken,
+ * Words and phrases by their feeling in a service call: `phrases | value | emotion | why`. Problem words (broken,
  * stolen, error, late) stand here only where they judge: a problem told plainly is neutral. `*` at the end of a
  * word takes any ending. The longest phrase wins.
  */
@@ -85,7 +85,7 @@ export const courtesies = [
   /\bplease\b|\bkindly\b|\bwelcome to\b|\byou're (?:very |most )?welcome\b|\bgood (?:question|point)\b|\bas (?:good|well|soon) as\b|(?<!so |very |really |that's |is |incredibly |awfully )\bkind of\b|\bwhat kind\b|\bsort of\b|\bpretty much\b|\bgreat deal\b|\bgood (?:deal of|while|bit)\b|\bbest (?:phone number|number|way to|time to|time for|email|contact|address|option|thing to do|do my|i can do)\b|\b(?:do|try|doing) (?:my|our) (?:very )?best\b|\bat (?:best|least)\b|\bgreat britain\b|\bany (?:better|good) (?:offers?|deals?|plans?)\b|\bhelpful (?:if|to have)\b|\bwould be (?:great|good|nice|lovely|perfect|helpful|wonderful|brilliant|fantastic|ideal)\b|\b(?:sounds|sound) (?:good|great|perfect|fine|lovely)\b|\bfair enough\b|\bis (?:that|it|this) (?:okay|ok|fine|alright|good|right)\b|\bif (?:you|that|it)(?:'re|'s| are| is)? (?:happy|okay|ok|good|fine)\b|\bare you happy (?:with|to|for)\b|\bcold (?:water|drink|drinks|weather|tap|food items)\b|\blike that\b|\bgoods\b|\bcustomer satisfaction\b|\bsmooth jazz\b|\bcool down\b|\bsimple question\b|\bquick (?:question|look|check|one|call)\b|\bfast (?:track|broadband|internet|food|forward)\b|\bbetter (?:number|time|way)\b/g,
 ];
 
-/** How a whole sentence is built says it, whatever its words: `pattern, value, emotion, why`. */
+/** The form of a whole sentence says it, whatever its words: `pattern, value, emotion, why`. */
 export const sentimentPatterns: [pattern: RegExp, value: number, emotion: Emotion][] = [
   // loaded questions
   [

@@ -48,7 +48,7 @@ const connectors = new Set(
   ).split(' '),
 );
 
-/** How far a cue reaches, in tokens: past a longer pause it speaks of something else. */
+/** A cue reaches so many tokens: past a longer pause it speaks of something else. */
 const reach = 14;
 
 /**
@@ -67,7 +67,7 @@ export function cueOf(doc: Doc, from: number, to: number, digits?: number): Cue 
   return kind === undefined ? before : { kind, adjacent: true, at: -1 };
 }
 
-/** How many digits a number of the kind has, where that is known. */
+/** Numbers of the kind have so many digits, where that is known. */
 const lengths: Partial<Record<CueKind, RegExp>> = {
   card: /^1[2-9]$/,
   cvv: /^[34]$/,

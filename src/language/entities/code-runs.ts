@@ -93,7 +93,7 @@ function afterSoft(doc: Doc, piece: RunPiece, withLetters: boolean): number {
 /** A correction is a few words long: "no, sorry, it's". */
 const longestCorrection = 8;
 
-/** Where a spoken correction that begins at the token ends ("no wait", "sorry, I mean"), or 0. */
+/** The end of a spoken correction that begins at the token ("no wait", "sorry, I mean"), or 0. */
 function correctionEnd(doc: Doc, start: number): number {
   let isCorrection = false;
   let at = start;
@@ -126,7 +126,7 @@ function correctionEnd(doc: Doc, start: number): number {
 /** Lengths at which a number is whole: of bank codes, phones and cards. */
 const wholeLengths = new Set([9, 10, 11, 15, 16]);
 
-/** What was said again takes the place of as much of the end as it most likely means. */
+/** The correction replaces as much of the end as it most likely means. */
 function corrected(pieces: readonly RunPiece[], again: readonly RunPiece[]): RunPiece[] {
   const [first, ...others] = again;
   if (!first) return [...pieces];
@@ -143,7 +143,7 @@ function corrected(pieces: readonly RunPiece[], again: readonly RunPiece[]): Run
   return [...kept, { ...first, from }, ...others];
 }
 
-/** How many characters of the number stay before its correction. */
+/** The number of characters that stay before a correction. */
 function keptBefore(said: string, again: string): number {
   const goesOn = wholeLengths.has(said.length - 1 + again.length);
   const end = said.length - again.length;

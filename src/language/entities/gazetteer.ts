@@ -126,7 +126,7 @@ const placePrepositions =
   /^(?:in|near|from|outside|to|around|at|visiting|leaving|via|through|into|for|towards?|reach|between|of|inside)$/;
 const firmPlacePrepositions = /^(?:in|near|from|outside|around|into|to)$/;
 
-/** Where a town's name that begins at the token ends, or 0. Names that are words too need their surroundings. */
+/** The end of a town's name that begins at the token, or 0. Names that are words too need their surroundings. */
 export function cityEnd(doc: Doc, i: number): number {
   const end = cityPhrases.match(doc.tokens, i);
   if (end === 0 || !doc.isFree(i, end) || !casedAs(doc, i)) return 0;

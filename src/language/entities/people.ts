@@ -102,7 +102,7 @@ function familyCue(doc: Doc, i: number): boolean {
   );
 }
 
-/** How strongly the words before the token (or behind it) say that a name comes. */
+/** The words before the token (or behind it) say so strongly that a name comes. */
 function cueAt(doc: Doc, i: number): Strength {
   let at = i - 1;
   while (/^(?:um|uh|er|,|like|actually|:|")$/.test(doc.word(at)) && at > i - 4) at -= 1;
@@ -287,7 +287,7 @@ function isFollowedByPlain(doc: Doc, i: number): boolean {
   return !doc.hasCase && isCommon(word) && !closesClause(doc, i + 2);
 }
 
-/** Where the name that begins at the token ends: first names, initials, particles, surnames, hyphens. */
+/** The end of the name that begins at the token: first names, initials, particles, surnames, hyphens. */
 function nameEnd(doc: Doc, i: number): number {
   let end = i + 1;
   if ((doc.tokens[i]?.lower ?? '').endsWith("'s") && !family.has(doc.word(i))) return end;

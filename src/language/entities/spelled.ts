@@ -3,7 +3,7 @@ import type { Doc } from './doc.ts';
 /** Fewer single letters are initials. */
 const fewestLetters = 3;
 
-/** Where single letters that spell a word end, with marks between them or not; 0 where there are fewer than three. */
+/** The end of single letters that spell a word, with marks between them or not; 0 where there are fewer than three. */
 export function spellingEnd(doc: Doc, i: number): number {
   let at = i;
   let end = 0;

@@ -101,7 +101,7 @@ function isSaidAsAddress(doc: Doc, from: number, at: number): boolean {
   return given.has(word) || family.has(word) || !isCommon(word);
 }
 
-/** Where a domain that begins at the token ends, or 0: one to three words, a dot, a known ending. */
+/** The end of a domain that begins at the token, or 0: one to three words, a dot, a known ending. */
 function domainEnd(doc: Doc, start: number): number {
   let at = start;
   while (isFiller(doc.tokens[at]) || (at > start && doc.word(at) === ',')) at += 1;
@@ -232,7 +232,7 @@ function continuesName(doc: Doc, i: number): boolean {
   return false;
 }
 
-/** Where "j for john" or "n as in nancy" begins whose word is the token, plus one; 0 for any other token. */
+/** The start of "j for john" or "n as in nancy" whose word is the token, plus one; 0 for any other token. */
 function spelledStart(doc: Doc, i: number): number {
   const at = doc.word(i - 1) === 'in' && doc.word(i - 2) === 'as' ? i - 3 : i - 2;
   const letter = doc.word(at);

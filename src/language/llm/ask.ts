@@ -14,7 +14,7 @@ type Question<T> = {
   signal?: AbortSignal;
 };
 
-/** What a model reads of a call at most: about two hours of talk. */
+/** A model reads at most so much of a call: about two hours of talk. */
 const textCharactersMax = 200_000;
 
 /**

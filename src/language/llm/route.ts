@@ -13,7 +13,7 @@ import {
   translationsBy,
 } from './tasks.ts';
 
-/** What the reader of an extractive summary is told when a model was asked and failed. */
+/** The reader of an extractive summary is told this when a model was asked and failed. */
 export const fallbackNote = '(Extractive summary: the language model gave no usable answer.)';
 
 /** Part of the time that a task has is kept for the extractive form, should the model not answer. */
@@ -25,7 +25,7 @@ type Output<K extends TaskName> = LanguageTasks[K]['output'];
 /** Does a task on the language thread, without a model. */
 export type OnThread = <K extends TaskName>(task: K, input: Input<K>) => Promise<Output<K>>;
 
-/** How a task is done with a model's help; a task that is not here needs none. */
+/** Tasks done with a model's help; a task that is not here needs none. */
 type Routes = {
   [K in TaskName]?: (
     llm: LlmProvider,

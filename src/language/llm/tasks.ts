@@ -148,7 +148,7 @@ function longestTranslation(text: string): number {
   return Math.max(200, text.length * 6);
 }
 
-/** What a client may write about its call, for the translation. */
+/** A client's own description of its call, for the translation. */
 const contextCharactersMax = 4_000;
 
 /** The settings of a translation in words; a setting that is left out says nothing. */

@@ -22,7 +22,7 @@ const typeOf: Partial<Record<CueKind, string>> = {
   health: 'HEALTHCARE_NUMBER',
 };
 
-/** What was asked for and is to be taken out, in the order of the question. */
+/** Kinds of number that were asked for and are to be taken out, in the order of the question. */
 export function wantedKinds(
   asked: readonly CueKind[],
   wants: (type: string) => boolean,

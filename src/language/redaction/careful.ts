@@ -21,7 +21,7 @@ import { dayAt, smallAt, yearAt } from '../text/numbers.ts';
  * Two passes around the finders, for redaction alone. A finder is measured by the labels it gives, wrong ones count
  * as much as missing ones. For redaction a name that stays is worse than a word too many that goes.
  *
- * What is taken out before the finders look. A finder wants to be right about the label: it checks that a card
+ * Spans taken out before the finders look. A finder wants to be right about the label: it checks that a card
  * number is a card number, and gives up where a recogniser has misheard a digit. Redaction wants the digits gone, so
  * it goes by the words around them. It claims types that are asked for only.
  */
@@ -84,7 +84,7 @@ function headOf(run: Run, digits: number): Run | undefined {
 const betweenCueAndDate =
   /^(?:is|it's|its|was|are|date|dates|in|the|of|end|at|on|um|uh|er|and|month|until|till|to|thru|through|by|says|just|month|that's|i|think|believe|me|see|it|then|so|yeah|yes|okay|for|my|card|this|[:.,-])$/;
 
-/** How far behind its cue the date of a card stands: "the expiry date on it is um let me see oh nine twenty seven". */
+/** The date of a card stands at most so many tokens behind its cue: "the expiry date on it is um let me see oh nine twenty seven". */
 const expiryReach = 14;
 
 function claimExpiries(doc: Doc): void {
@@ -136,7 +136,7 @@ function isOtherExpiry(doc: Doc, i: number): boolean {
   return false;
 }
 
-/** Where a month and a year that begin at the token end, however they are said; or 0. */
+/** The end of a month and a year that begin at the token, however they are said; or 0. */
 export function cardDateEnd(doc: Doc, i: number): number {
   if (doc.isTaken(i)) return 0;
   if (isMonthName(doc.word(i))) return shortYearEnd(doc, i + 1);
@@ -252,7 +252,7 @@ function claimRouting(doc: Doc, runs: readonly Run[]): void {
   }
 }
 
-/** What banks of other countries call their number. */
+/** Names that banks of other countries have for their number. */
 function isBehindBankCode(doc: Doc, from: number): boolean {
   for (let at = from - 1; at >= Math.max(0, from - 6); at--) {
     if (/^(?:transit|bsb|rtn|blz)$/.test(doc.word(at))) return true;
@@ -366,7 +366,7 @@ function isWrittenPhone(run: Run): boolean {
 }
 
 /**
- * What is taken out after the finders: words that nobody knows where a name is said. A list of names never holds the
+ * Words taken out after the finders: nobody knows them, and they stand where a name is said. A list of names never holds the
  * next caller's, and a first name that is no everyday word either is one.
  */
 export function claimNamesCarefully(doc: Doc, wanted: ReadonlySet<string> | undefined): void {
@@ -419,7 +419,7 @@ function isKnownName(doc: Doc, i: number): boolean {
 const greetings =
   /^(?:hi|hello|hey|dear|morning|afternoon|evening|thanks|cheers|bye|goodbye|okay|ok|alright|right|then|well|sorry|yes|yeah|yep|sure|perfect|great|lovely|welcome|back|please|so|no)$/;
 
-/** Whether the words around the token are those around a name. */
+/** The words around the token are those around a name. */
 function isNamePlace(doc: Doc, i: number): boolean {
   let at = i - 1;
   while (/^(?:um|uh|er|,|:|like)$/.test(doc.word(at)) && at > i - 4) at -= 1;

@@ -18,7 +18,7 @@ type KnownEntities = {
   coverIn(piece: RedactedPiece, form: RedactionForm): RedactedPiece;
 };
 
-/** What a conversation's redaction has taken out, to be found again as the same words. */
+/** Entities that a conversation's redaction has taken out, to be found again as the same words. */
 export function knownEntities(numbers: RedactionState['numbers']): KnownEntities {
   const byFirst = new Map<string, Entity[]>();
   const add = (entity: Entity): void => {

@@ -12,7 +12,7 @@ import {
 /** A piece of a finished transcript. `voice` names who speaks: a number goes on only in the same voice. */
 export type TranscriptPiece = { voice: string; index: number; text: string; words: Word[] };
 
-/** What the steps over one transcript remember: the numbers of all voices together, the open end of each. */
+/** The steps over one transcript remember this: the numbers of all voices together, the open end of each. */
 export type TranscriptRedactionState = {
   numbers: RedactionState['numbers'];
   voices: Record<string, Omit<RedactionState, 'numbers'>>;
@@ -72,7 +72,7 @@ export function redactKnown({ pieces, numbers, form }: RedactKnownInput): Redact
   return pieces.map((piece) => known.coverIn(piece, form));
 }
 
-/** Where what was covered stands in the text as it is now. */
+/** Places of the covered words in the text as it is now. */
 function shifted(covered: readonly Covered[]): CoveredSpan[] {
   let shift = 0;
   return covered.map(({ start, end, shown, type }) => {

@@ -22,7 +22,7 @@ export type RedactionForm = 'MARKER' | 'MASK';
 export type Held = { id?: string; text: string; words: Word[] };
 
 /**
- * What one speaker's redaction remembers between utterances. Plain data, but it holds what was taken out: it lives
+ * One speaker's redaction remembers this between utterances. Plain data, but it holds what was taken out: it lives
  * as long as the call and is never sent.
  */
 export type RedactionState = {
@@ -31,7 +31,7 @@ export type RedactionState = {
   tail?: string;
   /** A number may come in more than two pieces: all that wait, in order. */
   held?: Held[];
-  /** What the other party had asked when the tail, or what is held, was said. */
+  /** The question of the other party before the tail, or before the held finals. */
   asked?: readonly string[];
 };
 
@@ -67,7 +67,7 @@ export type RedactOutput = {
   /** In the order in which they came; empty when the utterance is held. */
   released: Redacted[];
   held: boolean;
-  /** How long to wait for the next utterance before calling with `flush`; 0 when nothing is held. */
+  /** Time to wait for the next utterance before calling with `flush`; 0 when nothing is held. */
   holdMs: number;
   state: RedactionState;
 };
@@ -78,7 +78,7 @@ const holdMsMax = 3_000;
 /** Utterances of one speaker that wait for the rest of a number. More than these are no number any more. */
 export const maxUtterancesHeld = 16;
 
-/** As much of an utterance's end as the head of a number can fill. */
+/** The head of a number fills at most this much of an utterance's end. */
 const tailCharacters = 160;
 
 /** One step of one speaker's redaction: an utterance in, what may leave out, what to remember for the next. */
@@ -121,13 +121,13 @@ export function redactStep(input: RedactInput): RedactOutput {
   const goesOn = run !== undefined && run.start < seam;
   const isWhole =
     crossing.some((span) => span.end > seam) && (run === undefined || isFull(run, look));
-  // What waits has begun like a number already: however its groups are cut, it goes on while digits are missing.
+  // The held finals have begun like a number already: however its groups are cut, it goes on while digits are missing.
   const waits =
     !isWhole &&
     run !== undefined &&
     (goesOn && held.length > 0 ? run.digits < longestNumber : mayContinue(next.text, look));
   if (input.mayHold && run && waits && held.length < maxUtterancesHeld) {
-    // What lies wholly before the number's head has nothing to wait for.
+    // A final that lies wholly before the number's head has nothing to wait for.
     const free = goesOn ? held.filter((_, i) => endOf(held, i) <= run.start).length : held.length;
     const released = held.slice(0, free).map((piece, i) => cover.all(piece, spans[i] ?? []));
     if (free > 0 && free === held.length) state.tail = tailOf(joinFinals(heldTexts));
@@ -152,7 +152,7 @@ function afterQuestion(input: RedactInput, { asked = [], ...state }: RedactionSt
   return { ...after, released: [...before.released, ...after.released] };
 }
 
-/** What one step looks for, by the types to take out and by what was asked. */
+/** The search of one step, by the types to take out and by the question. */
 type Look = {
   wanted: ReadonlySet<string> | undefined;
   /** Kinds of number that were asked for, and those of them that are to be taken out. */
@@ -187,7 +187,7 @@ function lookFor({ entityTypes, asked = [] }: RedactInput): Look {
   };
 }
 
-/** What lies across the seams of the texts, by the characters of all of them joined. */
+/** Entities across the seams of the texts, by the characters of all of them joined. */
 function crossingOf(joined: string, texts: readonly string[], look: Look): EntitySpan[] {
   if (texts.length < 2) return [];
   let at = -1;
@@ -197,7 +197,7 @@ function crossingOf(joined: string, texts: readonly string[], look: Look): Entit
     .filter((span) => seams.some((seam) => span.start < seam && span.end > seam + 1));
 }
 
-/** Of each piece that waits: its part of what crosses the seam after the last of them, and what it shows by itself. */
+/** The spans of each piece that waits: its part of the entities that cross a seam, and its own. */
 function pieceSpans(
   held: readonly Held[],
   crossing: readonly EntitySpan[],
@@ -209,12 +209,12 @@ function pieceSpans(
   });
 }
 
-/** Where a piece ends in the text of all that wait. */
+/** The end of a piece in the text of all that wait. */
 function endOf(held: readonly Held[], index: number): number {
   return held.slice(0, index + 1).reduce((sum, { text }) => sum + text.length + 1, -1);
 }
 
-/** What crosses the seam first; what a piece shows by itself only where nothing is over it. */
+/** Entities that cross a seam come first; a piece's own ones stay where nothing is over them. */
 function merged(first: readonly EntitySpan[], more: readonly EntitySpan[]): EntitySpan[] {
   const free = more.filter(
     (span) => !first.some((other) => other.start < span.end && span.start < other.end),

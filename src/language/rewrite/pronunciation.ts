@@ -1,5 +1,5 @@
 /**
- * How a phrase sounds, as a short string: near sounds share a letter. By the rules of English spelling, no
+ * The sound of a phrase, as a short string: near sounds share a letter. By the rules of English spelling, no
  * dictionary: brand names stand in none, and a pronunciation that the caller gives is spelled as it sounds.
  */
 export function soundOf(phrase: string): string {

@@ -55,7 +55,7 @@ function cached<T>(key: string, make: () => T): T {
   return made;
 }
 
-/** How sure the recogniser was of the words in a span. */
+/** The recogniser's confidence in the words of a span. */
 function confidenceIn(utterance: Utterance): (start: number, end: number) => number {
   const at = timelineOf(utterance);
   return (start, end) => {

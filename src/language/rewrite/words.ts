@@ -42,7 +42,7 @@ function commonEnds(words: readonly Word[], pieces: readonly string[]): [number,
 }
 
 function spread(pieces: readonly string[], old: readonly Word[], at: number): Word[] {
-  // As many words as before: only spellings changed, every time stays.
+  // The number of words is as before: only spellings changed, every time stays.
   if (pieces.length === old.length)
     return pieces.map((piece, i) => ({ ...(old[i] as Word), word: piece }));
   const start = old[0]?.start ?? at;

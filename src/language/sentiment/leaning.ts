@@ -1,12 +1,12 @@
 import { sentimentExamples } from '../data/sentiment-examples.ts';
 
-/** What the counted examples lean to, where they lean clearly. */
+/** The counted examples lean this way, where they lean clearly. */
 type Leaning = 'negative' | 'positive' | undefined;
 
 type Label = 'negative' | 'neutral' | 'positive';
 const labels: Record<string, Label> = { n: 'negative', x: 'neutral', p: 'positive' };
 
-/** How much likelier than neutral a label must be (a logarithm): under this the sentence stays neutral. */
+/** A label must be so much likelier than neutral (a logarithm): under this the sentence stays neutral. */
 const clearly = 4;
 
 /** Counts of each word and pair of words by label: naive Bayes over presence. */

@@ -71,7 +71,7 @@ const fillers = new Set(
 export const unknownSentiment: SentimentScore = { label: 'unknown', emotion: 'neutral' };
 
 /**
- * What one sentence expresses, heard without the rest of the call. Neutral: information, requests, a problem stated
+ * The feeling of one sentence, heard without the rest of the call. Neutral: information, requests, a problem stated
  * without an evaluation, set phrases of courtesy. Negative: anger, worry, blame, a bad evaluation, sarcasm by what is
  * meant. Positive: praise, relief, thanks beyond the bare formula. Mixed: a good and a bad evaluation both.
  */
@@ -120,7 +120,7 @@ function isShouted(sentence: string): boolean {
   return (sentence.match(/\b[A-Z]{4,}\b/g)?.length ?? 0) >= 2;
 }
 
-/** Where a "but" or its like turns the sentence: each side is weighed by itself. */
+/** Places where a "but" or its like turns the sentence: each side is weighed by itself. */
 function contrastsOf(text: string): number[] {
   return [...text.matchAll(contrasts)].map((match) => match.index);
 }

@@ -114,7 +114,7 @@ function isQuestionTurn(turn: SpokenTurn | undefined): boolean {
   return last?.isQuestion ?? false;
 }
 
-/** What went before came to an end: an "okay, good" stands in front. */
+/** The topic before came to an end: an "okay, good" stands in front. */
 function isSettled(turns: readonly SpokenTurn[], i: number): boolean {
   const before = turns[i - 1]?.text.toLowerCase() ?? '';
   return (

@@ -65,7 +65,7 @@ function keywordsOf(
     .map((entry) => entry.word);
 }
 
-/** What the topic was opened with, cut to a line. */
+/** The opening words of the topic, cut to a line. */
 function headlineOf(turns: readonly SpokenTurn[]): string {
   const opening =
     clausesOf(turns.slice(0, 5)).find(

@@ -27,7 +27,7 @@ const finding =
 const chatter =
   /^(?:welcome to|for calling|(?:\w+, )?this is|my name is|you(?:'re| are) speaking|speaking with|thank(?:s| you)|bye|goodbye|you're welcome|have a|hello|hi\b|good (?:morning|afternoon|evening)|how can|how may|great|perfect|okay|ok\b|will do|you too|no problem|i've got that|as i said|that's right|is there anything|sorry to hear|i'm sorry|let me|one moment|go ahead|i knew it|take care|yes please|that's (?:correct|everything|all)|speaking|oh\b|hold on|bear with|no worries)/i;
 
-/** How much a long sentence pays for its length: 1 would fill the summary with scraps, 0 with the longest turns. */
+/** A long sentence pays so much for its length: 1 would fill the summary with scraps, 0 with the longest turns. */
 const costPower = 0.35;
 
 type Scored = Clause & {
@@ -73,7 +73,7 @@ function labelOf(role: string): string {
     : `${role.slice(0, 1).toUpperCase()}${role.slice(1)}: `;
 }
 
-/** Who called: the full name in what is not the agent's, or the one the agent repeats. */
+/** The caller: the full name in turns that are not the agent's, or the one that the agent repeats. */
 function callerOf(turns: readonly SpokenTurn[]): string | undefined {
   const early = turns.slice(0, 30);
   for (const isAgent of [false, true])
@@ -117,13 +117,13 @@ function choose(turns: readonly SpokenTurn[], budget: number): Clause[] {
       seen.set(key, (seen.get(key) ?? 0) + 1);
   }
   const inOrder = (): Scored[] => chosen.toSorted((a, b) => a.order - b.order);
-  // Who speaks is written too, and how often is known only now: what was chosen last goes first.
+  // The speaker is written too, and how often is known only now: the sentence that was chosen last goes first.
   while (chosen.length > 1 && wordsIn(asProse(inOrder(), labelOf).join(' ')) + 4 > budget)
     chosen.pop();
   return inOrder();
 }
 
-/** What a sentence adds to those chosen: its own weight by how new its words are, its entities only where they are new. */
+/** A sentence adds this to those chosen: its own weight by how new its words are, its entities only where they are new. */
 function gainOf(clause: Scored, seen: ReadonlyMap<string, number>): number {
   let fresh = 0;
   for (const key of clause.keys) fresh += 1 / (1 + (seen.get(key) ?? 0) * 2.5);
@@ -163,7 +163,7 @@ function weigh(
   for (const stem of keys) score += 0.12 * Math.min(4, counts.get(stem) ?? 0);
   score = Math.min(score, 1.4) + Math.min(keys.size, 6) * 0.12;
   const sinceCut = clause.turn - (cuts[Math.max(0, chapter)] ?? 0);
-  // What a topic is opened with says what it is about.
+  // The opening of a topic says what the topic is about.
   if (!isAgent && sinceCut >= 0 && sinceCut <= 2 && keys.size >= 2)
     score += sinceCut === 0 ? 1.6 : 0.8;
   if (done.test(clause.text) && actions.test(clause.text)) score += isAgent ? 1.5 : 0.7;
@@ -174,7 +174,7 @@ function weigh(
   if (clause.isQuestion) score -= !isAgent && sinceCut <= 1 ? 0.2 : 1.6;
   if (chatter.test(clause.text)) score -= 1.4;
   if (words < 4) score -= 1;
-  // Who it is stands in the first line already.
+  // The first line names the caller already.
   if (/\b(?:date of birth|my name|this is|speaking)\b/i.test(clause.text) && keys.size <= 3)
     score -= 1.2;
   return { score, words, chapter: Math.max(0, chapter), keys };

@@ -13,7 +13,7 @@ export type CueLimits = {
 /** A pause that ends a cue, unless the cue has to stay longer anyway. */
 const longestPauseMs = 1_000;
 /**
- * How much later than its first word a cue may come, so that the one before it can be read: for a minimum duration,
+ * A cue may come so much later than its first word, so that the one before it can be read: for a minimum duration,
  * and where two people speak at once.
  */
 const longestLagMs = 1_000;

@@ -27,7 +27,7 @@ export class Phrases {
     return this.#root.next.get(word)?.ends ?? false;
   }
 
-  /** Where the longest phrase that begins at the token ends, or 0. */
+  /** The end of the longest phrase that begins at the token, or 0. */
   match(tokens: readonly TextToken[], i: number): number {
     let node: PhraseNode | undefined = this.#root;
     let end = 0;

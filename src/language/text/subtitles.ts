@@ -21,7 +21,7 @@ export function subtitlesOf(
 }
 
 /**
- * What a setting leaves open: two rows of 42 characters, as broadcasters have them, for at most seven seconds. The
+ * Values that a setting leaves open: two rows of 42 characters, as broadcasters have them, for at most seven seconds. The
  * style `compliance` adds a second at least, line ends of CRLF, and numbers in both formats.
  */
 export function limitsOf(config: SubtitlesConfig): CueLimits {

@@ -15,7 +15,7 @@ const names: readonly (readonly [RegExp, string])[] = [
 ];
 /** Whose dollars are meant, by the country of the call. */
 const dollars: Readonly<Record<string, string>> = { '61': 'AUD', '64': 'NZD', '65': 'SGD', '852': 'HKD' }; // prettier-ignore
-/** What coins of a hundredth are called. */
+/** Names of coins of a hundredth. */
 const hundredth = /^(?:cents?|pence|p)$/;
 
 /** An amount with two decimals, and its currency where the words name one. */

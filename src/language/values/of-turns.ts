@@ -8,12 +8,12 @@ type TurnWithWords = SpokenTurn & {
 };
 type EntityOfTurn = NamedEntity & Partial<EntityValue> & { role: string };
 
-/** Whoever is silent for longer has ended the number, in seconds. */
+/** A longer silence ends the number, in seconds. */
 const longestPauseS = 8;
 const mostTurns = 8;
 /** The question of an answer is among the last turns of the others. */
 const turnsAsked = 4;
-/** What a redaction put in the place of words means nothing. */
+/** A redaction's marker means nothing. */
 const marker = /\[[A-Z_]+_\d+\]|\[REDACTED\]|#{2,}/;
 
 /** The entities of a whole call, each once: turns of one speaker that follow each other are looked at together. */

@@ -6,7 +6,7 @@ import { joinFinals } from '../text/seams.ts';
 import type { EntitySpan, EntityValue, ValueContext } from '../types.ts';
 import { inCapitals, valueOf } from './value.ts';
 
-/** Where a part of an entity stands: in which final, by its characters. */
+/** The place of a part of an entity: its final, and its characters there. */
 export type EntityPiece = { final: number; start: number; end: number };
 
 /** An entity with what it means, over as many finals as it was said in. */
@@ -17,7 +17,7 @@ export type HeardEntity = Partial<EntityValue> & {
 };
 
 export type OverFinals = {
-  /** Of one speaker, in order of time. */
+  /** Finals of one speaker, in order of time. */
   finals: readonly string[];
   /** The last turns of the other party. */
   asked: readonly string[];
@@ -100,7 +100,7 @@ function relativeDays(text: string, taken: readonly EntitySpan[]): EntitySpan[] 
     .filter((span) => !taken.some((other) => overlaps(span, other)));
 }
 
-/** How far behind its name a spelling may begin, in tokens: "my name is Shawn, that's spelled". */
+/** A spelling begins at most so many tokens behind its name: "my name is Shawn, that's spelled". */
 const spellingReach = 8;
 
 /** The letters that follow a name say how it is written. */

@@ -1,6 +1,6 @@
 /** Calling codes of one and two digits; all others have three. */
 const twoDigits = /^(?:2[07]|3[0-469]|4[013-9]|5[1-8]|6[0-6]|8[1246]|9[0-58])/;
-/** Where a leading zero is part of the number. */
+/** Countries in which a leading zero is part of the number. */
 const zeroStays = new Set(['39', '378']);
 const northAmerica = '1';
 const shortestNumber = 7;

@@ -104,6 +104,7 @@ const entities = [
   {
     entity_type: 'NAME',
     text: 'Oriane Vasquez',
+    value: 'Oriane Vasquez',
     start: 12.1,
     end: 13.1,
     role: 'customer' as const,
@@ -186,7 +187,17 @@ export const eventExamples: { [Type in CallEventType]: Extract<CallEvent, { type
         language: 'en',
         text: 'My name is Oriane Vasquez.',
       },
-      results: [{ entity_type: 'NAME', text: 'Oriane Vasquez', start: 12.1, end: 13.1 }],
+      results: [
+        {
+          id: 'ent_7c1e09d4b2a85f36',
+          entity_type: 'NAME',
+          text: 'Oriane Vasquez',
+          value: 'Oriane Vasquez',
+          start: 12.1,
+          end: 13.1,
+          pieces: [{ utterance_id: '00_00000004', start: 12.1, end: 13.1 }],
+        },
+      ],
     },
   },
   'call.translation': {

@@ -75,7 +75,7 @@ export class MoonshineReader {
     description,
   }: Model): Promise<{ reader: MoonshineReader } | { failure: string }> {
     if (description.kind !== 'moonshine')
-      return { failure: `the loop knows no ${description.kind} models` };
+      return { failure: `the decoder knows no ${description.kind} models` };
     const { files } = description;
     const written = {
       encoder: await readFile(join(folder, files.encoder)),
@@ -83,14 +83,14 @@ export class MoonshineReader {
     };
     for (const part of ['encoder', 'decoder'] as const)
       if (!isKnown(part, written[part]))
-        return { failure: `${files[part]} is not a file that the loop knows` };
+        return { failure: `${files[part]} is not a file that the decoder knows` };
     const onnx = loadOnnx();
     if ('missing' in onnx) return { failure: `the runtime cannot be loaded: ${onnx.missing}` };
     try {
       const table = TokenTable.read(await readFile(join(folder, files.tokens), 'utf8'));
       return { reader: await MoonshineReader.#load(onnx, written, table) };
     } catch (error) {
-      return { failure: `the runtime does not take the model: ${reasonOf(error)}` };
+      return { failure: `the runtime refuses the model: ${reasonOf(error)}` };
     }
   }
 

@@ -66,7 +66,7 @@ const CatalogueEntry = z
   )
   .refine(
     (entry) => entry.verified === (entry.measured !== undefined),
-    'an entry that was tried says what it needs, and one that was not says nothing of it',
+    'a verified entry has "measured", and no other entry has it',
   );
 export type CatalogueEntry = z.infer<typeof CatalogueEntry>;
 

@@ -30,7 +30,9 @@ export async function download(options: Download): Promise<void> {
     });
     if (response.status === 416) {
       await rm(part, { force: true }); // the part is longer than the file: it is another file's
-      throw new Error('the server has less than was fetched before; starting over next time');
+      throw new Error(
+        'the server has fewer bytes than were fetched before; the next attempt starts over',
+      );
     }
     if (!response.ok || !response.body) throw new Error(`answered ${String(response.status)}`);
     let received = response.status === 206 ? have : 0;
@@ -41,11 +43,13 @@ export async function download(options: Download): Promise<void> {
       clearTimeout(timer);
       timer = setTimeout(() => stall.abort(), stallMs);
       received += chunk.length;
-      if (received > mostBytes) throw new Error('sends more than the file is long');
+      if (received > mostBytes)
+        throw new Error('the source sent more bytes than the file should have');
       await file.write(chunk);
       onBytes(received, total);
     }
-    if (total !== undefined && received < total) throw new Error('broke off');
+    if (total !== undefined && received < total)
+      throw new Error('the connection broke before the end of the file');
     await file.sync();
   } catch (error) {
     if (stall.signal.aborted)

@@ -384,7 +384,7 @@ async function compareWithRecord(
   const recorded = await recordedChecksums(models, entry.name);
   for (const [file, hash] of recorded)
     if (found.get(file) !== hash)
-      throw new Error(`${file} is not what was pulled first (its sha256 differs)`);
+      throw new Error(`${file} differs from the file of the first pull (its sha256)`);
   if (recorded.size === 0) await recordChecksums(models, entry.name, found);
 }
 

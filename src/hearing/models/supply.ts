@@ -85,7 +85,7 @@ class Supply implements ModelSupply {
   readonly #models: string;
   readonly #entry: CatalogueEntry | undefined;
   readonly #stop = new AbortController();
-  #state: SupplyState = { state: 'missing', detail: 'the model has not been looked for yet' };
+  #state: SupplyState = { state: 'missing', detail: 'the model folder has not been read yet' };
   #listener: () => void = () => undefined;
   #timer: NodeJS.Timeout | undefined;
   #pulling: Promise<void> | undefined;
@@ -143,7 +143,7 @@ class Supply implements ModelSupply {
 
   begin(): void {
     if (this.#state.state === 'there') return;
-    this.#log.warn({ detail: this.#state.detail }, 'the recognition model is not there');
+    this.#log.warn({ detail: this.#state.detail }, 'the recognition model is missing');
     this.#tick();
   }
 
@@ -191,7 +191,7 @@ class Supply implements ModelSupply {
     const { signal } = this.#stop;
     this.#state = { state: 'pulling', detail: `${entry.name} is about to be downloaded` };
     const display = progressDisplay(process.stderr, (line) => {
-      this.#log.info({ detail: line }, 'the recognition model is on its way');
+      this.#log.info({ detail: line }, 'the recognition model is being downloaded');
     });
     try {
       await pullModel(entry, {

@@ -271,7 +271,7 @@ class Pool implements RecogniserPool {
         if (decoderFailure !== undefined)
           this.#log.warn(
             { ...about, reason: decoderFailure },
-            'the model is read without beams, and less well',
+            'our own decoder cannot read the model: the native engine reads it, with more wrong words',
           );
         if (secondReaderFailure !== undefined)
           this.#log.warn(

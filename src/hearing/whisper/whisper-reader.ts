@@ -43,7 +43,7 @@ type Parts = {
   suppressed: SuppressedTokens;
 };
 
-/** Whisper tiny.en, as `models/whisper/` converts it. Each part of a reading blocks its process. */
+/** Whisper tiny.en, as `making/whisper/` converts it. Each part of a reading blocks its process. */
 export class WhisperReader {
   readonly #parts: Parts;
   #spentS = 0;

@@ -295,7 +295,7 @@ describe.skipIf(!model || prompts.length === 0)('the default model, read by our 
       await until(() => recogniser.status().state === 'ready');
       expect(recogniser.status().estimatedTimes).toBe(true);
       expect(said.map(({ reason }) => reason)).toEqual([
-        expect.stringContaining('decoder_model_merged.ort is not a file that the loop knows'),
+        expect.stringContaining('decoder_model_merged.ort is not a file that the decoder knows'),
       ]);
     } finally {
       await rm(folder, { recursive: true });

@@ -185,7 +185,7 @@ describe('pulling a model', () => {
       await writeFile(join(from, 'model.onnx'), randomBytes(9));
       await writeFile(join(from, 'tokens.txt'), randomBytes(9));
       await rm(join(models, 'test-model'), { recursive: true });
-      await expect(pulled()).rejects.toThrow('is not what was pulled first');
+      await expect(pulled()).rejects.toThrow('differs from the file of the first pull');
     },
   );
 
@@ -280,7 +280,7 @@ describe('pulling a model', () => {
       more();
     }); // prettier-ignore
     await expect(pullModel(entryFrom(endless), options(models))).rejects.toThrow(
-      'more than the file is long',
+      'more bytes than the file should have',
     );
   });
 
@@ -343,7 +343,7 @@ describe('pulling a model', () => {
     await rm(join(models, 'test-model'), { recursive: true });
     const changed = await serve((_request, response) => response.end(randomBytes(2_000)));
     await expect(pullModel(unknown(changed), options(models))).rejects.toThrow(
-      'not what was pulled first',
+      'differs from the file of the first pull',
     );
   });
 });

@@ -1,4 +1,5 @@
 import { type Clock, wait } from '../lib/clock.ts';
+import type { ExpectedAnswer } from './expected-words.ts';
 import { hearingMetrics } from './metrics.ts';
 import type {
   RecognisedUtterance,
@@ -60,6 +61,7 @@ export class Channel {
   #decidedFrame: number;
   #utterances: number;
   #speaking = false;
+  #expects: ExpectedAnswer | undefined;
   /** The open stream was told to finish: nothing more may be pushed into it. */
   #streamClosing = false;
   #catchingUp = false;
@@ -73,6 +75,7 @@ export class Channel {
     this.#rate = options.stream.sampleRate;
     this.#baseFrame = this.#fedFrames = this.#decidedFrame = options.start?.frame ?? 0;
     this.#baseIndex = this.#utterances = options.start?.utterances ?? 0;
+    this.#expects = options.stream.expects;
   }
 
   /** The second of the session up to which everything is decided. */
@@ -99,6 +102,12 @@ export class Channel {
       this.#fedFrames += samples.length;
       this.#stream?.push(samples);
     } else void this.#catchUp();
+  }
+
+  /** Says which kind of answer the audio from here on may be, or none. */
+  expect(answer: ExpectedAnswer | undefined): void {
+    this.#expects = answer;
+    this.#stream?.expect(answer);
   }
 
   /** No more audio comes. The rest is decided, then `finished` follows. */
@@ -164,9 +173,12 @@ export class Channel {
     const index = this.#baseIndex;
     const frame = this.#baseFrame;
     let live = true;
-    const admission = this.#options.recogniser.open(this.#options.stream, (event) => {
-      if (live && !this.#isOver()) live = this.#onEvent(event, frame / this.#rate, index);
-    });
+    const admission = this.#options.recogniser.open(
+      { ...this.#options.stream, expects: this.#expects },
+      (event) => {
+        if (live && !this.#isOver()) live = this.#onEvent(event, frame / this.#rate, index);
+      },
+    );
     if (admission.outcome === 'admitted') {
       this.#stream = admission.stream;
       return true;

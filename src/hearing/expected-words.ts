@@ -3,6 +3,12 @@ import type { CustomVocabularyConfig } from '../protocol/addon-configs.ts';
 /** A word or a name that is expected. `weight` is the bonus of each of its bytes, in nats. */
 export type ExpectedWord = { text: string; weight: number };
 
+/**
+ * The kind of answer that a question asks for. A speaker may say something else; then the words are read as without an
+ * expectation.
+ */
+export type ExpectedAnswer = 'digits';
+
 const defaultIntensity = 0.5;
 /** The weight at full intensity. In a long list common words would be heard everywhere. */
 const fullWeight = 2;

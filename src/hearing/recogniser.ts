@@ -1,4 +1,4 @@
-import type { ExpectedWord } from './expected-words.ts';
+import type { ExpectedAnswer, ExpectedWord } from './expected-words.ts';
 
 /**
  * The interface between sessions and the recognition of speech. Each channel of a session has one stream. The pool
@@ -60,6 +60,8 @@ export type RecogniserStreamOptions = {
   partials: boolean;
   /** Words that the model should prefer where they may have been said. */
   expected?: readonly ExpectedWord[];
+  /** The kind of answer that is expected from the beginning on. */
+  expects?: ExpectedAnswer | undefined;
 };
 
 export type RecogniserStream = {
@@ -67,6 +69,11 @@ export type RecogniserStream = {
   push(samples: Int16Array): void;
   /** Seconds of audio pushed and not yet decoded: the session reads its socket slowly while this is high. */
   readonly backlogS: number;
+  /**
+   * Says which kind of answer the audio from here on may be, or none. An answer that was misheard as other words is then
+   * found; all other speech is read as before.
+   */
+  expect(answer: ExpectedAnswer | undefined): void;
   /** No more audio: decide what is left, then `finished`. */
   finish(): void;
   /** Gives the stream up. No event follows. */

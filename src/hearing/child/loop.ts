@@ -127,6 +127,9 @@ export class RecogniserLoop {
         stream.cutter.push(message.samples, performance.now());
         this.#wake();
         break;
+      case 'expect':
+        stream?.session.expect?.(message.answer, message.from / stream.rateHz);
+        break;
       case 'finish':
         if (stream) stream.finishing = 'asked';
         this.#wake();

@@ -1,6 +1,5 @@
 import { commonIndexes } from '../common-indexes.ts';
 import { likeliest, logProbability, type LogProbabilities } from './log-probabilities.ts';
-import type { BiasState, VocabularyBias } from './vocabulary-bias.ts';
 
 /**
  * The model's answer after some tokens. `attention` is the weight that the model gave to each frame of the audio, if
@@ -26,6 +25,15 @@ export type Steps = {
   next(beams: readonly { parent: number; token: number }[]): NextToken[];
 };
 
+/** Changes the likelihood of texts. Its states are its own: the search only keeps one for each text. */
+export type TokenBias = {
+  readonly start: object;
+  /** The tokens that the search should look at after this state, beside the likeliest. */
+  continuing(state: object, said: LogProbabilities): number[];
+  /** The state after one more token, and the change of the text's sum by this token. */
+  after(state: object, token: number, logProbability: number): { state: object; change: number };
+};
+
 export type BeamOptions = {
   /** The search follows this many texts at once; 1 takes the likeliest token at each step. */
   width: number;
@@ -43,8 +51,8 @@ export type BeamOptions = {
    * True when a token with this attention is the last one that is wanted, whatever comes after it. Needs a width of 1.
    */
   enough?: ((attention: Float32Array) => boolean) | undefined;
-  /** The bonus for words that are expected. */
-  bias?: VocabularyBias | undefined;
+  /** A bonus for expected words, or a price of others. */
+  bias?: TokenBias | undefined;
   /**
    * The sum of log-probabilities is divided by this power of the length. Without the division short texts would always
    * win.
@@ -76,13 +84,13 @@ const hopeless = 2;
 /** A text this many nats behind the likeliest text of the same length is dropped: it hardly ever comes back. */
 const farBehind = 4;
 
-type Beam = Omit<Hypothesis, 'given' | 'shared'> & { sum: number; bias: BiasState | undefined };
+type Beam = Omit<Hypothesis, 'given' | 'shared'> & { sum: number; bias: object | undefined };
 type Candidate = {
   parent: number;
   token: number;
   sum: number;
   logProbability: number;
-  bias: BiasState | undefined;
+  bias: object | undefined;
 };
 
 /**

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { reasonOf } from '../../lib/errors.ts';
 import { mean } from '../../lib/mean.ts';
 import type { Model } from '../models/model-folder.ts';
-import { beamSearch } from './beam-search.ts';
+import { beamSearch, type TokenBias } from './beam-search.ts';
 import { decoderGraph, taughtTokensOf } from '../making/moonshine/moonshine-decoder.ts';
 import { encoderGraph, secondOf } from '../making/moonshine/moonshine-encoder.ts';
 import { audioKeys, isKnown } from '../making/moonshine/moonshine-layers.ts';
@@ -18,7 +18,6 @@ import { loadOnnx, type Onnx, type OnnxSession } from './onnx.ts';
 import { OrtFile } from '../making/moonshine/ort-file.ts';
 import { mostTokensOf, type TimedText, timedText } from './timed-text.ts';
 import { spaceSign, TokenTable } from '../making/tokens.ts';
-import type { VocabularyBias } from './vocabulary-bias.ts';
 
 export type ReadText = TimedText & {
   /** The mean log-probability over all tokens and the end: how sure the model is of the whole text. */
@@ -36,7 +35,7 @@ export type ReadOptions = {
   given?: readonly number[] | undefined;
   /** The tokens of an earlier reading of nearly the same audio. */
   draft?: readonly number[] | undefined;
-  bias?: VocabularyBias | undefined;
+  bias?: TokenBias | undefined;
   /** True where the audio ends while somebody speaks: a word that begins at its very end is not wanted. */
   open?: boolean | undefined;
   /** Reads several encodings in one run, which costs less than one after the other. */

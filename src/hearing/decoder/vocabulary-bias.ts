@@ -1,4 +1,5 @@
 import type { ExpectedWord } from '../expected-words.ts';
+import type { TokenBias } from './beam-search.ts';
 import type { LogProbabilities } from './log-probabilities.ts';
 import { spaceSign, type TokenTable } from '../making/tokens.ts';
 
@@ -7,7 +8,7 @@ type Branch = { readonly next: Map<number, Branch>; weight: number; ends: boolea
 /**
  * The position of a text among the entries, and the bonus that the text loses if it leaves the entry before its end.
  */
-export type BiasState = { readonly node: Branch | undefined; readonly pending: number };
+type BiasState = { readonly node: Branch | undefined; readonly pending: number };
 
 /** A token below this log-probability gets no bonus: otherwise expected words would be heard in noise. */
 const leastLogProbability = -9;
@@ -22,7 +23,7 @@ const [spaceByte = 0] = Buffer.from(spaceSign);
  *     ▁Tr  unk  line     the bonus grows, and stays
  *     ▁Tr  unk  s        the bonus grows, and all of it is taken back
  */
-export class VocabularyBias {
+export class VocabularyBias implements TokenBias {
   readonly start: BiasState = { node: undefined, pending: 0 };
   readonly #root: Branch = newBranch();
   readonly #table: TokenTable;

@@ -1,4 +1,5 @@
 import type { Model } from '../models/model-folder.ts';
+import type { ExpectedAnswer } from '../expected-words.ts';
 import type { RecogniserEvent, RecogniserStreamOptions } from '../recogniser.ts';
 
 const blockS = 0.04;
@@ -29,6 +30,8 @@ export type ChildTask = {
 export type ToStream =
   | { type: 'open'; stream: number; options: RecogniserStreamOptions }
   | { type: 'audio'; stream: number; samples: Int16Array }
+  /** Samples count from the first audio that this child was given. */
+  | { type: 'expect'; stream: number; answer: ExpectedAnswer | undefined; from: number }
   | { type: 'finish'; stream: number }
   | { type: 'close'; stream: number };
 

@@ -1,5 +1,6 @@
 import type { TextLanguage } from './language-choice.ts';
 import type { MoonshineReader } from '../decoder/moonshine-reader.ts';
+import type { ExpectedAnswer } from '../expected-words.ts';
 import type { RecogniserEvent, RecogniserStreamOptions } from '../recogniser.ts';
 
 export const engineRateHz = 16000;
@@ -31,6 +32,8 @@ export type EngineSession = {
   push(block: Float32Array): void;
   /** Listens to what was pushed. Events that need no reading are emitted before it returns. */
   listen(arrival: Arrival): void;
+  /** The kind of answer that is expected from this second on; missing where the engine prefers no words. */
+  expect?(answer: ExpectedAnswer | undefined, fromS: number): void;
   /** No more audio comes. `finished` is emitted after the last step. */
   finish(arrival: Arrival): void;
   /** True when no reading waits: everything is decided except the utterance that is still being spoken. */

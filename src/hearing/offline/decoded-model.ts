@@ -1,5 +1,6 @@
 import { cpuSeconds, ReadingPrice } from '../engine/load.ts';
-import type { ExpectedWord } from '../expected-words.ts';
+import type { ExpectedAnswer, ExpectedWord } from '../expected-words.ts';
+import { AnswerPreference, isAnswer } from '../decoder/answer-preference.ts';
 import type { PieceModel, PieceResult, ReadingWishes } from './offline-model.ts';
 import type { MoonshineReader, ReadText } from '../decoder/moonshine-reader.ts';
 import type { EncodedAudio } from '../decoder/moonshine-steps.ts';
@@ -38,6 +39,7 @@ type Made = {
   doubted: EncodedAudio | undefined;
   given: readonly number[];
   bias: VocabularyBias | undefined;
+  expects: ExpectedAnswer | undefined;
 };
 
 /** A model that our own decoder reads, with the interface that the offline engine needs. */
@@ -50,6 +52,7 @@ export class DecodedModel implements PieceModel {
   readonly #reader: MoonshineReader;
   /** The circumstances of each reading, kept as long as somebody holds the reading. */
   readonly #made = new WeakMap<PieceResult, Made>();
+  readonly #preferences = new Map<ExpectedAnswer, AnswerPreference>();
   readonly #biases = new WeakMap<readonly ExpectedWord[], VocabularyBias>();
 
   constructor(reader: MoonshineReader, languages: readonly string[]) {
@@ -68,6 +71,7 @@ export class DecodedModel implements PieceModel {
       open,
       draft,
       expected,
+      expects,
     }: ReadingWishes = {},
   ): PieceResult {
     const startedMs = performance.now();
@@ -84,6 +88,7 @@ export class DecodedModel implements PieceModel {
       const again = firstOnly && text !== undefined && text.meanLogProbability < surelyDoubtful;
       if (!text || (!hurried && !again && !isSure(text)))
         text = this.#reader.read([encoding], { ...about, beams });
+      if (!hurried) text = this.#answerOf(text, [encoding], { given, expects });
     });
     const tookS = (performance.now() - startedMs) / 1e3;
     if (hurried) this.price.alsoSpent(cpuS);
@@ -93,8 +98,27 @@ export class DecodedModel implements PieceModel {
     if (text?.ended === false) result.unended = true;
     const sureness = text?.meanLogProbability ?? 0;
     const doubted = sureness < doubtful ? encoding : undefined;
-    this.#made.set(result, { sureness, doubted, given, bias });
+    this.#made.set(result, { sureness, doubted, given, bias, expects });
     return result;
+  }
+
+  /**
+   * The text, or the expected answer in its place. The audio is read once more only where the text is no such answer, and
+   * the second text counts only if all of it is one: an answer that was heard right stays, and so does anything else that
+   * somebody says.
+   */
+  #answerOf(
+    text: ReadText,
+    encodings: readonly EncodedAudio[],
+    about: { given: readonly number[]; expects: ExpectedAnswer | undefined },
+  ): ReadText {
+    const { given, expects } = about;
+    if (!expects || text.text === '' || isAnswer(text.text, expects)) return text;
+    let bias = this.#preferences.get(expects);
+    if (!bias)
+      this.#preferences.set(expects, (bias = new AnswerPreference(expects, this.#reader.table)));
+    const answer = this.#reader.read(encodings, { beams, given, bias });
+    return answer.ended && isAnswer(answer.text, expects) ? answer : text;
   }
 
   /** The bias is made once for each stream's list and is dropped with that list. */
@@ -117,13 +141,14 @@ export class DecodedModel implements PieceModel {
     variants: readonly Float32Array[],
     { sparing }: Pick<ReadingWishes, 'sparing'> = {},
   ): PieceResult {
-    const { doubted, given, bias } = this.#made.get(first) ?? {};
+    const { doubted, given, bias, expects } = this.#made.get(first) ?? {};
     let text: ReadText | undefined;
     const cpuS = cpuSeconds(() => {
       const encodings = variants.map(
         (samples, index) => (index === 0 && doubted) || this.#reader.encode(samples),
       );
       text = this.#reader.read(encodings, { beams, given, bias, sideBySide: sparing });
+      text = this.#answerOf(text, encodings, { given: given ?? [], expects });
     });
     this.price.alsoSpent(cpuS);
     return resultOf(text);

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { windowSamples } from '../pause.ts';
 import { mulawToLinear } from '../../audio/g711.ts';
+import type { ExpectedAnswer } from '../expected-words.ts';
 import type { Model } from '../models/model-folder.ts';
 import {
   type Engine,
@@ -72,6 +73,7 @@ export function openOfflineEngine(
         language: new LanguageChoice(model.languages, stream, options.textLanguage),
         load: options.load,
       };
+      if (stream.expects) parts.reader.expect(stream.expects, 0);
       return new OfflineSession(parts, stream, emit);
     },
   };
@@ -262,6 +264,10 @@ export class OfflineSession implements EngineSession {
     });
     if (this.#ahead && this.#ahead.cut.to !== this.#segmenter.open?.voicedEnd)
       this.#ahead = undefined; // the speech continued: the pause was not the end
+  }
+
+  expect(answer: ExpectedAnswer | undefined, fromS: number): void {
+    this.#parts.reader.expect(answer, Math.round(fromS * rateHz));
   }
 
   finish(arrival: Arrival): void {
@@ -550,6 +556,7 @@ export class OfflineSession implements EngineSession {
     const needed = Math.min(at, ...[seam, earlier].map((one) => (one ? firstKnown(one) : at)));
     this.#parts.track.dropBefore(needed - onsetMarginS * rateHz);
     this.#parts.voiced.dropBefore(needed - onsetMarginS * rateHz);
+    reader.dropBefore(needed);
     this.#emit({ type: 'progress', at: this.#progressS });
   }
 

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { estimatesTimes, type Model, type ModelDescription } from '../models/model-folder.ts';
-import type { ExpectedWord } from '../expected-words.ts';
+import type { ExpectedAnswer, ExpectedWord } from '../expected-words.ts';
 import { cpuSeconds, ReadingPrice } from '../engine/load.ts';
 import type {
   OfflineConfig,
@@ -39,6 +39,8 @@ export type ReadingWishes = {
   /** The signs that an earlier reading of nearly the same audio wrote: finding the same signs again costs less. */
   draft?: readonly number[] | undefined;
   expected?: readonly ExpectedWord[] | undefined;
+  /** The kind of answer that was asked for. */
+  expects?: ExpectedAnswer | undefined;
 };
 
 /** The interface between the offline engine and a model. */

@@ -1,4 +1,4 @@
-import type { ExpectedWord } from '../expected-words.ts';
+import type { ExpectedAnswer, ExpectedWord } from '../expected-words.ts';
 import type { LoadLevel } from '../engine/engine.ts';
 import { mean } from '../../lib/mean.ts';
 import type { AudioTrack } from './audio-track.ts';
@@ -78,6 +78,8 @@ export class PieceReader {
   earlier: Seam | undefined;
   readonly #expected: readonly ExpectedWord[] | undefined;
   readonly #voiced: Pick<VoicedStretches, 'within'> | undefined;
+  /** The expected answers, each from a sample on. */
+  #expectations: { at: number; answer: ExpectedAnswer | undefined }[] = [];
 
   constructor(
     model: Omit<PieceModel, 'languages'>,
@@ -89,6 +91,17 @@ export class PieceReader {
     this.#model = model;
     this.#track = track;
     this.#voiced = voiced;
+  }
+
+  /** A piece that ends behind this sample may be such an answer. */
+  expect(answer: ExpectedAnswer | undefined, at: number): void {
+    this.#expectations.push({ at, answer });
+  }
+
+  /** Forgets expectations that no piece behind this sample can have. */
+  dropBefore(position: number): void {
+    const last = this.#expectations.findLastIndex(({ at }) => at <= position);
+    if (last > 0) this.#expectations.splice(0, last);
   }
 
   get goesOn(): boolean {
@@ -132,6 +145,7 @@ export class PieceReader {
     const { hint, load, draft } = about;
     const read = (seam: Seam | undefined) =>
       this.#read(this.#varied({ ...cut, seam }, variation), hint, {
+        expects: this.#expectations.findLast(({ at }) => at <= cut.to)?.answer,
         given: seam && signsOf(seam),
         hurried: isPressed(load),
         sparing: load.isPatient !== true,

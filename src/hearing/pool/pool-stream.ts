@@ -1,5 +1,6 @@
 import { round3 } from '../../lib/round.ts';
 import { blockSamplesOf, type OfStream } from '../engine/child-messages.ts';
+import type { ExpectedAnswer } from '../expected-words.ts';
 import type { RecogniserProcess } from './process.ts';
 import type {
   RecognisedUtterance,
@@ -73,6 +74,9 @@ export class KeptAudio {
  */
 export const maxSentAheadS = 4;
 const pieceS = 0.5;
+
+type Expectation = { answer: ExpectedAnswer | undefined; from: number };
+
 /**
  * A stream keeps at most this much undecided audio. A session reads its socket slowly long before this: a stream that
  * reaches the bound has a caller that ignores `backlogS`, and fails instead of filling the memory.
@@ -94,6 +98,8 @@ export class PoolStream implements RecogniserStream {
   readonly #onEvent: (event: RecogniserEvent) => void;
   readonly #onDone: () => void;
   readonly #newNumber: () => number;
+  /** The expected answers, each from a sample of the stream on; those before the last decided one are dropped. */
+  readonly #expectations: Expectation[] = [];
   #process: RecogniserProcess | undefined;
   #number = 0;
   #base = { sample: 0, index: 0 };
@@ -140,6 +146,13 @@ export class PoolStream implements RecogniserStream {
     this.#pump();
   }
 
+  expect(answer: ExpectedAnswer | undefined): void {
+    if (this.#done || this.#finish !== 'open') return;
+    const expectation = { answer, from: this.#kept.end };
+    this.#expectations.push(expectation);
+    if (this.#process) this.#sendExpectation(this.#process, expectation);
+  }
+
   finish(): void {
     if (this.#finish !== 'open') return;
     this.#finish = 'asked';
@@ -171,6 +184,7 @@ export class PoolStream implements RecogniserStream {
     if (this.#finish === 'sent') this.#finish = 'asked';
     process.listen(this.#number, (message) => this.#receive(message));
     process.send({ type: 'open', stream: this.#number, options: this.options });
+    for (const expectation of this.#expectations) this.#sendExpectation(process, expectation);
     this.#pump();
   }
 
@@ -180,6 +194,11 @@ export class PoolStream implements RecogniserStream {
     // Only a stream whose audio the process was working on can have ended it.
     if (this.#sent > this.#consumed || this.#finish === 'sent') this.#deaths++;
     return this.#deaths < mostDeaths;
+  }
+
+  #sendExpectation(process: RecogniserProcess, { answer, from }: Expectation): void {
+    const fromBase = Math.max(0, from - this.#base.sample);
+    process.send({ type: 'expect', stream: this.#number, answer, from: fromBase });
   }
 
   #pump(): void {
@@ -267,7 +286,10 @@ export class PoolStream implements RecogniserStream {
   }
 
   #decided(second: number): void {
-    this.#kept.dropBefore(Math.floor(second * this.options.sampleRate));
+    const position = Math.floor(second * this.options.sampleRate);
+    this.#kept.dropBefore(position);
+    const last = this.#expectations.findLastIndex(({ from }) => from <= position);
+    if (last > 0) this.#expectations.splice(0, last);
     this.#deaths = 0;
   }
 

@@ -84,6 +84,7 @@ export function murmurRecogniser(mostProcesses: number): MurmurRecogniser {
         get backlogS() {
           return waiting.reduce((sum, { length }) => sum + length, 0) / rateHz;
         },
+        expect: () => undefined,
         finish: () => {
           isFinishing = true;
         },

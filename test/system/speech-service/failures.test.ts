@@ -29,6 +29,7 @@ function failing(times: number): Recogniser & { failures: () => number } {
     if (failures >= times) return real.open(options, onEvent);
     const stream: RecogniserStream = {
       backlogS: 0,
+      expect: () => undefined,
       push() {
         failures++;
         queueMicrotask(() =>

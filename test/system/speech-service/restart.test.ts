@@ -121,7 +121,7 @@ async function expectAllSaidByTheNext(
 
 /** Takes sessions and decides nothing, as on a machine that does not get to it. */
 function idle(recogniser: Recogniser): Recogniser {
-  const stream = { push() {}, backlogS: 0, finish() {}, close() {} };
+  const stream = { push() {}, backlogS: 0, expect() {}, finish() {}, close() {} };
   return {
     mostProcesses: recogniser.mostProcesses,
     status: () => recogniser.status(),

@@ -384,3 +384,33 @@ test('behind a seam the words that are shown early begin where the seam is, howe
     expect.closeTo(2.2),
   ]);
 });
+
+test('an answer is expected of pieces that end behind the question, and of no other', () => {
+  const track = new AudioTrack();
+  track.push(new Float32Array(64_000).fill(0.1));
+  const wishes: (ReadingWishes | undefined)[] = [];
+  const model = {
+    ...quickModel(),
+    read: (_samples: Float32Array, _language: string, about?: ReadingWishes) => {
+      wishes.push(about);
+      return resultOf('one two');
+    },
+  };
+  const reader = new PieceReader(model, track);
+  const expectedOf = (from: number, to: number) => {
+    new PieceReading(reader, { ...cut, from, to, heardTo: to }).step(
+      { needed: 0, latenessMs: 0, togetherMs: 0 },
+      new PartialWords(),
+      '',
+    );
+    return wishes.at(-1)?.expects;
+  };
+  reader.expect('digits', 16_000);
+  reader.expect(undefined, 40_000);
+  expect(expectedOf(0, 15_000)).toBeUndefined();
+  expect(expectedOf(17_000, 30_000)).toBe('digits');
+  expect(expectedOf(41_000, 60_000)).toBeUndefined();
+  // The expectation in force stays when older ones are forgotten.
+  reader.dropBefore(20_000);
+  expect(expectedOf(17_000, 30_000)).toBe('digits');
+});

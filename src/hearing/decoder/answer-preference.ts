@@ -1,0 +1,80 @@
+import type { ExpectedAnswer } from '../expected-words.ts';
+import type { TokenBias } from './beam-search.ts';
+import type { LogProbabilities } from './log-probabilities.ts';
+import { spaceSign, type TokenTable } from '../making/tokens.ts';
+
+const digits = 'zero oh one two three four five six seven eight nine'.split(' ');
+const numbers =
+  'ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety hundred thousand double triple'.split(
+    ' ',
+  );
+/** The words of an answer of each kind. Figures belong to every kind. */
+const wordsOf: Record<ExpectedAnswer, readonly string[]> = { digits: [...digits, ...numbers] };
+
+/** The price of a word that does not belong to the answer, in nats. With twice as much no further number is heard right. */
+const price = 2.5;
+
+/** True when a text consists of nothing but words and figures of such an answer. */
+export function isAnswer(text: string, kind: ExpectedAnswer): boolean {
+  const words = text.toLowerCase().match(/[\p{L}\p{N}']+/gu) ?? [];
+  return (
+    words.length > 0 && words.every((word) => /^\d+$/.test(word) || wordsOf[kind].includes(word))
+  );
+}
+
+type AnswerBranch = { readonly next: Map<number, AnswerBranch>; ends: boolean };
+
+/** The position of a text inside a word of the answer; undefined inside another word, whose price is paid. */
+type AnswerState = { readonly node: AnswerBranch | undefined };
+
+const [firstOfSpace = 0] = Buffer.from(spaceSign);
+const isAscii = (byte: number): boolean => byte < 0x80;
+const isLetter = (byte: number): boolean => /[a-z']/i.test(String.fromCharCode(byte));
+
+/**
+ * A preference for the words of an expected answer. Every other word costs its text some nats, once, at the byte where
+ * the word leaves the expected ones:
+ *
+ *     ▁zero , ▁four     nothing
+ *     ▁zero , ▁for ▁a   the price at the r, and again at the end of the a
+ *
+ * A bonus for the words of the answer would grow with the length of a text: digits were heard that nobody said.
+ */
+export class AnswerPreference implements TokenBias {
+  readonly #root: AnswerBranch = { next: new Map(), ends: true };
+  readonly start: AnswerState = { node: this.#root };
+  readonly #table: TokenTable;
+
+  constructor(kind: ExpectedAnswer, table: TokenTable) {
+    this.#table = table;
+    for (const word of wordsOf[kind]) {
+      let node = this.#root;
+      for (const byte of Buffer.from(word)) {
+        const next: AnswerBranch = node.next.get(byte) ?? { next: new Map(), ends: false };
+        node.next.set(byte, next);
+        node = next;
+      }
+      node.ends = true;
+    }
+  }
+
+  /** All tokens that the graph names as likely: a word of the answer may stand behind the few likeliest. */
+  continuing(_state: AnswerState, said: LogProbabilities): number[] {
+    return [...(said.best?.keys() ?? [])];
+  }
+
+  after(state: AnswerState, token: number): { state: AnswerState; change: number } {
+    let { node } = state;
+    let change = 0;
+    for (const byte of this.#table.bytesOf(token)) {
+      if (byte === firstOfSpace || (isAscii(byte) && !isLetter(byte))) {
+        if (node && !node.ends) change -= price;
+        node = this.#root;
+      } else if (node && (isAscii(byte) || node !== this.#root)) {
+        node = node.next.get(byte | 0x20); // in small letters
+        if (!node) change -= price;
+      }
+    }
+    return { state: { node }, change };
+  }
+}

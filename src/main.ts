@@ -199,7 +199,7 @@ async function openParts(opened: OpenProcess, internalKey: string): Promise<void
   );
 }
 
-/** What several parts are opened with. */
+/** The things with which several parts are opened. */
 type Shared = {
   nodes: NodesPart;
   objects: Objects | undefined;

@@ -1,4 +1,5 @@
 import tseslint from 'typescript-eslint';
+import { commentSubject } from './comment-subject.js';
 
 // The compiler's types find our likeliest bugs: unawaited promises and missed states.
 export default tseslint.config(
@@ -51,5 +52,12 @@ export default tseslint.config(
       '@typescript-eslint/no-unsafe-return': 'off',
       '@typescript-eslint/require-await': 'off',
     },
+  },
+  {
+    files: ['src/**/*.ts', 'test/**/*.ts'],
+    // The comments of these rooms are still to be rewritten: a room whose comments all pass leaves the list.
+    ignores: ['src/bridge/**', 'src/commands/**', 'src/hearing/media/**', 'src/speech-service/**'], // prettier-ignore
+    plugins: { trunkline: { rules: { 'comment-subject': commentSubject } } },
+    rules: { 'trunkline/comment-subject': 'error' },
   },
 );

@@ -61,7 +61,7 @@ export type RecordResult =
   | { outcome: 'unknown' }
   | { outcome: 'unavailable'; reason: string };
 
-/** What reconciling needs of a job record; a hosted service may write the rest as it likes. */
+/** The fields of a job record that reconciling needs; a hosted service may write the rest as it likes. */
 const SessionRecord = z.looseObject({
   status: z.string(),
   result: z
@@ -205,7 +205,7 @@ export class SpeechApi {
     }
   }
 
-  /** Whether anything answers there that knows the interface. */
+  /** True when a service that knows the interface answers there. */
   async answers(target: SpeechTarget): Promise<boolean> {
     try {
       using attempt = deadline(this.#clock, probeMs);

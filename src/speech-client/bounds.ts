@@ -12,7 +12,7 @@ export const maxResults = 200;
 /** Utterances of a message that says who spoke: more than a busy session of three hours has. */
 const maxLabels = 20_000;
 const maxSpeaker = 99;
-/** Of an id, which is compared and stored. A longer one becomes its digest: cut short, two could become one. */
+/** The longest id, because ids are compared and stored. A longer one becomes its digest: cut short, two could become one. */
 const maxIdChars = 200;
 /** The interface's own limit. A number that a service makes up must not become the length of a list. */
 const maxChannel = 7;

@@ -8,7 +8,7 @@ export const maxCatchUpBytesPerTick = 327_680;
 export type SessionBehind = {
   /** Sends up to so many waiting bytes; answers how many it sent, `caughtUp` when nothing waits any more. */
   catchUp(maxBytes: number): { sent: number; caughtUp: boolean };
-  /** What the leg may send in one second of catching up. */
+  /** The leg may send this much in one second of catching up. */
   readonly catchUpBytesPerSecond: number;
 };
 

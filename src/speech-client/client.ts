@@ -65,11 +65,11 @@ export class SpeechClient implements AsyncDisposable {
   readonly #orphans: Orphans;
   /** With the name of the node that has it. */
   readonly #sessions = new Map<SpeechSession, string | undefined>();
-  /** Of every leg that waits for a session: says the cause again when it has changed. */
+  /** One function of each leg that waits for a session: it says the cause again when that has changed. */
   readonly #tellCause = new Set<() => void>();
   #stopSweep: (() => void) | undefined;
   #refusal: string | undefined;
-  /** What the service said when it last refused the key. */
+  /** The service's words when it last refused the key. */
   #unauthorized = '';
   #closed = false;
 
@@ -205,7 +205,7 @@ export class SpeechClient implements AsyncDisposable {
       onOver: (reason) => {
         this.#sessions.delete(session);
         const node = this.#nodes.named(service);
-        // What a session of a node has shown, the next leg need not find out: the node is looked at in the background.
+        // The next leg need not find out again that a node failed a session: the node is looked at in the background.
         if (reason === 'lost' && node !== undefined) this.#nodes.failed(node, 'unreachable');
         start.onOver(reason);
       },
@@ -239,7 +239,7 @@ export class SpeechClient implements AsyncDisposable {
     return promise;
   }
 
-  /** Whether another node than this one would take audio now. */
+  /** True when another node than this one would take audio now. */
   hasOther(service: string | undefined): boolean {
     return this.#nodes.hasOther(service);
   }
@@ -412,7 +412,7 @@ type AskedResult =
   | Exclude<Awaited<ReturnType<SpeechApi['create']>>, { outcome: 'created' }>
   | { outcome: 'created'; id: string; url: string; service: string };
 
-/** What the sockets of a session need besides their address. The key of a service goes out on HTTP only. */
+/** The options that the sockets of a session need besides their address. The key of a service goes out on HTTP only. */
 function lineOf(target: SpeechTarget | undefined): SessionLine {
   const { key, keyHeader, ca, keyOnSockets } = target ?? {};
   return {

@@ -54,7 +54,7 @@ export type ConnectionEnd = {
   opened: boolean;
 };
 
-/** What a socket needs besides its address. */
+/** The options that a socket needs besides its address. */
 export type SessionLine = {
   headers: Record<string, string>;
   /** The authority that signed the certificate of the other end, where nobody else knows it. */

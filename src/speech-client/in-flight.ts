@@ -12,7 +12,7 @@ export type InFlightState = {
 type Rebase = { counter: number; surplus: number };
 
 /**
- * What one live session was sent and what it acknowledged. Pure.
+ * The bytes that one live session was sent and those that it acknowledged. Pure.
  * The service counts bytes of the session from 0; the leg counts positions. They differ by the position at which
  * the session began (`base`) and by the bytes that the service took twice or lost around a dropped socket (`surplus`).
  */
@@ -111,7 +111,7 @@ export class InFlight {
     return Math.min(this.#everSentTo, this.base + counter - this.#surplus());
   }
 
-  /** How many bytes the session may have got, by its own count: its times lie within them. */
+  /** The most bytes that the session may have got, by its own count: its times lie within them. */
   get everSentBytes(): number {
     return this.counterAt(this.#everSentTo);
   }

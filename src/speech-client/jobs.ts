@@ -17,7 +17,7 @@ const attemptMs = 10_000;
 /** Between the last byte of an upload and its answer the service looks into the file. */
 const answerMs = 60_000;
 const eraseMs = 60_000;
-/** What an upload may take: this much, and a second more for every 100 kB. */
+/** The time that an upload may take: this much, and a second more for every 100 kB. */
 const uploadMs = (bytes: number): number => Math.min(1_800_000, 60_000 + bytes / 100);
 const answerBytes = 1_048_576;
 const recordBytes = 67_108_864;
@@ -322,7 +322,7 @@ function isGone(status: number | undefined): boolean {
   return status !== undefined && ((status >= 200 && status < 300) || status === 404);
 }
 
-/** What a record says, each text and time within bounds: the service may be broken, or not ours. Pure. */
+/** The contents of a record, each text and time within bounds: the service may be broken, or not ours. Pure. */
 export function stateIn(json: unknown): JobState {
   const record = JobRecord.safeParse(json).data;
   const odd = { outcome: 'failed', code: 502, reason: 'its record has another form' } as const;

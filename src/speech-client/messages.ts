@@ -4,7 +4,7 @@ import type { SessionRecord } from './api.ts';
 import { boundedMessage } from './bounds.ts';
 
 /**
- * What makes two messages of one session the same message. Partials have none: they replace each other
+ * The key by which two messages of one session are the same message. Partials have none: they replace each other
  * and may come as often as the service likes.
  */
 export function messageIdentity(message: ServerMessage): string | undefined {
@@ -117,7 +117,7 @@ export function missingOf(
   record: SessionRecord,
   sessionId: string,
   seen: SeenMessages,
-  /** How much audio the session was sent: its times lie within it. */
+  /** The seconds of audio that the session was sent: its times lie within them. */
   sentS: number,
 ): ServerMessage[] {
   const listed = record.result?.messages ?? [];

@@ -10,7 +10,7 @@ const attempts = 24;
 const delays = { firstMs: 15_000, maxMs: 300_000 };
 
 export type OrphanSearch = {
-  /** What every session of the leg was created with, and no other. */
+  /** The metadata with which the sessions of this leg were created, and no others. */
   metadata: Record<string, unknown>;
   /** Asked late: by then the leg may have got to know the session. */
   isKnown: (sessionId: string) => boolean;

@@ -64,7 +64,7 @@ export class ServiceGate {
     });
   }
 
-  /** How an admitted attempt went; `waitMs`: the service's own word on when to come back. */
+  /** The outcome of an admitted attempt; `waitMs`: the service's own word on when to come back. */
   settle(result: 'created' | 'other' | GateCause, waitMs?: number): void {
     this.#busyCount--;
     if (result === 'created' || result === 'other') {

@@ -14,7 +14,7 @@ import { speechTotals as totals } from './metrics.ts';
 export const maxPieceBytes = 512_000;
 /** Audio was sent and no acknowledgement moved for this long: the socket is of no use, though it is open. */
 const progressMs = 10_000;
-/** So many sockets in a row that take nothing are a session that is of no use. */
+/** A session is of no use after this many sockets in a row that take nothing. */
 const maxStalls = 2;
 /** A service drops a quiet session after about 30 s; an empty chunk counts as life. */
 const keepAliveMs = 15_000;
@@ -51,7 +51,7 @@ export type SessionOptions = {
   /** Begun by a process that was killed: what it read may never have been stored. */
   takenOver: boolean;
   line: SessionLine;
-  /** How long it may be without a socket until a new session is the better way. */
+  /** The time without a socket after which a new session is the better way. */
   resumeWindowMs: () => number;
   /** Another node would take the audio. */
   mayMove: () => boolean;
@@ -103,7 +103,7 @@ export class SpeechSession implements SessionBehind {
   #progressed = false;
   #quietTicks = 0;
   #sentSinceTick = false;
-  /** What is being read goes to this connection and no other. */
+  /** Bytes that are being read go to this connection and no other. */
   #readingFor: Connection | undefined;
   #stopWanted = false;
   #stopSent = false;
@@ -125,7 +125,7 @@ export class SpeechSession implements SessionBehind {
     return this.#link.at === 'over' ? this.#link.reason : undefined;
   }
 
-  /** How much audio the session was sent, seconds by its own count. */
+  /** The seconds of audio that the session was sent, by its own count. */
   get sentS(): number {
     return this.inFlight.everSentBytes / this.#options.bytesPerSecond;
   }
@@ -382,7 +382,7 @@ export class SpeechSession implements SessionBehind {
     if (!this.#stopSent) this.#leave();
   }
 
-  /** Of no more use, but not to be leaked: closed in a way that lets the service finish it. */
+  /** Gives up a session that is of no more use, closed in a way that lets the service finish it. */
   #leave(): void {
     if (this.#link.at === 'open') this.#link.connection.close(1000);
     this.#finish('gone');

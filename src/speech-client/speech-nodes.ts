@@ -20,7 +20,7 @@ export type SpeechNode = {
   load?: { used: number; capacity: number; at: number };
 };
 
-/** So many nodes are asked for one session, one after the other. */
+/** At most this many nodes are asked for one session, one after the other. */
 export const maxNodesAsked = 4;
 /** While another node can be asked, one has this long to answer; then the next one is. */
 const hurriedMs = 3_000;
@@ -28,7 +28,7 @@ const hurriedMs = 3_000;
 const slowMs = 1_000;
 /** A node that did not answer is looked at again, in the background: no leg pays for finding out. */
 const probes = { firstMs: 500, maxMs: 10_000 };
-/** What a node that has no room says with 429, where it does not say for how long. */
+/** The pause before a node that answered 429 without a time is asked again. */
 const crowdedMs = 5_000;
 
 type Closed = { cause: GateCause; untilMs: number; attempts: number };
@@ -36,7 +36,7 @@ type Closed = { cause: GateCause; untilMs: number; attempts: number };
 type SpeechNodesOptions = {
   /** Read again for every request: nodes come and go. */
   nodes: () => readonly SpeechNode[];
-  /** Whether the node answers at all. */
+  /** Resolves to true when the node answers at all. */
   probe: (target: SpeechTarget) => Promise<boolean>;
   clock: Clock;
   log: Logger;
@@ -109,7 +109,7 @@ export class SpeechNodes {
     return this.#inOrder(dead).slice(0, maxNodesAsked);
   }
 
-  /** How long until a node that had no room may be asked again; undefined where none said so. */
+  /** The time until a node that had no room may be asked again; undefined where none said so. */
   busyForMs(): number | undefined {
     const nowMs = this.#options.clock.monotonicMs();
     const waits = this.all().flatMap(({ name }) => {

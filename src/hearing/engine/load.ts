@@ -29,7 +29,7 @@ const ordinaryS = 4;
 /** The price of readings on this machine, learned from every reading. */
 export class ReadingPrice {
   #scale = 1;
-  /** How many times longer than its processor time a reading takes: 1 on a machine that is free. */
+  /** A reading takes this many times its processor time: 1 on a machine that is free. */
   #slowdown = 1;
   #readings = 0;
   #spentS = 0;

@@ -23,8 +23,8 @@ export function beforeCrowd(words: readonly WordBeginning[]): number {
 }
 
 /**
- * Of the first `own` words, the number before the crowd of two or more in which they end. All of them are kept where
- * the crowd begins before `sinceS`, or with the first word.
+ * Counts those of the first `own` words that come before the crowd of two or more in which they end. All of them count
+ * where the crowd begins before `sinceS`, or with the first word.
  */
 export function withoutCrowd(words: readonly WordBeginning[], own: number, sinceS: number): number {
   const startOf = (index: number): number => words[index]?.start ?? Infinity;

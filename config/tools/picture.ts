@@ -22,10 +22,11 @@ try {
   await page.setViewportSize({ width: 1200, height: 820 });
   await page.getByRole('button', { name: /test call/i }).click({ timeout: waitMs });
   await page.getByRole('heading', { name: 'Summary' }).waitFor({ timeout: waitMs });
-  // A call that goes on is followed to its newest words: only one that is over stays where it is put.
   await page.locator('.call-bar .state[data-state=ended]').waitFor({ timeout: waitMs });
-  await page.locator('audio').waitFor({ timeout: waitMs });
-  await page.evaluate('window.scrollTo(0, 0)');
+  // A call that goes on is followed to its newest words; one that is opened after its end is read from its beginning.
+  await page.reload();
+  await page.getByRole('heading', { name: 'Summary' }).waitFor({ timeout: waitMs });
+  await page.getByText(/^Customer above, agent below · /).waitFor({ timeout: waitMs });
   // The one way to a WebP: a third of the bytes of a PNG.
   const session = await page.context().newCDPSession(page);
   const { data } = await session.send('Page.captureScreenshot', { format: 'webp', quality: 80 });

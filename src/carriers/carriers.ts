@@ -45,13 +45,7 @@ const lastWordsPart = (deadlineMs: number): number =>
 /** Mounts all carriers on the one port: their sockets under /carriers, their webhooks beside them. */
 export async function startCarriers(options: CarriersOptions): Promise<Part & AsyncDisposable> {
   for (const name of carrierNames) carriers[name].checkSettings?.(options.config);
-  // Counters begin at 0, so that the first refusal of a carrier shows as an increase.
-  for (const carrier of carrierNames) {
-    options.secrets.open(carrier);
-    for (const outcome of ['401', '403', '503']) upgradesTotal.inc({ carrier, outcome }, 0);
-    for (const { action: webhook } of carriers[carrier].webhooks)
-      for (const outcome of ['401', '403']) webhooksTotal.inc({ carrier, webhook, outcome }, 0);
-  }
+  countFromZero(options.secrets);
   const clock = options.clock ?? systemClock;
   const log = options.log.child({ part: 'carriers' });
   const context: UpgradeContext = {
@@ -142,6 +136,16 @@ async function lastStreams(
     }),
   );
   return new Map(found.filter(([, at]) => at > 0));
+}
+
+/** Counters begin at 0, so that the first refusal of a carrier shows as an increase. */
+function countFromZero(secrets: SecretJudge): void {
+  for (const carrier of carrierNames) {
+    secrets.open(carrier);
+    for (const outcome of ['401', '403', '503']) upgradesTotal.inc({ carrier, outcome }, 0);
+    for (const { action: webhook } of carriers[carrier].webhooks)
+      for (const outcome of ['401', '403']) webhooksTotal.inc({ carrier, webhook, outcome }, 0);
+  }
 }
 
 function shortSecretNotes(config: CarriersConfig): string[] {

@@ -72,22 +72,11 @@ type HttpOptions = {
   isStarting?: boolean;
 };
 
+/** Opens the port. The function is long because it wires each part of the port to the others once, in order. */
 export async function listen(options: HttpOptions): Promise<HttpServer> {
   const { config, log } = options;
   if (!options.insecure) refuseOpenListener(config);
-  const server = createServer({
-    headersTimeout: httpLimits.headersTimeoutMs,
-    // `Connections` counts the time of each body, because uploads have more and Node knows one time for all.
-    requestTimeout: 0,
-    connectionsCheckingInterval: httpLimits.connectionsCheckingIntervalMs,
-    keepAliveTimeout: httpLimits.keepAliveTimeoutMs,
-    maxHeaderSize: httpLimits.maxHeaderBytes,
-    insecureHTTPParser: false,
-    // A client may offer another protocol (h2c), and a server may ignore such an offer.
-    shouldUpgradeCallback: (request) => /^websocket$/i.test(request.headers.upgrade ?? ''),
-  });
-  server.maxHeadersCount = httpLimits.maxHeadersCount;
-  server.maxRequestsPerSocket = httpLimits.maxRequestsPerSocket;
+  const server = newServer();
   const limit = handleLimit();
   const room = connectionRoom(config.maxConnections, limit);
   const isProxy = proxiesIn(config.trustedProxies);
@@ -128,18 +117,10 @@ export async function listen(options: HttpOptions): Promise<HttpServer> {
   };
   const state: ServerState = { isStarting: options.isStarting ?? false, isAccepting: true };
   const app = createApp({ options, publicUrl, keyCheck, routers, parts, state });
-  const answer = (request: IncomingMessage, response: ServerResponse): void => {
+  answerRequests(server, (request, response) => {
     if (connections.admit(request, response, () => keyCheck.hasOperatorKey(request)))
       app(request, response);
-  };
-  server.on('request', answer);
-  server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
-    // A body behind the check of a key is asked for after that check, so that a stranger need not send it at all.
-    if (!/^\/(?:v2|api)(?:\/|$)/.test(pathOf(request.url ?? ''))) response.writeContinue();
-    answer(request, response);
   });
-  // An unknown expectation is ignored, as RFC 9110 allows; Node would answer it without a body.
-  server.on('checkExpectation', answer);
   server.on(
     'upgrade',
     upgradeHandler({
@@ -171,16 +152,7 @@ export async function listen(options: HttpOptions): Promise<HttpServer> {
     reckon(others) {
       elsewhere = others;
     },
-    notes: () => [
-      ...(room.connectionsAtMost < config.maxConnections
-        ? [
-            `connections: ${room.connectionsAtMost} at once, because the limit of open files is ${limit} (ulimit -n)`,
-          ]
-        : []),
-      ...[shortSecretNote('TRUNKLINE_API_KEYS', config.apiKeys)].filter(
-        (note) => note !== undefined,
-      ),
-    ],
+    notes: () => notesOf(config, room.connectionsAtMost, limit),
     stopAccepting() {
       state.isAccepting = false;
     },
@@ -191,6 +163,47 @@ export async function listen(options: HttpOptions): Promise<HttpServer> {
       await Promise.resolve();
     },
   };
+}
+
+function newServer(): Server {
+  const server = createServer({
+    headersTimeout: httpLimits.headersTimeoutMs,
+    // `Connections` counts the time of each body, because uploads have more and Node knows one time for all.
+    requestTimeout: 0,
+    connectionsCheckingInterval: httpLimits.connectionsCheckingIntervalMs,
+    keepAliveTimeout: httpLimits.keepAliveTimeoutMs,
+    maxHeaderSize: httpLimits.maxHeaderBytes,
+    insecureHTTPParser: false,
+    // A client may offer another protocol (h2c), and a server may ignore such an offer.
+    shouldUpgradeCallback: (request) => /^websocket$/i.test(request.headers.upgrade ?? ''),
+  });
+  server.maxHeadersCount = httpLimits.maxHeadersCount;
+  server.maxRequestsPerSocket = httpLimits.maxRequestsPerSocket;
+  return server;
+}
+
+/** Hands every request to `answer`, also those that wait to be asked for their body. */
+function answerRequests(
+  server: Server,
+  answer: (request: IncomingMessage, response: ServerResponse) => void,
+): void {
+  server.on('request', answer);
+  server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
+    // A body behind the check of a key is asked for after that check, so that a stranger need not send it at all.
+    if (!/^\/(?:v2|api)(?:\/|$)/.test(pathOf(request.url ?? ''))) response.writeContinue();
+    answer(request, response);
+  });
+  // An unknown expectation is ignored, as RFC 9110 allows; Node would answer it without a body.
+  server.on('checkExpectation', answer);
+}
+
+function notesOf(config: HttpConfig, atMost: number, limit: number | undefined): string[] {
+  const short = shortSecretNote('TRUNKLINE_API_KEYS', config.apiKeys);
+  const few = `connections: ${atMost} at once, because the limit of open files is ${limit} (ulimit -n)`;
+  return [
+    ...(atMost < config.maxConnections ? [few] : []),
+    ...(short === undefined ? [] : [short]),
+  ];
 }
 
 /**

@@ -74,7 +74,7 @@ export class LegVoices {
     this.#windows.finish();
   }
 
-  /** Who speaks when, in everything heard so far. */
+  /** The turns of everything heard so far. */
   turns(): VoiceTurn[] {
     return this.#windows.turns();
   }

@@ -52,7 +52,7 @@ export class LegWindows {
       if (index % 2 === 0) window.embedding = undefined;
   }
 
-  /** Who speaks when, in everything heard so far. */
+  /** The turns of everything heard so far. */
   turns(): VoiceTurn[] {
     const known = this.#windows.flatMap((window) => {
       const { embedding, seconds, from, to } = window;

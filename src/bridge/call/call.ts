@@ -1,12 +1,13 @@
 import type { LegRequest } from '../session/leg-request.ts';
-import { isSameFormat, wholeBytes, type LegRecord } from '../records/leg-record.ts';
+import { isSameFormat, type LegRecord } from '../records/leg-record.ts';
 import { within } from '../../lib/clock.ts';
 import { reasonOf } from '../../lib/errors.ts';
 import { newId } from '../../lib/ids.ts';
 import { loggedId, type Logger } from '../../lib/log.ts';
 import type { UnreadSpeech } from '../../protocol/job.ts';
 import type { ServerMessage } from '../../protocol/live-messages.ts';
-import { CallClock, smallestHoleS } from './clock.ts';
+import { CallClock } from './clock.ts';
+import { CallHoles, gapDetails } from './holes.ts';
 import { CallEnding } from './ending.ts';
 import { shareLegs } from './leg-states.ts';
 import { CallLeg } from './call-leg.ts';
@@ -50,9 +51,6 @@ import { withdraws } from './consent.ts';
 import { learnt, toldFacts } from './facts.ts';
 import { callOverrides, sessionRequest } from '../session/session-request.ts';
 
-/** A carrier may say any number. A gap of more than four months is declared as this long, so that its end is a number. */
-const longestGapS = 10_000_000;
-
 /**
  * A carrier whose callback says that the call is over may still send what was said last. Where nothing has come for so
  * long, the close of its socket was lost on the way.
@@ -80,6 +78,7 @@ export class Call {
   readonly record: CallRecord;
   readonly events: CallEvents;
   readonly lease: CallLease;
+  readonly holes: CallHoles;
   readonly #env: CallEnvironment;
   readonly #log: Logger;
   readonly #clock: CallClock;
@@ -112,6 +111,7 @@ export class Call {
       share: env.takeOverMs === 0 ? undefined : (tx) => shareLegs(tx, [this]),
       onLeaseLost: () => onLeaseLost(this),
     });
+    this.holes = new CallHoles(this.#clock, this.events);
     this.#ending = new CallEnding({
       env,
       record,
@@ -130,8 +130,8 @@ export class Call {
       legs: () => this.legs,
       streams: () => [...this.#streams.values()],
       events: this.events,
-      keepPace: (leg) => this.#fillPause(leg),
-      discarded: (leg, lengthS) => this.#discarded(leg, lengthS),
+      keepPace: (leg) => this.holes.fillPause(leg),
+      discarded: (leg, lengthS) => this.holes.discarded(leg, lengthS),
     });
   }
 
@@ -295,7 +295,7 @@ export class Call {
     const frameS = payload.length / leg.bytesPerSecond;
     const agoS = frameS + stream.waitedS;
     if (leg.offsetS === undefined) this.#placeLeg(leg, agoS);
-    else if (leg.takeReopened()) this.#fillHole(leg, this.#clock.atS(nowMs) - agoS);
+    else if (leg.takeReopened()) this.holes.fillBetweenStreams(leg, this.#clock.atS(nowMs) - agoS);
     if (this.#env.feed.isWatched) leg.hearLevel(payload);
     leg.quietFilledS = 0;
     leg.unknownToS = undefined;
@@ -333,66 +333,13 @@ export class Call {
   #lost(leg: CallLeg | undefined, durationMs: number, cause: string): void {
     if (leg === undefined || !(durationMs > 0) || !this.takesStreams) return;
     if (leg.offsetS === undefined) this.#placeLeg(leg, 0);
-    const lostS = Math.min(durationMs / 1_000, longestGapS);
-    const start = leg.positionS();
-    // Silence that already stands there for a quiet carrier is not written twice.
-    const leftS = Math.max(0, lostS - leg.quietFilledS);
-    const bytes = this.#clock.lose(leg, leftS);
-    this.#clock.declared(leg, leftS - bytes / leg.bytesPerSecond);
-    this.events.gap(leg, { cause: 'carrier', start, end: start + lostS, bytes, detail: cause });
+    this.holes.lost(leg, durationMs / 1_000, cause);
   }
 
-  /**
-   * The carrier sent nothing for a while. Its media clock says how long, ours says how far the leg can be behind: a
-   * carrier's clock that was set anew is no silence. What is too long for silence is a gap.
-   */
+  /** The carrier sent nothing for a while. */
   #quiet(leg: CallLeg | undefined, durationMs: number): void {
     if (leg?.offsetS === undefined || !(durationMs > 0) || !this.takesStreams) return;
-    const behindS = this.#clock.behindS(leg, this.#clock.nowS());
-    const quietS = Math.min(durationMs / 1_000 - leg.quietFilledS, behindS);
-    if (quietS <= 0) return;
-    const start = leg.positionS();
-    this.#declareRest(
-      leg,
-      start,
-      quietS,
-      this.#clock.lose(leg, quietS),
-      'the carrier sent nothing',
-    );
-  }
-
-  /** Thrown away during the carrier's pause: silence takes its place, and a gap what is too long for silence. */
-  #discarded(leg: CallLeg, lengthS: number): void {
-    if (leg.offsetS === undefined) return;
-    const start = leg.positionS();
-    const leftS = Math.min(lengthS, longestGapS) - leg.quietFilledS;
-    if (leftS <= 0) return;
-    this.#declareRest(leg, start, leftS, this.#clock.lose(leg, leftS), 'discarded');
-  }
-
-  /**
-   * A pause in which nothing came and which is over: silence up to now, and a gap what is too long for silence. Where no
-   * stream is open, the first frame of the next one declares the hole.
-   */
-  #fillPause(leg: CallLeg): void {
-    const start = leg.positionS();
-    const { behindS, bytes } = this.#clock.fill(leg, this.#clock.nowS());
-    if (leg.hasOwner) this.#declareRest(leg, start, behindS, bytes, 'nothing came while paused');
-  }
-
-  /** Of a hole that begins at `start`: what its silence does not fill. */
-  #declareRest(
-    leg: CallLeg,
-    start: number,
-    holeS: number,
-    silenceBytes: number,
-    detail: string,
-  ): void {
-    const silenceS = silenceBytes / leg.bytesPerSecond;
-    if (holeS - silenceS < 0.001) return; // a part of a sample
-    this.#clock.declared(leg, holeS - silenceS);
-    const rest = { start: start + silenceS, end: start + holeS, bytes: 0, detail };
-    this.events.gap(leg, { cause: 'carrier', ...rest });
+    this.holes.quiet(leg, durationMs / 1_000);
   }
 
   #dtmf(digit: string, leg: CallLeg | undefined): void {
@@ -620,27 +567,6 @@ export class Call {
   }
 
   /**
-   * Between two streams of one leg silence of the same length is written, so that the times after it stay true. The hole
-   * begins with the last frame of the first stream: silence that was written since then, while its socket was cut and
-   * nobody knew it, stands for words that were said into it.
-   */
-  #fillHole(leg: CallLeg, resumedS: number): void {
-    const filledS = leg.quietFilledS;
-    const start = leg.positionS() - filledS;
-    const holeS = filledS + this.#clock.behindS(leg, resumedS);
-    const { behindS, bytes } = this.#clock.fill(leg, resumedS);
-    if (holeS < smallestHoleS) return;
-    this.#clock.declared(leg, behindS - bytes / leg.bytesPerSecond);
-    this.events.gap(leg, {
-      cause: 'carrier',
-      start,
-      end: start + holeS,
-      bytes: bytes + wholeBytes(leg.record, Math.min(filledS, holeS)),
-      detail: 'no stream of the call was open',
-    });
-  }
-
-  /**
    * A carrier that sends nothing while nobody speaks: silence keeps the leg on the call's clock. A party that is muted
    * for twenty minutes gets twenty minutes of silence, half a second at a time: our own clock says how long it is.
    */
@@ -648,16 +574,14 @@ export class Call {
     const { quietFillMs } = this.#env.config;
     if (quietFillMs === 0 || !this.takesStreams) return;
     for (const leg of this.#legs.values())
-      if (leg.hasOwner && nowMs - leg.quietSinceMs >= quietFillMs)
-        leg.quietFilledS +=
-          this.#clock.fill(leg, this.#clock.atS(nowMs)).bytes / leg.bytesPerSecond;
+      if (leg.hasOwner && nowMs - leg.quietSinceMs >= quietFillMs) this.holes.keepPace(leg, nowMs);
   }
 
   // --- the end -----------------------------------------------------------------------------------
 
   #take(input: CallInput): void {
     const before = this.state;
-    if (input.type === 'wait-over') this.#tellUnknownEnds();
+    if (input.type === 'wait-over') for (const leg of this.legs) this.holes.tellUnknownEnd(leg);
     const [state, effects] = step(this.#state, input);
     this.#state = state;
     for (const effect of effects) this.#carryOut(effect);
@@ -711,44 +635,6 @@ export class Call {
     for (const { control } of this.#streams.values()) control.disconnect(reason);
   }
 
-  /** The session of the leg is lost with what it had heard and not said yet: its words are missed, not its bytes. */
-  unsaidOf(leg: CallLeg): void {
-    const start = Math.max(leg.heardUntilS, leg.offsetS ?? 0);
-    const end = leg.positionS();
-    if (end - start < 0.001) return;
-    const detail = 'the session that heard it is lost with its node';
-    this.events.gap(leg, { cause: 'node', start, end, bytes: 0, detail });
-  }
-
-  /**
-   * The leg's node is lost, and what it received last is known to nobody: up to there silence, so that the times after
-   * it stay true, and a gap.
-   */
-  lostWithNode(leg: CallLeg, upToS: number): void {
-    if (leg.offsetS === undefined) return;
-    const start = leg.positionS();
-    const { behindS, bytes } = this.#clock.fill(leg, upToS);
-    if (behindS > 0) this.#nodeGap(leg, start, behindS, bytes / leg.bytesPerSecond);
-  }
-
-  /** No stream has come back that would show how far the lost node had heard the call. Nobody needs silence there. */
-  #tellUnknownEnds(): void {
-    for (const leg of this.legs) {
-      if (leg.unknownToS === undefined) continue;
-      const start = leg.positionS();
-      const behindS = this.#clock.behindS(leg, leg.unknownToS);
-      leg.unknownToS = undefined;
-      if (behindS >= smallestHoleS) this.#nodeGap(leg, start, behindS, 0);
-    }
-  }
-
-  /** Of these seconds `silentS` were written as silence; for the rest nothing stands in the audio. */
-  #nodeGap(leg: CallLeg, start: number, seconds: number, silentS: number): void {
-    this.#clock.declared(leg, seconds - silentS);
-    const detail = gapDetails.node;
-    this.events.gap(leg, { cause: 'node', start, end: start + seconds, bytes: 0, detail });
-  }
-
   /**
    * Erasure, or another node has the call: nothing of it is written or sent from here on. Recordings of legs that are over
    * stay: whoever erases the call erases them as well, and another node lacks what is only on this disk.
@@ -782,13 +668,3 @@ export class Call {
     if (effect !== undefined) this.#carryOut(effect);
   }
 }
-
-const gapDetails: Record<LegGap['cause'], string> = {
-  journal: 'the disk refused the audio while the speech service was away',
-  damaged: 'the journal was damaged here',
-  service: 'the speech service lost audio that it had acknowledged',
-  deadline: 'the speech service could not be reached in time',
-  sessions: 'the leg used up its sessions',
-  refused: 'the speech service does not take sessions of this kind',
-  node: 'the audio was on the disk of a node that is lost',
-};

@@ -207,9 +207,9 @@ async function goOnWith(work: TakeOver, row: CallRow, from: LostNode): Promise<C
         record.offset_ms === null ? undefined : record.offset_ms / 1_000,
       );
       leg.heardUntilS = heardUntil.get(record.id) ?? 0;
-      if (silent.has(record.id)) call.unsaidOf(leg);
+      if (silent.has(record.id)) call.holes.unsaid(leg);
       if (row.zero_at === null) continue;
-      call.lostWithNode(leg, (heardToMs - row.zero_at) / 1_000);
+      call.holes.lostWithNode(leg, (heardToMs - row.zero_at) / 1_000);
       if (row.state === 'live' && !from.hasLeft)
         leg.unknownToS = (mayHaveHeardToMs - row.zero_at) / 1_000;
     }

@@ -85,13 +85,13 @@ export function dialogueOf(sayings: readonly Saying[]): SpokenDialogue {
 }
 
 /** A word, or a turn, and who is taken to have said it. */
-export type HeardWord = { start: number; end: number; speaker: number };
+export type GuessedWord = { start: number; end: number; speaker: number };
 
 /**
  * Counts the words that have their speaker: each number stands for the voice that suits it best, no voice twice. A word
  * belongs to the turn that its middle is in or nearest to; where two speak at once, to either.
  */
-export function rightWords(heard: readonly HeardWord[], turns: readonly TrueTurn[]): number {
+export function rightWords(heard: readonly GuessedWord[], turns: readonly TrueTurn[]): number {
   const voices = [...new Set(turns.map(({ voice }) => voice))];
   const numbers = [...new Set(heard.map(({ speaker }) => speaker))];
   const score = numbers.map((number) =>
@@ -103,7 +103,7 @@ export function rightWords(heard: readonly HeardWord[], turns: readonly TrueTurn
   return bestAssignment(score, 0, new Set());
 }
 
-function voicesAt({ start, end }: HeardWord, turns: readonly TrueTurn[]): Set<string> {
+function voicesAt({ start, end }: GuessedWord, turns: readonly TrueTurn[]): Set<string> {
   const middle = (start + end) / 2;
   const far = (turn: TrueTurn): number => Math.max(0, turn.start - middle, middle - turn.end);
   const nearest = Math.min(...turns.map(far));
@@ -115,7 +115,7 @@ function voicesAt({ start, end }: HeardWord, turns: readonly TrueTurn[]): Set<st
  * speech. Instants nearer than the collar to where a turn begins or ends are left out.
  */
 export function wrongSeconds(
-  heard: readonly HeardWord[],
+  heard: readonly GuessedWord[],
   turns: readonly TrueTurn[],
   collarS: number,
 ): { wrongS: number; speechS: number } {

@@ -2,13 +2,10 @@
 export const windowSamples = 512;
 
 /**
- * The silence inside words (as in "stop it") and between the words of one breath lasts up to a quarter of
- * a second. The interface's default endpointing of 0.05 s would cut words apart. A lower request is
- * therefore raised to the shortest pause that ends a phrase, and the record of a session shows it so.
+ * The silence that ends an utterance: what was asked for, and never less than one window of the voice detector. Less
+ * than 0.3 s also ends an utterance inside words (as in "stop it") and between the words of one breath. Whoever asks
+ * for that gets short utterances, each read with the words that it has.
  */
-const shortestPauseS = 0.3;
-
-/** The silence that ends an utterance. */
 export function pauseOf(endpointingS: number): number {
-  return Math.max(shortestPauseS, endpointingS);
+  return Math.max(windowSamples / 16_000, endpointingS);
 }

@@ -1,7 +1,7 @@
 import type { Request, RequestHandler } from 'express';
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import { jobsPaths, keyHeaders, keyNotFound } from '../protocol/names.ts';
+import { jobsPaths, keyHeaders, keyNotAccepted, keyNotFound } from '../protocol/names.ts';
 import {
   clientAddress,
   hostOf,
@@ -219,12 +219,12 @@ export function refusalOf(verdict: KeyVerdict, request: IncomingMessage): Proble
         headers: { 'retry-after': String(verdict.waitS) },
       });
     case 'wrong':
-    case 'missing':
-      // Names the header that came; without one, the header that we document.
       return new Problem(
         401,
-        keyNotFound(keyHeaders.find((name) => request.headers[name] !== undefined)),
+        keyNotAccepted(keyHeaders.find((name) => request.headers[name] !== undefined)),
       );
+    case 'missing':
+      return new Problem(401, keyNotFound());
   }
 }
 

@@ -27,8 +27,12 @@ type ParsedListQuery =
 
 const dayMs = 86_400_000;
 
-export function parseListQuery(params: URLSearchParams): ParsedListQuery {
-  const errors: FieldError[] = [];
+/** `kinds`: those that the list has. A filter by another kind, or by a name that is none, is refused. */
+export function parseListQuery(
+  params: URLSearchParams,
+  kinds: readonly JobKind[] = JobKind.options,
+): ParsedListQuery {
+  const errors: FieldError[] = unknownFilters(params);
   const limit = integer(params, 'limit', 1, listLimits.defaultItems, errors);
   const day = time(params, 'date', errors);
   const after = time(params, 'after_date', errors);
@@ -42,8 +46,33 @@ export function parseListQuery(params: URLSearchParams): ParsedListQuery {
     createdBefore: earliest(day === undefined ? undefined : day + dayMs, before),
     customMetadata: metadataFilter(params, errors),
   };
+  const strange = query.kinds.find((kind) => !kinds.includes(kind));
+  if (strange !== undefined)
+    errors.push({
+      path: 'kind',
+      text: `must be ${kinds.join(' or ')}: this list has no other jobs`,
+    });
   if (errors.length > 0) return { ok: false, validationErrors: errors.map(lineOf) };
   return { ok: true, query };
+}
+
+/** `region` says nothing here: released SDKs append it to every request. */
+const filters = [
+  ...['offset', 'limit', 'status', 'status[]', 'kind', 'kind[]'],
+  ...['date', 'after_date', 'before_date', 'custom_metadata', 'region'],
+];
+const namesTold = 5;
+const longestNameTold = 60;
+
+function unknownFilters(params: URLSearchParams): FieldError[] {
+  const unknown = [...new Set(params.keys())].filter(
+    (name) => !filters.includes(name) && deepKeys(name, 'custom_metadata') === undefined,
+  );
+  const known = filters.filter((name) => name !== 'region' && !name.endsWith('[]'));
+  return unknown.slice(0, namesTold).map((name) => ({
+    path: name.slice(0, longestNameTold),
+    text: `is no filter of this list, which has ${known.join(', ')}`,
+  }));
 }
 
 function integer(

@@ -90,7 +90,7 @@ export const StreamingRequest = z
       .max(10)
       .default(0.05)
       .describe(
-        'Seconds of silence that end an utterance. Less than 0.3 would end one inside a word ("stop it"), so it counts as 0.3, and `request_params` shows 0.3.',
+        'Seconds of silence that end an utterance. A request without it gets 0.3, which `request_params` shows. Less than 0.3 also ends utterances inside words ("stop it") and within a breath: each is then read with fewer words around it.',
       ),
     maximum_duration_without_endpointing: z
       .number()

@@ -25,9 +25,14 @@ export function neutralModel(name: ModelName): NeutralModel {
 /** The key's header, lower case as Node gives headers; the first is the one we document. */
 export const keyHeaders = ['x-service-key', 'x-gladia-key'] as const;
 
-/** `service key not found`, or with the vendor's word for clients that use its header. */
-export function keyNotFound(header: string = keyHeaders[0]): string {
-  return header === 'x-gladia-key' ? 'gladia key not found' : 'service key not found';
+/** Tells of a request without a key. */
+export function keyNotFound(): string {
+  return `service key not found: send it in the header ${keyHeaders[0]}`;
+}
+
+/** Names the header that came: a client with two keys then knows which of them is wrong. */
+export function keyNotAccepted(header: string = keyHeaders[0]): string {
+  return `the key in ${header} is not one of this service`;
 }
 
 /** The paths of the speech interface that the cookie of the console opens, for its Jobs view. */

@@ -8,6 +8,7 @@ import {
   parseFields,
   takeOut,
   unusable,
+  unaskedConfigs,
   type BodyFields,
   type ParsedRequest,
   type ParseOptions,
@@ -15,6 +16,11 @@ import {
 
 /** Part of earlier versions of the interface, without effect today. Current clients still send them, so they are taken. */
 const legacyRealtimeNames = ['words_accurate_timestamps', 'word_timestamps'];
+
+const configsIn = [
+  ['realtime_processing', ['custom_vocabulary', 'custom_spelling', 'translation']],
+  ['post_processing', ['summarization']],
+] as const;
 
 /** A body of POST /v2/live: every default filled in, or the answer that refuses it. */
 export function parseLiveRequest(
@@ -24,6 +30,7 @@ export function parseLiveRequest(
   const read = liveFields(body);
   if ('errors' in read) return malformed(read.errors);
   const { fields, ignored } = read;
+  ignored.push(...configsUnasked(fields));
   const parsed = parseFields(StreamingRequest, fields, options);
   if (!parsed.ok) return malformed(parsed.errors);
   ignored.push(...parsed.ignored);
@@ -74,6 +81,13 @@ export function parseRegion(
 
 function isG711(encoding: unknown): boolean {
   return encoding === 'wav/ulaw' || encoding === 'wav/alaw';
+}
+
+function configsUnasked(fields: BodyFields): string[] {
+  return configsIn.flatMap(([part, names]) => {
+    const holder = fields[part];
+    return isFields(holder) ? unaskedConfigs(holder, names, `${part}.`) : [];
+  });
 }
 
 function dropLegacyNames(fields: BodyFields): string[] {

@@ -7,6 +7,7 @@ import {
   malformed,
   parseFields,
   takeOut,
+  unaskedConfigs,
   unusable,
   type BodyFields,
   type ParsedRequest,
@@ -32,6 +33,19 @@ const needsConfig = [
   ['audio_to_llm', 'audio_to_llm_config'],
 ] as const;
 
+const flagsWithConfig = [
+  'callback',
+  'custom_vocabulary',
+  'custom_spelling',
+  'subtitles',
+  'diarization',
+  'translation',
+  'summarization',
+  'audio_to_llm',
+  'pii_redaction',
+  'structured_data_extraction',
+] as const;
+
 /** A body of POST /v2/pre-recorded or /v2/transcription: defaults filled in, or the answer that refuses it. */
 export function parsePreRecordedRequest(
   body: unknown,
@@ -45,6 +59,7 @@ export function parsePreRecordedRequest(
     ignored.push(...takeOut(fields['diarization_config'], ['enhanced'], 'diarization_config.'));
   mapLanguage(fields);
   mapLists(fields);
+  ignored.push(...unaskedConfigs(fields, flagsWithConfig));
   const parsed = parseFields(PreRecordedRequest, fields, options);
   if (!parsed.ok) return malformed(parsed.errors);
   ignored.push(...parsed.ignored);

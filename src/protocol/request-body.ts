@@ -6,7 +6,7 @@ export type ParsedRequest<T> =
   | {
       ok: true;
       request: T;
-      /** Fields that were sent and accepted and have no effect: names of earlier versions, repaired values. For the log. */
+      /** Fields that were taken and have no effect: names of earlier versions, repaired values, unasked configurations. */
       ignored: string[];
     }
   | { ok: false; status: 400; validationErrors: string[] }
@@ -67,6 +67,20 @@ export function takeOut(fields: BodyFields, names: readonly string[], prefix = '
   const present = names.filter((name) => name in fields);
   for (const name of present) Reflect.deleteProperty(fields, name);
   return present.map((name) => prefix + name);
+}
+
+/**
+ * Configurations whose flag is missing: the interface takes them, they have no effect, and the client is told so. A flag
+ * that is false is a decision, and its configuration may stay.
+ */
+export function unaskedConfigs(
+  fields: BodyFields,
+  flags: readonly string[],
+  prefix = '',
+): string[] {
+  return flags
+    .filter((flag) => fields[`${flag}_config`] !== undefined && fields[flag] === undefined)
+    .map((flag) => `${prefix}${flag}_config`);
 }
 
 export function parseFields<T extends z.ZodType>(

@@ -16,6 +16,7 @@ import { Admissions } from './api/admissions.ts';
 import { jobCallbackRoutes } from './api/job-callback-routes.ts';
 import { jobOwner, jobRoutes } from './api/job-routes.ts';
 import { liveOwner, liveRoutes } from './api/live-routes.ts';
+import { otherMethods } from './api/other-methods.ts';
 import { toOtherNode } from './api/other-node.ts';
 import { recordRoutes } from './api/record-routes.ts';
 import { Callbacks, callbackSender } from './callbacks/callbacks.ts';
@@ -182,6 +183,7 @@ export async function startSpeechService(options: SpeechServiceOptions): Promise
     recordRoutes({ ...shared, base: '/v2/pre-recorded', kinds: ['pre-recorded'] }),
     // Deprecated, and older than live sessions: it reads and lists both.
     recordRoutes({ ...shared, base: '/v2/transcription', kinds: ['pre-recorded', 'live'] }),
+    otherMethods(),
   ];
 
   others?.serve({ requests: interfaceFor(routers, log) });

@@ -1,3 +1,4 @@
+import { refuseUncovered } from '../offered-languages.ts';
 import { Problem } from '../../port/problem.ts';
 import type { LiveRequest } from '../../protocol/live-request.ts';
 import type { Store } from '../../store/store.ts';
@@ -57,6 +58,7 @@ export class Admissions {
   #recogniser(request: LiveRequest): void {
     const { recogniser, sessions } = this.#options;
     const { languages } = request.language_config;
+    refuseUncovered(recogniser, languages);
     const admission = recogniser.admits(
       { languages },
       sessions.channelsPromised + request.channels,

@@ -11,7 +11,7 @@ import type { Files } from '../files/files.ts';
 import type { Jobs } from '../jobs/jobs.ts';
 import type { JobRecords } from '../records/job-records.ts';
 import { jobOf, type JobOwner } from './record-routes.ts';
-import { jsonBody } from './request-parts.ts';
+import { jsonBody, tellIgnored } from './request-parts.ts';
 
 type JobRoutesOptions = {
   config: SpeechServiceConfig;
@@ -45,6 +45,7 @@ async function create(
   if (parsed.ignored.length > 0)
     log.info({ ignored: parsed.ignored }, 'fields of a job that have no effect were ignored');
   const id = await jobs.create(parsed.request, files.ownId(parsed.request.audio_url, request));
+  tellIgnored(response, parsed.ignored);
   response.status(201).json({
     id,
     result_url: `${publicUrl(request)}/v2/transcription/${id}`,

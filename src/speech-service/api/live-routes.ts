@@ -1,3 +1,4 @@
+import { isObject } from '../../lib/json.ts';
 import express, { type Request, type Response, type Router } from 'express';
 import type { PublicUrl } from '../../port/addresses.ts';
 import { Problem } from '../../port/problem.ts';
@@ -12,7 +13,7 @@ import type { JobRow } from '../records/job-records.ts';
 import type { Admissions } from './admissions.ts';
 import type { JobOwner } from './record-routes.ts';
 import { sendRecording } from './recording-file.ts';
-import { jsonBody, queryOf } from './request-parts.ts';
+import { jsonBody, queryOf, tellIgnored } from './request-parts.ts';
 
 type LiveRoutesOptions = {
   config: SpeechServiceConfig;
@@ -20,6 +21,9 @@ type LiveRoutesOptions = {
   admissions: Admissions;
   publicUrl: PublicUrl;
 };
+
+/** A request without `endpointing` gets this. The interface's 0.05 s would cut words apart: silence inside them is longer. */
+const usualEndpointingS = 0.3;
 
 /** The route that opens a live session. The port has checked the key and parsed the JSON. */
 export function liveRoutes(options: LiveRoutesOptions): Router {
@@ -36,19 +40,27 @@ async function create(
   const region = parseRegion(queryOf(request).getAll('region').at(-1));
   if (!region.ok)
     throw new Problem(400, 'Validation failed', { validationErrors: region.validationErrors });
-  const parsed = parseLiveRequest(jsonBody(request), { lenient: options.config.lenient });
+  const body = jsonBody(request);
+  const parsed = parseLiveRequest(body, { lenient: options.config.lenient });
   if (!parsed.ok)
     throw parsed.status === 422
       ? new Problem(422, parsed.message)
       : new Problem(400, 'Validation failed', { validationErrors: parsed.validationErrors });
-  options.admissions.check(parsed.request);
-  const { id, token, createdAt } = await options.sessions.create(parsed.request);
+  const asked = asksForEndpointing(body) ? {} : { endpointing: usualEndpointingS };
+  const live = { ...parsed.request, ...asked };
+  options.admissions.check(live);
+  const { id, token, createdAt } = await options.sessions.create(live);
+  tellIgnored(response, parsed.ignored);
   const base = options.publicUrl(request).replace(/^http/, 'ws');
   response.status(201).json({
     id,
     created_at: new Date(createdAt).toISOString(),
     url: `${base}/v2/live?token=${token}`,
   });
+}
+
+function asksForEndpointing(body: unknown): boolean {
+  return isObject(body) && typeof body['endpointing'] === 'number';
 }
 
 type LiveOwnerOptions = {

@@ -46,7 +46,7 @@ export function recordRoutes(options: RecordRoutesOptions): Router {
   });
   router.delete(`${base}/:id`, async (request, response) => {
     const job = await jobOf(options, request);
-    if (job.status !== 'done' && job.status !== 'error') throw new Problem(403, 'Forbidden');
+    if (job.status !== 'done' && job.status !== 'error') throw new Problem(403, whyKept(job.kind));
     await owners[job.kind].erase(job);
     response.status(202).end();
   });
@@ -64,13 +64,12 @@ async function list(
 ): Promise<void> {
   const { base, kinds, records, publicUrl } = options;
   const params = queryOf(request);
-  const parsed = parseListQuery(params);
+  const parsed = parseListQuery(params, kinds);
   if (!parsed.ok)
     throw new Problem(400, 'Validation failed', { validationErrors: parsed.validationErrors });
   const { query } = parsed;
   const wanted = kinds.filter((kind) => query.kinds.length === 0 || query.kinds.includes(kind));
-  // A list of one kind has no filter by kind: there the parameter says nothing.
-  const { ids, hasMore } = await records.list(query, kinds.length === 1 ? kinds : wanted);
+  const { ids, hasMore } = await records.list(query, wanted);
   const links = pageLinks(`${publicUrl(request)}${base}`, params, query, hasMore);
   response.type('json');
   if (request.method === 'HEAD') {
@@ -105,6 +104,12 @@ async function* pageText(
     await nextTurn();
   }
   yield ']}';
+}
+
+function whyKept(kind: JobKind): string {
+  return kind === 'live'
+    ? 'Forbidden: the session has not ended; stop it with stop_recording on its socket, or wait for its end'
+    : 'Forbidden: the job has not ended; POST to its address with /cancel behind it ends it';
 }
 
 function metadataOf(request: Request): Record<string, unknown> {

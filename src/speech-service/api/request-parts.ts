@@ -1,8 +1,17 @@
-import type { Request } from 'express';
+import type { Request, Response } from 'express';
 import { Problem } from '../../port/problem.ts';
 
 export function queryOf(request: Request): URLSearchParams {
   return new URL(request.originalUrl, 'http://local').searchParams;
+}
+
+const ignoredTold = 20;
+
+/** Tells the client which fields of its body had no effect. A header: released clients read no more of the answer. */
+export function tellIgnored(response: Response, ignored: readonly string[]): void {
+  if (ignored.length === 0) return;
+  const names = ignored.slice(0, ignoredTold).map((name) => encodeURIComponent(name.slice(0, 80)));
+  response.set('x-ignored-fields', names.join(', '));
 }
 
 /** A missing body is an empty object. A body of another type is refused instead of being read as empty. */

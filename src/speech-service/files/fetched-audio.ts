@@ -72,7 +72,8 @@ function whyRefused(
   host: string,
 ): FileError | undefined {
   if (status >= 500) return ofSource(502, `${host} answered ${status}`);
-  if (status >= 400) return ofSource(status, `${host} answered ${status}`);
+  // Its own status would pass for ours: a 401 of a foreign host says nothing of the key that was used here.
+  if (status >= 400) return ofSource(422, `${host} answered ${status}`);
   if (status !== 200) return ofSource(502, `${host} answered ${status}, and no file`);
   const encoding = String(headers['content-encoding'] ?? 'identity').toLowerCase();
   // A small answer could become an endless one, and audio gains nothing from it.

@@ -30,7 +30,7 @@ import { readChannels, type ReadableChannel } from './reading.ts';
 /** The file of a job while it is read. */
 type LocalFile = { file: StoredFile; local: Disposable & { path: string } };
 
-type Heard = Pick<ResultInput, 'utterances' | 'diarization' | 'unread'>;
+type FileWords = Pick<ResultInput, 'utterances' | 'diarization' | 'unread'>;
 
 export type JobWorkOptions = {
   config: SpeechServiceConfig;
@@ -111,7 +111,7 @@ export class JobWork {
     work: JobAtWork,
     file: StoredFile,
     path: string,
-  ): Promise<{ decoded: DecodedMedia; heard: Heard }> {
+  ): Promise<{ decoded: DecodedMedia; heard: FileWords }> {
     const { store, config } = this.#options;
     const knownS = Math.min(file.durationS, config.jobs.maxSeconds);
     const knownBytes = decodedBytes(knownS, Math.max(1, file.channels));
@@ -175,7 +175,7 @@ export class JobWork {
   }
 
   /** The words of the channels, and where it was asked for, who spoke: both read the same files side by side. */
-  async #heard(work: JobAtWork, channels: readonly ReadableChannel[]): Promise<Heard> {
+  async #heard(work: JobAtWork, channels: readonly ReadableChannel[]): Promise<FileWords> {
     const { recogniser, speakers, clock } = this.#options;
     const { request, signal } = work;
     const { languages, code_switching: codeSwitching } = request.language_config;

@@ -8,6 +8,7 @@ import { Problem } from '../../port/problem.ts';
 import { callbackOf } from '../../protocol/parse-pre-recorded.ts';
 import type { PreRecordedRequest } from '../../protocol/pre-recorded.ts';
 import type { Store } from '../../store/store.ts';
+import { refuseUncovered } from '../offered-languages.ts';
 import { refuseUnreachable, type Send } from '../callbacks/callbacks.ts';
 import type { SpeechServiceConfig } from '../config.ts';
 import type { Files, StoredFile } from '../files/files.ts';
@@ -241,6 +242,7 @@ export class Jobs {
     const reason = whyNotDoable(request);
     if (reason !== undefined) throw new Problem(422, reason);
     const { languages } = request.language_config;
+    refuseUncovered(recogniser, languages);
     const admission = recogniser.admits({ languages }, 0);
     if (admission.outcome === 'language')
       throw new Problem(422, `Invalid parameter: ${admission.detail}`);

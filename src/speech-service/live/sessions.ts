@@ -18,7 +18,6 @@ import { message } from './messages.ts';
 import { pathsOf } from './session-audio.ts';
 import type { JobRow } from '../records/job-records.ts';
 import type { LiveSession } from './session.ts';
-import { pauseOf } from '../../hearing/pause.ts';
 import { speechMetrics } from '../metrics.ts';
 
 type TokenLookup =
@@ -77,9 +76,7 @@ export class Sessions {
   }
 
   /** Resolves once the row is stored, so that the session survives the process. */
-  async create(asked: LiveRequest): Promise<{ id: string; token: string; createdAt: number }> {
-    // The record shows what holds, and not what was asked for.
-    const request = { ...asked, endpointing: pauseOf(asked.endpointing) };
+  async create(request: LiveRequest): Promise<{ id: string; token: string; createdAt: number }> {
     const { rows, clock, config, node, recogniser } = this.#options;
     const id = randomUUID();
     const token = newToken();

@@ -23,23 +23,37 @@ export async function promptAnswers(
   };
 }
 
+/** An add-on whose text a model writes, under the name that clients have for it. */
+type AskedAddon = { addon: string; prompt: string };
+
 /** A text that only a model can give: the block of its answer alone. */
 export async function textAnswer(
   work: LanguageWork,
   transcript: string,
-  prompt: string,
+  { addon, prompt }: AskedAddon,
 ): Promise<AddonBlock<string>> {
   const block = await askOne(work, transcript, prompt, undefined);
-  return { ...block, results: block.results?.response ?? null };
+  // The answer of the model comes by way of `audio_to_llm`, which this client has not asked for.
+  const error = block.error && {
+    ...block.error,
+    message: block.error.message.replaceAll('audio_to_llm', addon),
+  };
+  return { ...block, error, results: block.results?.response ?? null };
 }
 
-export const moderationPrompt =
-  'Name what in the transcript is insulting, hateful, violent, sexual or about self-harm, each with who says it, in ' +
-  'a few lines. Answer with an empty response when there is nothing of the kind.';
+export const moderation = {
+  addon: 'moderation',
+  prompt:
+    'Name what in the transcript is insulting, hateful, violent, sexual or about self-harm, each with who says it, in ' +
+    'a few lines. Answer with an empty response when there is nothing of the kind.',
+};
 
-export const nameConsistencyPrompt =
-  'List the names of people, firms and products that are spelled in more than one way in the transcript, one a line: ' +
-  'the spelling to use, a colon, the others. Answer with an empty response when there are none.';
+export const nameConsistency = {
+  addon: 'name_consistency',
+  prompt:
+    'List the names of people, firms and products that are spelled in more than one way in the transcript, one a line: ' +
+    'the spelling to use, a colon, the others. Answer with an empty response when there are none.',
+};
 
 async function askOne(
   work: LanguageWork,

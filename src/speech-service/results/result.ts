@@ -15,12 +15,7 @@ import {
   translationBlock,
 } from './blocks.ts';
 import { LanguageWork } from './language-work.ts';
-import {
-  moderationPrompt,
-  nameConsistencyPrompt,
-  promptAnswers,
-  textAnswer,
-} from './model-answers.ts';
+import { moderation, nameConsistency, promptAnswers, textAnswer } from './model-answers.ts';
 import { redacted, type RedactedUtterances } from './redaction.ts';
 import { displayLines, sentencesOf } from './sentences.ts';
 import { subtitlesOf } from '../../language/text/subtitles.ts';
@@ -214,11 +209,9 @@ async function addonsOf(
         const { prompts = [], model } = request.audio_to_llm_config ?? {};
         return promptAnswers(work, transcript, prompts, model);
       }),
-    moderation:
-      request.moderation === true && (() => textAnswer(work, transcript, moderationPrompt)),
+    moderation: request.moderation === true && (() => textAnswer(work, transcript, moderation)),
     name_consistency:
-      request.name_consistency === true &&
-      (() => textAnswer(work, transcript, nameConsistencyPrompt)),
+      request.name_consistency === true && (() => textAnswer(work, transcript, nameConsistency)),
     structured_data_extraction:
       request.structured_data_extraction === true &&
       (() => {

@@ -24,7 +24,7 @@ export const streamDefaults: RecogniserStreamOptions = {
   sampleRate: 8000,
   languages: ['en'],
   codeSwitching: false,
-  endpointingS: 0.05,
+  endpointingS: 0.3,
   maximumDurationS: 5,
   speechThreshold: 0.6,
   audioEnhancer: false,

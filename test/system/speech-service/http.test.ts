@@ -71,7 +71,7 @@ describe('POST /v2/live', () => {
     });
     expect(LiveJobRecord.parse(job)).toEqual(job);
     expect(job.request_params).toMatchObject({
-      endpointing: 0.3, // what holds: the default of 0.05 would cut words apart
+      endpointing: 0.3, // of a request that asks for none
       model: 'model-1',
       messages_config: { receive_acknowledgments: true, receive_partial_transcripts: false },
     });
@@ -145,14 +145,15 @@ describe('POST /v2/live', () => {
       body: '{}',
     });
     expect(plain.status).toBe(401);
-    expect((await refusal(plain)).message).toBe('service key not found');
-    for (const [header, message] of [
-      ['x-service-key', 'service key not found'],
-      ['X-GLADIA-KEY', 'gladia key not found'],
-    ] as const) {
+    expect((await refusal(plain)).message).toBe(
+      'service key not found: send it in the header x-service-key',
+    );
+    for (const header of ['x-service-key', 'X-GLADIA-KEY']) {
       const wrong = await fetch(`${service.url}/v2/live`, { headers: { [header]: 'wrong' } });
       expect(wrong.status).toBe(401);
-      expect((await refusal(wrong)).message).toBe(message);
+      expect((await refusal(wrong)).message).toBe(
+        `the key in ${header.toLowerCase()} is not one of this service`,
+      );
     }
     for (const header of ['X-Service-Key', 'X-Gladia-Key'])
       expect(

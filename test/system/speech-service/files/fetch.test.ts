@@ -104,8 +104,8 @@ test('redirects are followed a few times, with each address judged', async () =>
 
 describe.concurrent('what cannot be had ends in an error that says why, and leaves nothing', () => {
   test.each([
-    ['status:404', 404, 'answered 404'],
-    ['status:401', 401, 'answered 401'],
+    ['status:404', 422, 'answered 404'],
+    ['status:401', 422, 'answered 401'],
     ['status:500', 502, 'answered 500'],
     ['status:204', 502, 'answered 204'],
     ['status:206', 502, 'answered 206'],

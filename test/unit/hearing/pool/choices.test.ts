@@ -153,6 +153,8 @@ describe('capacity', () => {
   });
 });
 
-test('words of one breath are not cut apart by a short endpointing', () => {
-  expect([pauseOf(0.05), pauseOf(0.3), pauseOf(1.2)]).toEqual([0.3, 0.3, 1.2]);
+test('the silence that ends an utterance is what was asked for, from one window on', () => {
+  expect([pauseOf(0.01), pauseOf(0.05), pauseOf(0.3), pauseOf(1.2)]).toEqual([
+    0.032, 0.05, 0.3, 1.2,
+  ]);
 });

@@ -1,0 +1,34 @@
+import express, { type Router } from 'express';
+import { Problem } from '../../port/problem.ts';
+
+const record = 'GET, HEAD, PATCH, DELETE';
+
+/** The methods of each address of the interface. */
+const methodsOf: [path: string, allow: string][] = [
+  ...['/v2/live', '/v2/pre-recorded', '/v2/transcription'].flatMap((base): [string, string][] => [
+    [base, 'GET, HEAD, POST'],
+    [`${base}/:id`, record],
+    [`${base}/:id/file`, 'GET, HEAD'],
+  ]),
+  ['/v2/pre-recorded/:id/cancel', 'POST'],
+  ['/v2/transcription/:id/cancel', 'POST'],
+  ['/v2/upload', 'POST'],
+  ['/file/:id', 'GET, HEAD, DELETE'],
+];
+
+/** Mounted behind all other routes: a method that an address does not have is told with those that it has. */
+export function otherMethods(): Router {
+  const router = express.Router();
+  for (const [path, allow] of methodsOf)
+    router.all(path, ({ method }, _response, next) => {
+      // OPTIONS is a browser's question before it sends, and the framework answers it.
+      if (method === 'OPTIONS' || allow.split(', ').includes(method)) {
+        next();
+        return;
+      }
+      throw new Problem(405, `${method} is not answered here, only ${allow}`, {
+        headers: { allow },
+      });
+    });
+  return router;
+}

@@ -192,7 +192,7 @@ const SearchHit = z.object({
   start: z.number().nullable(),
   end: z.number().nullable(),
   text: z.string(),
-  /** Where the words stand in `text`: from, and up to. */
+  /** The place of the words in `text`: from, and up to. */
   marks: z.array(z.tuple([z.number().int(), z.number().int()])),
 });
 export const SearchPage = z

@@ -73,7 +73,7 @@ export function parsePreRecordedRequest(
   return reason === undefined ? { ok: true, request, ignored } : unusable(reason);
 }
 
-/** Where the result of a job is sent, by the current or by the deprecated field. */
+/** The address to which the result of a job is sent, by the current or by the deprecated field. */
 export function callbackOf(
   request: PreRecordedRequest,
 ): { url: string; method: 'POST' | 'PUT' } | undefined {

@@ -3,7 +3,7 @@ import { metrics } from '../lib/metrics.ts';
 
 const registers = [metrics];
 
-/** What operators watch about the live speech service. Counts only: no label ever holds an id. */
+/** Figures of the speech service that operators watch. Counts only: no label ever holds an id. */
 export const speechMetrics = {
   open: new Gauge({
     name: 'trunkline_speech_sessions_open',

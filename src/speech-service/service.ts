@@ -53,7 +53,7 @@ type SpeechServiceOptions = {
   recording?: RecordingRule;
   /** The other nodes of the database; without them each answers for its own sessions alone. */
   others?: OtherSpeechNodes | undefined;
-  /** Where audio goes; without it all of it stays on the disk. */
+  /** Audio goes here; without an object store all of it stays on the disk. */
   objects?: Objects | undefined;
   /** Reads files. Without it the recogniser of live sessions does. */
   jobsRecogniser?: Recogniser;

@@ -27,7 +27,7 @@ export function forkBare({ program, args = [], maxHeapMiB, options }: BareProces
       '--import',
       compileCache,
     ],
-    // Where programs are found, and nothing else: no secret, and nothing that a polluted prototype would add.
+    // The path of programs and nothing else: no secret, and nothing that a polluted prototype would add.
     env: Object.assign(Object.create(null) as NodeJS.ProcessEnv, { PATH: env['PATH'] }),
   } satisfies ForkOptions);
   let said = '';

@@ -5,7 +5,7 @@ export type ByteSource = {
   /** Up to that many bytes, fewer only at the end. They are valid until the next call. */
   read(bytes: number): Promise<Buffer>;
   skip(bytes: number): Promise<void>;
-  /** What is still to come, where that is known. */
+  /** The bytes that are still to come, where that is known. */
   readonly remaining: number | undefined;
 };
 

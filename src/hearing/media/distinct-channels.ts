@@ -6,7 +6,9 @@ type DistinctChannel = { channels: number[]; path: string; samples: number };
 
 /** Channels are compared in blocks of 100 ms: one word on one channel makes it distinct, however long the file. */
 const blockSamples = 1_600;
-/** What a codec may make of two equal channels: a difference 40 dB below the louder one, or of three steps of 16 bits. */
+/**
+ * A codec may make this of two equal channels: a difference 40 dB below the louder one, or of three steps of 16 bits.
+ */
 const maxRelativePower = 1e-4;
 const maxAbsolutePower = 3 ** 2;
 

@@ -3,7 +3,7 @@ import { MediaError } from './media-error.ts';
 /** Files that may wait for their turn. One more is refused: its sender tries again later. */
 export const maxFilesWaiting = 64;
 
-/** So many at once, the others in the order in which they came. */
+/** Runs at most `places` pieces of work at once, the others in the order in which they came. */
 export class FileLanes {
   readonly #places: number;
   readonly #waiting: (() => void)[] = [];

@@ -4,7 +4,7 @@ import { forkBare } from './bare-process.ts';
 
 type FileOrder = {
   program: URL;
-  /** What the process is told: its only argument. */
+  /** The order that the process is given: its only argument. */
   order: object;
   maxHeapMiB: number;
   limitMs: number;

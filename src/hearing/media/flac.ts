@@ -3,7 +3,7 @@ import type { ByteSource } from './byte-source.ts';
 import { MediaError } from './media-error.ts';
 import type { SampleBlock } from './pcm.ts';
 
-/** What the first block of a FLAC file says. Its writer may not have known the number of frames: then it is 0. */
+/** The first block of a FLAC file. A writer that did not know the number of frames left it 0. */
 type FlacFacts = { rateHz: number; channels: number; bits: number; frames: number };
 
 const factsBytes = 42;

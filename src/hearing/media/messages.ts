@@ -7,11 +7,11 @@ export type DecodedMedia = {
   distinct: { channels: number[]; path: string; samples: number }[];
 };
 
-/** What the process of one file is told. Everything that it must not exceed comes with the order. */
+/** The order of the process of one file. It holds every limit that the process must keep. */
 export type MediaOrder = {
   task: 'probe' | 'decode';
   path: string;
-  /** Where decoded channels are written; not used by a probe. */
+  /** The folder of decoded channels; not used by a probe. */
   folder: string;
   maxSeconds: number;
   /** Seconds of CPU for each program that is started. */
@@ -20,10 +20,13 @@ export type MediaOrder = {
   asksForRoom: boolean;
 };
 
-/** What one answer allows for each channel: half a minute of audio. */
+/** One answer allows this much for each channel: half a minute of audio. */
 export const grantedBytes = 1_048_576;
 
-/** What the channel files have by now, and how large they may become before the next question, all channels distinct. */
+/**
+ * The present size of the channel files, and the size that they may have before the next question, all channels
+ * distinct.
+ */
 export type RoomQuestion = { question: 'room'; writtenBytes: number; reachBytes: number };
 
 export type MediaAnswer =

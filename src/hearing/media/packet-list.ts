@@ -1,4 +1,4 @@
-/** What a list of the packets of one stream tells. */
+/** The facts that a list of the packets of one stream tells. */
 type PacketList = { codec: string; durationS: number };
 
 const maxLineBytes = 500;

@@ -1,7 +1,7 @@
 import { alawToLinear, mulawToLinear } from '../../audio/g711.ts';
 import { MediaError } from './media-error.ts';
 
-/** How the samples of a file lie in its bytes: channels interleaved, each sample whole bytes. */
+/** The layout of samples in the bytes of a file: channels interleaved, each sample whole bytes. */
 export type PcmFormat = {
   coding: 'unsigned' | 'signed' | 'float' | 'alaw' | 'mulaw' | 'foreign';
   bytesPerSample: number;

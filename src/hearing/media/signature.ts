@@ -1,4 +1,4 @@
-/** So many bytes at the start of a file are enough to name its kind. */
+/** This many bytes at the start of a file are enough to name its kind. */
 export const signatureBytes = 4_096;
 
 /** `wav`, `au` and `flac` are read by this process; the rest is left to ffmpeg. */
@@ -44,7 +44,7 @@ const otherMarks: Mark[] = [
   { name: 'program', bytes: 'MZ' },
 ];
 
-/** What the file is by its first bytes. Its name says nothing: people rename files. */
+/** The kind of a file by its first bytes. Its name says nothing: people rename files. */
 export function signatureOf(start: Buffer): Signature {
   const has = (at: number, bytes: string) =>
     start.toString('latin1', at, at + bytes.length) === bytes;

@@ -10,7 +10,7 @@ export type FoundHeader = PcmHeader | 'foreign';
 
 const maxChunks = 1_000;
 const maxFormatBytes = 65_536;
-/** What a writer says that did not know the length, or could not go back to write it. */
+/** The length that a writer states which did not know it, or could not go back to write it. */
 const unknownLength = 0xffff_ffff;
 const tags = { pcm: 1, float: 3, alaw: 6, mulaw: 7, extensible: 0xfffe } as const;
 

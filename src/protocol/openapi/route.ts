@@ -9,7 +9,7 @@ export type Route = {
   tag: string;
   summary: string;
   description?: string;
-  /** Who may call: anyone, who has a key, or who the carrier's own authentication lets in. */
+  /** The callers that are let in: anyone, those with a key, or those that the carrier's own authentication lets in. */
   access: 'public' | 'key' | 'carrier';
   deprecated?: true;
   query?: Parameter[];

@@ -10,7 +10,7 @@ import { validationErrors } from '../../protocol/validation.ts';
 import { recordText, type JobRecords, type JobRow } from '../records/job-records.ts';
 import { jsonBody, queryOf } from './request-parts.ts';
 
-/** What the owner of a kind of job does with one of them. */
+/** The work that the owner of a kind of job does with one of them. */
 export type JobOwner = {
   /** Answers with the audio of a job, or throws the problem. */
   sendFile(request: Request, response: Response, job: JobRow): Promise<void>;

@@ -11,7 +11,7 @@ import { isMissing } from '../../lib/is-missing.ts';
 
 type SessionRecording = {
   folder: string;
-  /** Where the audio of an ended session may lie. */
+  /** The object store may hold the audio of an ended session. */
   objects: Objects | undefined;
   id: string;
   request: LiveRequest;

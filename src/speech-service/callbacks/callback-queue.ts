@@ -11,7 +11,7 @@ type SendCallback = (id: string, body: string) => Promise<CallbackOutcome>;
 /** The first attempt is made at once, the next ones after these waits. Then the callback is given up and logged. */
 export const retryDelaysMs: readonly number[] = [5_000, 30_000, 120_000, 600_000];
 
-/** So many callbacks of one session wait for one URL. */
+/** At most this many callbacks of one session wait for one URL. */
 export const maxWaitingCallbacks = 2_000;
 
 type CallbackQueueOptions = {
@@ -20,7 +20,7 @@ type CallbackQueueOptions = {
   idPrefix: string;
   clock: Clock;
   retryDelaysMs?: readonly number[];
-  /** How many callbacks an earlier run of the process has settled. */
+  /** The number of callbacks that an earlier run of the process has settled. */
   settledBefore?: number;
   /** The first `count` callbacks are delivered or given up. */
   onSettled(count: number): void;

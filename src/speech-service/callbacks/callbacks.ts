@@ -21,7 +21,10 @@ export type CallbackTarget = {
 /** Makes one attempt, with its deadline, through the guarded client. */
 export type Send = (target: CallbackTarget, id: string, body: string) => Promise<CallbackOutcome>;
 
-/** What rows call a webhook of the account. It is made of the URL, so it survives a new order of the settings. */
+/**
+ * The name that rows have for a webhook of the account. It is made of the URL, so it survives a new order of the
+ * settings.
+ */
 export function webhookName(url: string): string {
   return digestOf(url).slice(0, 16);
 }

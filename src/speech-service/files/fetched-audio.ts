@@ -98,7 +98,7 @@ export function refusePage(first: Buffer, url: string): void {
     );
 }
 
-/** What broke the body off, in words that hold nothing of the address. */
+/** The reason why the body broke off, in words that hold nothing of the address. */
 export function brokenBody(error: unknown, url: string): FileError {
   const { failure } = failureOf(error);
   const status = failure === 'timeout' ? 504 : 502;

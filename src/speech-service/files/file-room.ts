@@ -1,6 +1,6 @@
 import { FileError } from './file-error.ts';
 
-/** What one file takes of the room, from its first byte until it is kept or given up. */
+/** The room that one file takes, from its first byte until the file is kept or given up. */
 export type Place = {
   /** Counts bytes that have come. Throws when they do not fit. */
   take(bytes: number): void;
@@ -23,7 +23,7 @@ export class FileRoom {
   readonly #maxBytes: number;
   readonly #name: RoomName;
   #keptBytes: number;
-  /** Of files that are under way. */
+  /** The bytes of files that are under way. */
   #heldBytes = 0;
 
   constructor(maxBytes: number, keptBytes: number, name: RoomName = ofDisk) {

@@ -22,7 +22,10 @@ type FileRoutesOptions = {
   clock: Clock;
 };
 
-/** What a refused client still sends is read so long, so that it can read why it was refused. */
+/**
+ * After a refusal we keep reading for 5 s. A client that is still sending would otherwise see a reset instead of the
+ * reason.
+ */
 const lingerMs = 5_000;
 const retryAfterS = 5;
 
@@ -84,7 +87,7 @@ async function uploaded(
   if (length > maxBytes) throw tooLarge(config.maxBytes);
   if ((request.headers['content-encoding'] ?? 'identity') !== 'identity')
     throw new Problem(415, 'unsupported content encoding');
-  // What the head alone decides is decided: a client that waits to be asked sends nothing in vain.
+  // The head alone has decided by now: a client that waits to be asked sends nothing in vain.
   giveBodyTime(request, config.transferS * 1_000);
   askForBody(request, response);
   return readUploadForm(request, {

@@ -37,7 +37,9 @@ export type StoredFile = {
   createdAt: number;
 };
 
-/** What is known of a file before it is decoded. Fails with an error that has a `status` when it is no audio. */
+/**
+ * Tells the facts of a file before it is decoded. Fails with an error that has a `status` when the file is no audio.
+ */
 export type Probe = (
   path: string,
   signal?: AbortSignal,
@@ -55,7 +57,7 @@ type FilesOptions = {
   publicUrl: PublicUrl;
   clock: Clock;
   log: Logger;
-  /** Where files go; without it they stay on the disk. */
+  /** Files go here; without an object store they stay on the disk. */
   objects?: Objects | undefined;
 };
 
@@ -123,7 +125,7 @@ class FilesOnDisk implements Files {
   readonly #room: FileRoom;
   readonly #client: GuardedClient;
   readonly #stored: StoredFiles | undefined;
-  /** What the files of all nodes take in the object store. */
+  /** The bytes that the files of all nodes take in the object store. */
   readonly #bucketRoom: FileRoom | undefined;
   /** Ids whose bytes are being written and have no row yet. */
   readonly #underWay = new Set<string>();
@@ -492,7 +494,7 @@ type StorePlan = {
   /** Sees the first bytes and may throw. */
   judge(first: Buffer): void;
   empty(): FileError;
-  /** What a failure of the body itself means. */
+  /** The error that a failure of the body itself becomes. */
   broken?(error: unknown): FileError;
 };
 

@@ -50,7 +50,7 @@ export class StoredFiles {
     };
   }
 
-  /** How its bytes are read; undefined where the store does not have it. */
+  /** A reader of the file's bytes; undefined where the store does not have the file. */
   async reading(
     id: string,
   ): Promise<((from: number, to: number) => AsyncIterable<Buffer>) | undefined> {
@@ -84,7 +84,7 @@ export class StoredFiles {
     await this.#options.objects.erase(tx, [keys + id]);
   }
 
-  /** What was listed goes now, beside whatever comes next. */
+  /** Files that were listed go now, beside those that come next. */
   wake(): void {
     this.#options.objects.wake();
   }

@@ -27,7 +27,7 @@ type ChannelPart = {
   drop: AbortController;
 };
 
-/** So many seams across which somebody spoke are borne. From then on the good ones must be more. */
+/** At most 3 cuts may fall inside speech before the good ones must be more. */
 const wrongSeamsBorne = 3;
 
 /**
@@ -62,7 +62,7 @@ export class ChannelParts {
     return this.#secondOf(this.#next ?? Infinity);
   }
 
-  /** What is decided from the beginning without a hole. */
+  /** The seconds that are decided from the beginning without a hole. */
   get decidedS(): number {
     let untilS = 0;
     for (const part of this.#inOrder()) {
@@ -77,7 +77,7 @@ export class ChannelParts {
     return [...this.#inOrder()].flatMap(({ said }) => said?.utterances ?? []);
   }
 
-  /** Where a voice was heard and no words were found. */
+  /** The stretches in which a voice was heard and no words were found. */
   get unread(): PartSaid['unread'] {
     return [...this.#inOrder()].flatMap(({ said }) => said?.unread ?? []);
   }

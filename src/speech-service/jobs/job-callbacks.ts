@@ -21,10 +21,10 @@ import type { NewCallback } from './job-rows.ts';
 type CallbackRow = Selectable<SpeechJobCallbacksTable>;
 type JobEvent = PreRecordedWebhook['event'];
 
-/** What only this process knows of a job: with zero retention its row has neither request nor result. */
+/** Facts of jobs that this process alone knows: with zero retention a row has neither request nor result. */
 export type UnstoredJobs = Map<string, { request: PreRecordedRequest; result?: PreRecordedResult }>;
 
-/** What a job was asked to do; undefined where nothing of it is known any more. */
+/** The request of a job; undefined where nothing of it is known any more. */
 export function requestOf(job: JobRow, unstored: UnstoredJobs): PreRecordedRequest | undefined {
   const known = unstored.get(job.id);
   if (known) return known.request;
@@ -119,7 +119,7 @@ export class JobCallbacks {
     );
   }
 
-  /** What has not arrived yet, newest first: on its way, or parked. */
+  /** Callbacks that have not arrived yet, newest first: on their way, or parked. */
   async list(query: JobCallbackListRequest): Promise<{
     items: ApiJobCallback[];
     next: { createdAt: number; id: string } | undefined;

@@ -15,7 +15,7 @@ type NewJob = {
   callbacks: NewCallback[];
 };
 
-/** What a job knows of its audio once it is there. */
+/** The facts that a job has of its audio once the audio is there. */
 export type JobFileFacts = {
   id: string;
   filename: string;
@@ -24,7 +24,7 @@ export type JobFileFacts = {
   channels: number;
 };
 
-/** Of a file that was fetched or uploaded. */
+/** The facts of a file that was fetched or uploaded. */
 export function factsOf(file: JobFileFacts): JobFileFacts {
   const { id, filename, source, durationS, channels } = file;
   return { id, filename, source, durationS, channels };
@@ -220,7 +220,7 @@ export class JobRows {
     });
   }
 
-  /** What an earlier run of this node held can be taken again at once. */
+  /** Jobs that an earlier run of this node held can be taken again at once. */
   async releaseAllOf(node: string): Promise<void> {
     await this.#store.db
       .updateTable('speech_jobs')
@@ -299,7 +299,7 @@ export class JobRows {
     // ends while Postgres is away waits here: without its end it would be read once more.
     const nowMs = await this.#store.retried(() => this.#store.databaseNow());
     return this.#store.transaction(async (tx) => {
-      // Of two ends at once the first is stored; the other one finds no such row, and nobody is told of it.
+      // The first of two ends at once is stored. The second finds no such row, and nobody is told of it.
       let update = tx
         .updateTable('speech_jobs')
         .set({
@@ -336,7 +336,7 @@ export class JobRows {
   /** Deletes a job and what was to be told of it. The answer says whether its file is used by no other job. */
   async delete(id: string, fileId: string | null): Promise<boolean> {
     return this.#store.transaction(async (tx) => {
-      // Of two jobs of one file that are deleted at once, the second one must see that the first has gone.
+      // Two jobs of one file may be deleted at once: the second must see that the first has gone.
       if (fileId !== null) await holdsFile(tx, fileId, this.#store.kind);
       await tx.deleteFrom('speech_job_callbacks').where('job_id', '=', id).execute();
       await deleteJobRows(tx, id);

@@ -110,7 +110,7 @@ export class Jobs {
     return this.#queue.waitingForRoom;
   }
 
-  /** What an operator sees of callbacks that have not arrived, and may do with them. */
+  /** Callbacks that have not arrived: an operator sees them and may have them sent again. */
   get callbacks(): Pick<JobCallbacks, 'list' | 'retry'> {
     return this.#callbacks;
   }

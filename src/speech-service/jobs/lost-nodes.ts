@@ -10,7 +10,7 @@ type LostNodesOptions = {
   node: string;
   clock: Clock;
   log: Logger;
-  /** How long a node may be silent. */
+  /** A node may be silent this long. */
   lostNodeS: number;
   /** Ends a job that waits for a lost node. */
   end: (job: JobRow, failure: JobFailure) => Promise<void>;

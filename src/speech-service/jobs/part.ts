@@ -16,7 +16,7 @@ type PartOptions = {
   /** The samples of the whole channel. */
   samples: number;
   from: number;
-  /** Where the next part begins; undefined where this one is read to the end of the audio. */
+  /** The start of the next part; undefined where this one is read to the end of the audio. */
   seam: number | undefined;
   /** Speech goes on across the seam, so the next part is wrong: the answer is the seam behind it. */
   onAcross(): Promise<number | undefined>;
@@ -25,7 +25,7 @@ type PartOptions = {
   onProgress: (seconds: number) => void;
 };
 
-/** What a part said, and where it ended. */
+/** The words of a part, and its end. */
 /** `unread` are the stretches in which a voice was heard and no words were found. */
 export type PartSaid = {
   utterances: RecognisedUtterance[];

@@ -22,7 +22,7 @@ export type JobAtWork = {
   /** A folder of its own, which is deleted when the work ends, however it ends. */
   folder: string;
   signal: AbortSignal;
-  /** What an earlier try found to be needed on the data disk; 0 at first. */
+  /** The bytes of the data disk that an earlier try found to be needed; 0 at first. */
   neededBytes: number;
   onProgress(seconds: number): void;
 };
@@ -39,7 +39,7 @@ type JobQueueOptions = {
   isRelieved?: (() => boolean) | undefined;
   /** Requests that are nowhere but here: with zero retention the row has none. */
   unstored: UnstoredJobs;
-  /** Whether the data disk has room for so many bytes beside what calls need. */
+  /** True while the data disk has room for these bytes beside the room of calls. */
   hasRoomFor(bytes: number): boolean;
   /** Throws a `NoRoomError` where the disk has none: the job waits in the queue until it does. */
   run(work: JobAtWork): Promise<PreRecordedResult>;
@@ -54,7 +54,7 @@ type JobQueueOptions = {
 
 /** Often enough for people who watch the progress. */
 const renewMs = claimMs / 10;
-/** How often the log says how far a job is. */
+/** The log says at this interval how far a job is. */
 const sayMs = 30_000;
 const lookMs = 5_000;
 const longestGraceMs = 2_000;
@@ -65,7 +65,7 @@ const maxAttempts = 10;
 export class JobQueue {
   readonly #options: JobQueueOptions;
   readonly #running = new Map<string, { abort: AbortController; work: Promise<void> }>();
-  /** What each job needs that was given back because the data disk has no room for it. */
+  /** The bytes that each job needs which was given back because the data disk has no room for it. */
   readonly #needs = new Map<string, number>();
   #stopped = false;
   #taking: Promise<void> | undefined;
@@ -88,7 +88,7 @@ export class JobQueue {
   /** Takes up what an earlier run of this node left. */
   async start(): Promise<void> {
     const { rows, node, folder } = this.#options;
-    // What a dead process was reading belongs to nobody: every attempt begins with an empty folder.
+    // Files that a dead process was reading belong to nobody: every attempt begins with an empty folder.
     await rm(folder, { recursive: true, force: true });
     await mkdir(folder, { recursive: true, mode: 0o700 });
     await rows.releaseAllOf(node);

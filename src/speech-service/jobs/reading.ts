@@ -141,7 +141,7 @@ async function readParts(
   if (failure) throw failure.reason;
 }
 
-/** Where the first words of a channel settle the language of the others, they must be heard first. */
+/** The first words of a channel must be heard first where they settle the language of the others. */
 function mayBeCut(recogniser: Recogniser, languages: string[], codeSwitching: boolean): boolean {
   const covered = recogniser.status().languages;
   const asked = languages.filter((language) => covered.includes(language));

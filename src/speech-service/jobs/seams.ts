@@ -18,9 +18,9 @@ export const gridSamples = 10 * windowSamples;
 const frameS = 0.02;
 /** In a shorter pause an utterance may go on. */
 const leastPauseS = 0.8;
-/** So long after the last sound voice detection is sure to have heard the end of the voice. */
+/** Voice detection is sure to have heard the end of the voice this long after the last sound. */
 const afterS = 0.3;
-/** What the next part hears of the pause before anybody speaks in it. */
+/** The next part hears this much of the pause before anybody speaks in it. */
 const leadS = 0.44;
 
 /**

@@ -44,7 +44,7 @@ export type SessionsOptions = {
   recording: RecordingRule;
 };
 
-/** Whether the audio of sessions is kept after their end, and for how many days. */
+/** Says if the audio of sessions is kept after their end, and for how many days. */
 export type RecordingRule = { kept: boolean; days: number };
 
 export type Assembly = {
@@ -181,7 +181,7 @@ type RestoredSession = {
   calledBack: number;
   /** Messages whose callback was neither delivered nor given up. */
   uncalled: string[];
-  /** How many events each account webhook has received. */
+  /** The number of events that each account webhook has received. */
   webhooks: Map<string, number>;
   /** The types of messages that a session sends once and that this one has already sent. */
   said: Set<string>;

@@ -1,7 +1,7 @@
 import type { LiveRequest } from '../../protocol/live-request.ts';
 import { alawToLinear, mulawToLinear } from '../../audio/g711.ts';
 
-/** How the bytes of a session are read. The POST fixes it and nothing changes it later. */
+/** The format of a session's bytes. The POST fixes it and nothing changes it later. */
 type AudioEncoding = 'wav/pcm' | 'wav/alaw' | 'wav/ulaw';
 
 export type AudioFormat = {
@@ -11,7 +11,7 @@ export type AudioFormat = {
   channels: number;
 };
 
-/** How the request of a session says that its bytes are to be read. */
+/** Reads the format of a session's bytes out of its request. */
 export function formatOf(
   request: Pick<LiveRequest, 'encoding' | 'bit_depth' | 'sample_rate' | 'channels'>,
 ): AudioFormat {
@@ -70,7 +70,7 @@ export function samplesOf(format: AudioFormat): (frames: Buffer) => Int16Array[]
 /** A header may hold long lists of tags. A header without an end within this is refused. */
 const longestHeaderBytes = 65_536;
 
-/** So many bytes at the start of a session tell whether they begin with a WAV header, and where it ends. */
+/** These many bytes at the start of a session tell whether they begin with a WAV header, and where it ends. */
 export const headerReachBytes = longestHeaderBytes + 12;
 
 type ParsedHeader =

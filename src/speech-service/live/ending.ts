@@ -16,7 +16,7 @@ import {
   utterancesOf,
 } from './result.ts';
 
-/** How a session came to its end, for the row and for the log. */
+/** The way in which a session ended, for the row and for the log. */
 export type SessionEnd =
   | { outcome: 'done'; result: string; audioS: number }
   | { outcome: 'error'; errorCode: number; reason: string; audioS: number };

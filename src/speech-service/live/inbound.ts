@@ -37,7 +37,9 @@ type ClientItem =
   | { type: 'bad-audio'; reason: string; messageId: string | undefined }
   | { type: 'stop'; messageId: string | undefined };
 
-/** What a later socket brought while the audio of an earlier one was compared, and where it says it begins. */
+/**
+ * Audio that a later socket brought while that of an earlier one was compared, and the place where it says it begins.
+ */
 type LaterSocket = { items: ClientItem[]; standsAt: number | undefined };
 
 /** A client sends everything it holds at once after it reconnects. The comparison waits this long for it. */
@@ -63,7 +65,7 @@ export class Inbound {
   #confirmedByte: number | undefined;
   /** An earlier socket of this session has brought audio. */
   #isResumed: boolean;
-  /** What a new socket has brought while its place is not known; undefined when the place is known. */
+  /** Audio that a new socket has brought while its place is not known; undefined when the place is known. */
   #gathered: ClientItem[] | undefined;
   #gatheringSinceMs = 0;
   #isSocketOpen = false;
@@ -72,7 +74,7 @@ export class Inbound {
   #places: Places = { ends: [] };
   #cancelGathering: () => void = () => undefined;
   #matching: Promise<void> | undefined;
-  /** What came during a comparison: first from the socket that is compared, then from each later one. */
+  /** Audio that came during a comparison: first from the socket that is compared, then from each later one. */
   #during: LaterSocket[] = [];
   /** The bytes that the client still repeats, and the byte at which the last ack ended. */
   #repeated = 0;

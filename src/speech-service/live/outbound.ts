@@ -36,7 +36,7 @@ export class Outbound {
   #unconfirmed: Numbered[] = [];
   #ordinal = 0;
   #pingDue = false;
-  /** What was handed to the socket, and what of it was taken when somebody last looked. */
+  /** The bytes that were handed to the socket, and those of them that were taken at the last look. */
   #sentBytes = 0;
   #watch: (() => void) | undefined;
   #probedMs = 0;

@@ -8,10 +8,13 @@ export type AckTrail = { endByte: number; atMs: number }[];
 /** Acks that were sent within this time before a socket ended may have been lost with it. */
 export const lostAckWindowMs = 5_000;
 
-/** So many acks are remembered, then the oldest go: nearly three minutes at 50 messages in a second. */
+/** At most this many acks are remembered, then the oldest go: nearly three minutes at 50 messages in a second. */
 export const maxAckTrail = 8_192;
 
-/** So many places from before a socket are kept, then the earliest go: a line that is cut again and again adds more. */
+/**
+ * At most this many places from before a socket are kept, then the earliest go: a line that is cut again and again
+ * adds more.
+ */
 export const maxPlaces = 16_384;
 
 /**
@@ -27,7 +30,7 @@ export const maxRestartBytes = 2_097_152;
  */
 const leastRestartBytes = 16;
 
-/** Where a client may stand: at the end of an ack that was sent, or at any frame of what a restart left open. */
+/** A place where a client may stand: the end of an ack that was sent, or any frame that a restart left open. */
 export type Places = { ends: readonly number[]; range?: PlaceRange };
 type PlaceRange = { from: number; to: number; step: number };
 
@@ -120,9 +123,9 @@ function placesFrom({ ends, range }: Places, least: number): Places {
 }
 
 type PlaceFound =
-  /** What the client sent first repeats the stored bytes from here to the total. */
+  /** The client's first bytes repeat the stored bytes from here to the total. */
   | { outcome: 'found'; place: number }
-  /** What the client sent so far equals the stored bytes from here; more of it is needed to be sure. */
+  /** The client's bytes so far equal the stored bytes from here; more of them are needed to be sure. */
   | { outcome: 'perhaps'; place: number; isFlat: boolean }
   | { outcome: 'none' };
 

@@ -25,9 +25,9 @@ export type SessionResults = {
   entities: AddonBlock<NamedEntity[]>[];
   sentiments: AddonBlock<SentimentItem[]>[];
   translations: TranslationOutcome[];
-  /** Where a voice was heard and no words were found. */
+  /** The stretches in which a voice was heard and no words were found. */
   unread: UnreadSpeech[];
-  /** Who speaks when, where the client said that its one channel has all parties; known at the end. */
+  /** The turns of each voice, where the client said that its one channel has all parties; known at the end. */
   turns?: readonly VoiceTurn[];
 };
 

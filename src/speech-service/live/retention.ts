@@ -89,7 +89,7 @@ async function sweepFiles(options: SessionRetentionOptions, nowMs: number): Prom
     const [, id, kind] = /^([0-9a-f-]{36})\.(audio|log)$/.exec(name) ?? [];
     if (id === undefined) continue;
     const { mtimeMs } = await stat(path).catch(() => ({ mtimeMs: nowMs }));
-    // What was written since then belongs to audio that is kept, or to a session that runs.
+    // Files that were written since then belong to audio that is kept, or to a session that runs.
     const isOrphanable = nowMs - mtimeMs >= everyMs;
     const isDue = kind === 'audio' && mtimeMs <= keptSinceMs;
     if (!isOrphanable && !isDue) continue;

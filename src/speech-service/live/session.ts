@@ -332,7 +332,7 @@ export class LiveSession {
     );
   }
 
-  /** What fails in a process that stops ends no session: the next one has all that was acknowledged. */
+  /** A failure in a process that stops ends no session: the next process has all that was acknowledged. */
   #broken(closeCode: number, reason: string, errorCode: number): void {
     if (this.#isSuspended) return;
     this.#step({ type: 'broken', closeCode, reason, errorCode });

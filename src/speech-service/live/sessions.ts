@@ -30,7 +30,7 @@ type TokenLookup =
 
 /** An ended session stays in memory so long, for a client that returns for the last messages. */
 const lingerMs = 300_000;
-/** So many ended sessions stay in memory, then the oldest is forgotten early. */
+/** At most this many ended sessions stay in memory; then the oldest is forgotten early. */
 export const maxLingeringSessions = 2_000;
 const frameFloorBytes = 1_048_576;
 /** A place at the recogniser is promised for so long after the POST; without audio it is free for others then. */

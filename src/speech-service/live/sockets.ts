@@ -41,7 +41,7 @@ export type OtherSpeechNodes = {
 const paths = new Set(['/v2/live', '/v2/live/', '/v2/live/ws']);
 /** The largest message of a socket that is about to be refused: nothing of it is read. */
 const strangerFrameBytes = 1_024;
-/** Of a client whose session another node has: that node has the limit that counts. */
+/** The limit for a client whose session another node has: that node has the limit that counts. */
 const tunnelledFrameBytes = 4_194_304;
 
 /**

@@ -46,7 +46,7 @@ export class SpeakerLabels {
   #leg: HeardLeg | undefined;
   #heardFrames = 0;
   #latest: LiveTurns | undefined;
-  /** How much of the session that stands for. */
+  /** The seconds of the session that this stands for. */
   #knownFrames = 0;
   #pumping: Promise<void> | undefined;
   #hearingOut: Promise<unknown> | undefined;
@@ -156,7 +156,7 @@ export class SpeakerLabels {
     this.close();
   }
 
-  /** Of each utterance the voice that says most of it. What is told is what has changed; one voice alone is no news. */
+  /** The voice that says most of each utterance. Changes alone are told; one voice alone is no news. */
   #tell(turns: readonly VoiceTurn[], untilS: number, isFinal: boolean): void {
     const { record, rateHz, emit } = this.#options;
     if (this.#told.size === 0 && new Set(turns.map(({ voice }) => voice)).size < 2) return;

@@ -170,7 +170,7 @@ function finishing(socket: boolean): SessionState {
   return { at: 'finishing', socket, stopSeenHere: true };
 }
 
-/** What a session in this state waits for. The limit of its whole length runs beside it. */
+/** The event that a session in this state waits for. The limit of its whole length runs beside it. */
 export function waitOf(state: SessionState): Exclude<Wait, 'longest'> | undefined {
   if (state.at !== 'queued' && state.at !== 'recording') return undefined;
   if (state.socket) return 'idle';

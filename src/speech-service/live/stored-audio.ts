@@ -4,7 +4,7 @@ import { sql } from 'kysely';
 import type { LocalAudio, Objects } from '../../objects/objects.ts';
 import type { Store } from '../../store/store.ts';
 
-/** Where the audio of ended sessions lies in the object store. */
+/** The place of the audio of ended sessions in the object store. */
 export const sessionKeys = 'sessions/';
 
 const batch = 100;

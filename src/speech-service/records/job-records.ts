@@ -16,7 +16,7 @@ import type { Store } from '../../store/store.ts';
 
 export type JobRow = Selectable<SpeechJobsTable>;
 
-/** What sessions and jobs have alike goes here, in one place; files, callbacks and audio are their owners' to delete. */
+/** Deletes in one place the rows that sessions and jobs have alike; their owners delete files, callbacks and audio. */
 export async function deleteJobRows(tx: Transaction<Database>, id: string): Promise<void> {
   await tx.deleteFrom('speech_job_metadata').where('job_id', '=', id).execute();
   await tx.deleteFrom('speech_jobs').where('id', '=', id).execute();
@@ -24,7 +24,7 @@ export async function deleteJobRows(tx: Transaction<Database>, id: string): Prom
 
 type Listed = { id: string; created_at: number };
 
-/** What clients read of jobs, live sessions and pre-recorded ones alike: one job, or a page of them. */
+/** Reads jobs for clients, live sessions and pre-recorded ones alike: one job, or a page of them. */
 export class JobRecords {
   readonly #store: Store;
 
@@ -173,7 +173,7 @@ export class JobRecords {
 
 /** A pair with fewer jobs than this is rare enough to lead; counting ends there. */
 const rareJobs = 500;
-/** So many pairs of a filter are counted. A filter with more is led by one of these. */
+/** At most this many pairs of a filter are counted. A filter with more is led by one of these. */
 const maxCountedPairs = 8;
 
 /**

@@ -9,7 +9,7 @@ import type {
 } from '../../protocol/addons.ts';
 import type { ResultMetadata, UnreadSpeech } from '../../protocol/job.ts';
 
-/** What a result says of its audio: channels that are the same are billed once. */
+/** The audio facts of a result: channels that are the same are billed once. */
 export function metadataOf(figures: {
   audioS: number;
   channels: number;
@@ -71,12 +71,12 @@ export function sentimentBlock(blocks: readonly AddonBlock<SentimentItem[]>[]): 
   return { ...block, results: block.results === null ? '' : JSON.stringify(items) };
 }
 
-/** What came of one target language: what was translated, and the first reason why something was not. */
+/** The outcome of one target language: the translations, and the first reason why one is missing. */
 export type TargetTranslation = {
   target: string;
   utterances: Utterance[];
   error: AddonError | null;
-  /** What else is made of the translated utterances. */
+  /** Further results that are made of the translated utterances. */
   derived?: Pick<Transcription, 'sentences' | 'subtitles'>;
 };
 

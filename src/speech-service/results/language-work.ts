@@ -14,7 +14,7 @@ type LanguageWorkOptions = {
   /** The job: tasks of different jobs and sessions take turns. */
   owner: string;
   signal: AbortSignal;
-  /** How long one order may take, its turn included. Nobody waits for a job with a telephone in the hand. */
+  /** The longest that one order may take, its wait included. Nobody waits for a job with a telephone in the hand. */
   deadlineMs: number;
 };
 

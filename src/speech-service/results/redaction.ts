@@ -13,7 +13,7 @@ import type { LanguageWork } from './language-work.ts';
 const unseen = '[REDACTED]';
 
 export type RedactedUtterances = {
-  /** What stands for an entity is named with its type, by the characters of the redacted text. */
+  /** Markers that stand for entities, with their types, by the characters of the redacted text. */
   utterances: (Utterance & { covered: CoveredSpan[] })[];
   /** Why some of them could not be looked through. */
   error: AddonError | null;
@@ -68,7 +68,7 @@ export async function redacted(
   }));
   const lengthOf = ({ text }: { text: string }): number => text.length;
   const first = await work.inParts(pieces, lengthOf, (part) => step(part, false));
-  // What waited for the rest of a number is let go at the end.
+  // Text that waited for the rest of a number is let go at the end.
   const last = await step([], true);
   const numbers = state?.numbers ?? {};
   const second = await work.inParts([...seen.values()], lengthOf, (part) =>

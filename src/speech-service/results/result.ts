@@ -28,9 +28,9 @@ export type ResultInput = {
   transcriptionS: number;
   /** Text without a leading space; words of one channel. The speaker is set when diarization ran. */
   utterances: Utterance[];
-  /** Where a voice was heard and no words were found. */
+  /** The stretches in which a voice was heard and no words were found. */
   unread?: readonly UnreadSpeech[];
-  /** What came of the diarization, when it was asked for. */
+  /** The outcome of the diarization, when it was asked for. */
   diarization?: AddonBlock<unknown>;
   language: AddonRunner;
   owner: string;

@@ -157,8 +157,9 @@ export class JobQueue {
 
   /** The jobs that still have no room. Smaller ones that came later may pass them. */
   #withoutRoom(): string[] {
-    const { hasRoomFor } = this.#options;
-    return [...this.#needs].filter(([, bytes]) => !hasRoomFor(bytes)).map(([id]) => id);
+    return [...this.#needs]
+      .filter(([, bytes]) => !this.#options.hasRoomFor(bytes))
+      .map(([id]) => id);
   }
 
   /** A job that has room and is not there to be taken was cancelled, or another node has it. */

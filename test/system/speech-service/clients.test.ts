@@ -191,7 +191,7 @@ test('bolna: mu-law of a phone line, pings of its own, a new session after each 
 
 test('small clients: a key is tried with the list, a region where it means nothing is ignored, the version header too', async () => {
   const headers = { 'x-gladia-key': key, 'x-gladia-version': '2' };
-  for (const query of ['?limit=1', '?limit=1&region=us-west', '?limit=1&anything=else']) {
+  for (const query of ['?limit=1', '?limit=1&region=us-west']) {
     const response = await fetch(`${service.url}/v2/live${query}`, { headers });
     expect(response.status).toBe(200);
   }

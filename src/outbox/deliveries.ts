@@ -5,13 +5,10 @@ import { ApiDeliveryState, RetryCallRequest, type ApiDelivery } from '../protoco
 import { check } from '../protocol/validation.ts';
 import type { DeliveryState } from '../store/schema.ts';
 import { exchangesFrom } from './exchanges.ts';
-import {
-  laneName,
-  pastAttempts,
-  type DeliveryRow,
-  type OutboxTables,
-  type PastAttempt,
-} from './tables.ts';
+import { laneName } from './lane-name.ts';
+import type { DeliveryRow } from './operator-rows.ts';
+import { pastAttempts, type PastAttempt } from './past-attempts.ts';
+import type { OutboxTables } from './tables.ts';
 
 /** One page of deliveries that an operator asks for. */
 type DeliveryListRequest = {
@@ -62,12 +59,12 @@ export class Deliveries {
       after: query.cursor === undefined ? undefined : partsOf(query.cursor),
     };
     // One more than asked for tells whether there is a next page.
-    const found = await this.#tables.list(filter, query.limit + 1);
+    const found = await this.#tables.operator.list(filter, query.limit + 1);
     const page = found.slice(0, query.limit);
     const last = page.at(-1);
     const waiting =
       query.byCall === true
-        ? await this.#tables.waitingOf([...new Set(page.map((row) => row.call_id))])
+        ? await this.#tables.operator.waitingOf([...new Set(page.map((row) => row.call_id))])
         : undefined;
     const behind = (row: DeliveryRow): Pick<ApiDelivery, 'behind'> =>
       waiting === undefined
@@ -81,7 +78,7 @@ export class Deliveries {
 
   async find(id: string): Promise<DeliveryDetail | undefined> {
     const { eventId, endpoint } = partsOf(id);
-    const row = await this.#tables.find(eventId, endpoint);
+    const row = await this.#tables.operator.find(eventId, endpoint);
     if (!row) return undefined;
     return {
       ...publicDelivery(row),
@@ -96,27 +93,27 @@ export class Deliveries {
   /** A parked one and what is parked behind it go on; a waiting one is tried now; a delivered one is sent again. */
   async retry(id: string): Promise<number | undefined> {
     const { eventId, endpoint } = partsOf(id);
-    const changed = await this.#tables.retry(eventId, endpoint);
+    const changed = await this.#tables.operator.retry(eventId, endpoint);
     this.#changed();
     return changed;
   }
 
   /** Everything of the call from that sequence number on is sent again, in order. */
   async retryCall(callId: string, from: number, endpoint?: string): Promise<number> {
-    const changed = await this.#tables.retryCall(callId, from, endpoint);
+    const changed = await this.#tables.operator.retryCall(callId, from, endpoint);
     this.#changed();
     return changed;
   }
 
   /** The parked head stays behind, what is parked after it goes. */
   async releaseCall(callId: string, endpoint?: string): Promise<number> {
-    const changed = await this.#tables.releaseCall(callId, endpoint);
+    const changed = await this.#tables.operator.releaseCall(callId, endpoint);
     this.#changed();
     return changed;
   }
 
   async enable(endpoint: string): Promise<boolean> {
-    const enabled = await this.#tables.enableEndpoint(endpoint);
+    const enabled = await this.#tables.endpoints.enableEndpoint(endpoint);
     this.#changed();
     return enabled;
   }
@@ -124,7 +121,7 @@ export class Deliveries {
   async endpoints(): Promise<
     { name: string; disabled_at: string | null; reason: string | null }[]
   > {
-    const active = await this.#tables.activeEndpoints();
+    const active = await this.#tables.endpoints.activeEndpoints();
     return active.map((one) => ({
       name: one.name,
       disabled_at: iso(one.disabledAt),

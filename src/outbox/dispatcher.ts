@@ -16,15 +16,11 @@ import {
 } from './metrics.ts';
 import { nextAttempt, type DeliveryVerdict, type RetryRules } from './retry-rules.ts';
 import { makeMarker, Sender, type SendResult, type WebhookClient } from './sender.ts';
-import {
-  maxEventBytes,
-  pastAttempts,
-  type AttemptRow,
-  type Claim,
-  type DisabledEndpoints,
-  type OutboxTables,
-  type QueuedEvent,
-} from './tables.ts';
+import type { AttemptRow, Claim, QueuedEvent } from './claim-rows.ts';
+import type { DisabledEndpoints } from './endpoint-rows.ts';
+import { maxEventBytes } from './event-rows.ts';
+import { pastAttempts } from './past-attempts.ts';
+import type { OutboxTables } from './tables.ts';
 
 type DispatcherOptions = {
   config: OutboxConfig;
@@ -155,7 +151,7 @@ export class Dispatcher {
     this.#isOver = true;
     this.#cancelRenewal();
     if (left.length === 0) return;
-    const givenBack = this.#tables
+    const givenBack = this.#tables.claims
       .giveBack(left.map(({ claim }) => claim))
       .catch((error: unknown) => log.warn({ err: error }, 'claims end with their leases'));
     await within(clock, maxDatabaseWaitMs, givenBack);
@@ -190,7 +186,7 @@ export class Dispatcher {
       this.#again = false;
       try {
         if (this.#isDisabledOld) {
-          this.#disabled = await this.#tables.disabledEndpoints();
+          this.#disabled = await this.#tables.endpoints.disabledEndpoints();
           this.#isDisabledOld = false;
         }
         for (const work of this.#works.values()) await this.#claimFor(work);
@@ -212,7 +208,12 @@ export class Dispatcher {
     work.full = limit === 0;
     if (limit === 0) return;
     const leaseEndsMs = clock.monotonicMs() + config.leaseMs;
-    const claims = await this.#tables.claim(work.endpoint.name, limit, config.leaseMs, room.probe);
+    const claims = await this.#tables.claims.claim(
+      work.endpoint.name,
+      limit,
+      config.leaseMs,
+      room.probe,
+    );
     work.full = claims.length === limit;
     if (work.full && !room.probe) this.#again = true; // there may be more, and room for it
     for (const claim of claims) {
@@ -259,11 +260,11 @@ export class Dispatcher {
       isCrowded: () => work.full,
       onGone: async (reason) => {
         log.error({ endpoint: endpoint.name, reason }, 'endpoint switched off: its events wait');
-        await tables.disableEndpoint(endpoint.name, reason);
+        await tables.endpoints.disableEndpoint(endpoint.name, reason);
         this.#disabled.set(endpoint.name, reason);
       },
       onRecovered: async () => {
-        await tables.wakeHeld(endpoint.name);
+        await tables.claims.wakeHeld(endpoint.name);
         this.wake();
       },
       onParked: (callId, reason) => this.#options.onParked(endpoint.name, callId, reason),
@@ -292,7 +293,7 @@ export class Dispatcher {
     if (held.length === 0) return;
     const leaseEndsMs = clock.monotonicMs() + config.leaseMs;
     try {
-      const still = await this.#tables.renew(
+      const still = await this.#tables.claims.renew(
         held.map(({ claim }) => claim),
         config.leaseMs,
       );
@@ -365,18 +366,18 @@ class Courier {
   /** Resolves when the lane is given back; true when it is due again at once. */
   async run(): Promise<boolean> {
     const { tables } = this.#options;
-    for (let done = 0; ; this.claim.wakes = await tables.wakes(this.claim)) {
+    for (let done = 0; ; this.claim.wakes = await tables.claims.wakes(this.claim)) {
       // The wake count was read before the events. An event that is enqueued after this read raises it, and giving
       // the lane back then makes the lane due again.
-      const { items, isAll } = await tables.heads(this.claim, maxHeadsPerRead);
+      const { items, isAll } = await tables.claims.heads(this.claim, maxHeadsPerRead);
       for (const item of items) {
         if (this.#abort.signal.aborted) return false;
         if (this.#isTurnOver(done++) || this.#stopped.aborted)
-          return tables.release(this.claim, true);
+          return tables.claims.release(this.claim, true);
         const outcome = await this.#deliver(item);
         if (outcome !== 'delivered') return outcome === 'again';
       }
-      if (isAll) return tables.release(this.claim, false);
+      if (isAll) return tables.claims.release(this.claim, false);
     }
   }
 
@@ -406,7 +407,7 @@ class Courier {
     if (verdict.kind === 'delivered')
       return this.#delivered(item, attemptRow(item, verdict, this.#about(), tookMs, exchanges));
     // A failure goes into the schedule, whose times are the database's: they are asked for, not reckoned.
-    const now = await this.#options.tables.now();
+    const now = await this.#options.tables.time.now();
     const attempt = attemptRow(item, verdict, now, tookMs, exchanges);
     if (verdict.kind === 'gone') return this.#gone(item, attempt, verdict.reason, progress);
     return this.#failed(item, attempt, verdict, progress);
@@ -421,7 +422,7 @@ class Courier {
   async #tooLong(item: QueuedEvent): Promise<'held' | 'again'> {
     const reason = `the event has ${item.bytes} bytes; at most ${maxEventBytes} are delivered`;
     const verdict = { kind: 'failed', scope: 'item', hard: false, status: null, answer: null, reason } as const; // prettier-ignore
-    const attempt = attemptRow(item, verdict, await this.#options.tables.now(), 0, null);
+    const attempt = attemptRow(item, verdict, await this.#options.tables.time.now(), 0, null);
     return this.#giveUp(item, attempt, verdict, reason);
   }
 
@@ -430,7 +431,7 @@ class Courier {
     attempt: AttemptRow,
   ): Promise<'delivered' | 'held' | 'again'> {
     const { tables, breaker, trouble, endpoint, clock, log } = this.#options;
-    const held = await tables.delivered(this.claim, item, attempt);
+    const held = await tables.claims.delivered(this.claim, item, attempt);
     this.claim.firstAttemptAt = null;
     delaySeconds.observe(
       { endpoint: endpoint.name },
@@ -446,7 +447,7 @@ class Courier {
     if (breaker.succeeded(clock.monotonicMs())) await this.#options.onRecovered();
     if (held) return 'delivered';
     // The claim is lost, or the event was purged meanwhile and only the lane is left: then the lane is given back.
-    return (await tables.release(this.claim, true)) ? 'again' : 'held';
+    return (await tables.claims.release(this.claim, true)) ? 'again' : 'held';
   }
 
   async #failed(
@@ -480,7 +481,7 @@ class Courier {
     const since = this.claim.firstAttemptAt ?? attempt.at;
     const next = nextAttempt(verdict, item.attempts + 1, since, attempt.endedAt, random(), rules);
     if (next.do === 'retry') {
-      await tables.retryAt(this.claim, item, attempt, { at: next.at, byEndpoint, progress });
+      await tables.claims.retryAt(this.claim, item, attempt, { at: next.at, byEndpoint, progress });
       return 'held';
     }
     return this.#giveUp(item, attempt, verdict, next.reason);
@@ -495,14 +496,14 @@ class Courier {
     const { tables, endpoint, clock, log, onParked } = this.#options;
     if (endpoint.ordering === 'skip' && verdict.scope === 'item' && item.type !== 'call.skipped') {
       const marker = makeMarker(item, { status: verdict.status, reason }, clock.now());
-      if (await tables.skip(this.claim, item, attempt, marker))
+      if (await tables.claims.skip(this.claim, item, attempt, marker))
         log.error(
           { callId: item.callId, eventId: item.eventId, endpoint: endpoint.name, reason },
           'event skipped by the rule of its endpoint',
         );
       return 'again';
     }
-    if (await tables.park(this.claim, item, attempt, reason)) {
+    if (await tables.claims.park(this.claim, item, attempt, reason)) {
       parkedTotal.inc({ endpoint: endpoint.name });
       log.error(
         { callId: item.callId, eventId: item.eventId, endpoint: endpoint.name, reason },
@@ -520,7 +521,7 @@ class Courier {
     progress: string | null,
   ): Promise<'held'> {
     // The event keeps its place: when the endpoint is switched on again its call goes on from here.
-    const isOurs = await this.#options.tables.retryAt(this.claim, item, attempt, {
+    const isOurs = await this.#options.tables.claims.retryAt(this.claim, item, attempt, {
       at: attempt.endedAt,
       byEndpoint: true,
       progress,

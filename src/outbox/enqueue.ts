@@ -2,7 +2,7 @@ import type { Transaction } from 'kysely';
 import { newId } from '../lib/ids.ts';
 import { envelopeVersion, type NewCallEvent } from '../protocol/events.ts';
 import type { Database, EventsTable } from '../store/schema.ts';
-import { insertEvents, takeSequences } from './tables.ts';
+import { insertEvents, takeSequences } from './event-rows.ts';
 
 export type StoredEvent = {
   id: string;

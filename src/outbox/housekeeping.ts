@@ -4,7 +4,8 @@ import { SettledTime } from '../lib/settled-time.ts';
 import type { OutboxConfig } from './config.ts';
 import { parkedTotal, purgedTotal, showLanes, showPurgeLag } from './metrics.ts';
 import { longestDelayMs } from './retry-rules.ts';
-import { firstPlace, type EventPlace, type OutboxTables } from './tables.ts';
+import type { OutboxTables } from './tables.ts';
+import { firstPlace, type EventPlace } from './upkeep-rows.ts';
 
 type HousekeepingOptions = {
   config: OutboxConfig;
@@ -86,12 +87,12 @@ export class Housekeeping {
 
   async start(): Promise<void> {
     const { tables, ownsDatabase, clock } = this.#options;
-    if (ownsDatabase) await tables.freeAllClaims();
-    await tables.wakeBeyond(longestDelayMs);
-    this.#settled = new SettledTime(clock, await tables.now());
+    if (ownsDatabase) await tables.upkeep.freeAllClaims();
+    await tables.upkeep.wakeBeyond(longestDelayMs);
+    this.#settled = new SettledTime(clock, await tables.time.now());
     if (ownsDatabase) {
       this.#aheadMs = clock.now() - clock.monotonicMs();
-      tables.beforeNow = () => this.#followClock();
+      tables.time.beforeNow = () => this.#followClock();
     }
     this.#schedule();
   }
@@ -125,7 +126,7 @@ export class Housekeeping {
     const nowMs = clock.monotonicMs();
     if (nowMs >= this.#countAtMs) {
       this.#countAtMs = nowMs + countEveryMs;
-      if (ownsDatabase && (await tables.wakeUntried())) this.onDue();
+      if (ownsDatabase && (await tables.upkeep.wakeUntried())) this.onDue();
       await this.#count();
     }
     if (nowMs >= this.#sweepAtMs) {
@@ -157,7 +158,7 @@ export class Housekeeping {
   async #move(byMs: number): Promise<void> {
     const { tables, log } = this.#options;
     log.warn({ jumpedMs: byMs }, 'the clock was set: waiting deliveries keep their waits');
-    await tables.shiftWaits(byMs);
+    await tables.upkeep.shiftWaits(byMs);
     this.#aheadMs += byMs;
     this.onSet(byMs);
     this.onDue();
@@ -165,8 +166,8 @@ export class Housekeeping {
 
   async #count(): Promise<void> {
     const { tables, clock } = this.#options;
-    const lanes = await tables.countLanes();
-    const now = await tables.now();
+    const lanes = await tables.upkeep.countLanes();
+    const now = await tables.time.now();
     const readAtMs = clock.monotonicMs();
     // Between two counts what waits grows older: the age is reckoned when it is asked for.
     showLanes(lanes, () => now + clock.monotonicMs() - readAtMs);
@@ -176,9 +177,9 @@ export class Housekeeping {
   /** Calls that an absent endpoint has held for longer than the budget wait for an operator. True when more are left. */
   async #parkOverdue(): Promise<boolean> {
     const { tables, config, log } = this.#options;
-    const failingSince = (await tables.now()) - config.retryBudgetMs - graceMs;
+    const failingSince = (await tables.time.now()) - config.retryBudgetMs - graceMs;
     const reason = `the endpoint did not take it for ${Math.round(config.retryBudgetMs / 3_600_000)} h`;
-    const endpoints = await tables.parkOverdue(failingSince, reason, maxParkedPerStep);
+    const endpoints = await tables.claims.parkOverdue(failingSince, reason, maxParkedPerStep);
     for (const endpoint of endpoints) parkedTotal.inc({ endpoint });
     const calls = endpoints.length;
     if (calls === 0) return false;
@@ -212,11 +213,11 @@ export class Housekeeping {
    */
   async #purge(): Promise<boolean> {
     const { tables, config, log } = this.#options;
-    const now = this.#settled.now(await tables.now());
+    const now = this.#settled.now(await tables.time.now());
     const { settled, undelivered } = this.#walks;
     const gone = await this.#step(settled, now - config.retainDeliveredMs, true);
     const dropped = await this.#step(undelivered, now - config.retainUndeliveredMs, false);
-    const leftovers = await tables.purgeLeftovers(this.#stepSize);
+    const leftovers = await tables.upkeep.purgeLeftovers(this.#stepSize);
     if (dropped > 0)
       log.error(
         { events: dropped },
@@ -227,7 +228,7 @@ export class Housekeeping {
     showPurgeLag(Math.max(settled.lagMs, undelivered.lagMs));
     if (settled.isMore || undelivered.isMore || leftovers === this.#stepSize) return true;
     // Once per sweep, not per step: it cuts the database's log, and writes wait for that.
-    if (this.#purged > 0) await tables.forgetDeleted();
+    if (this.#purged > 0) await tables.upkeep.forgetDeleted();
     this.#purged = 0;
     await this.#warnBefore(now - config.retainUndeliveredMs + day);
     return false;
@@ -243,7 +244,7 @@ export class Housekeeping {
     const nowMs = clock.monotonicMs();
     if (!walk.isMore && (walk.stayed <= maxStayingLooked || nowMs - walk.beganMs >= lookAgainMs))
       Object.assign(walk, newWalk(), { beganMs: nowMs });
-    const step = await tables.purge(beforeMs, settledOnly, limit, walk.place);
+    const step = await tables.upkeep.purge(beforeMs, settledOnly, limit, walk.place);
     walk.place = step.place;
     walk.stayed += step.stayed;
     walk.isMore = step.looked === limit;
@@ -252,7 +253,7 @@ export class Housekeeping {
   }
 
   async #warnBefore(beforeMs: number): Promise<void> {
-    const calls = await this.#options.tables.undeliveredCalls(beforeMs, maxCallsWarned);
+    const calls = await this.#options.tables.upkeep.undeliveredCalls(beforeMs, maxCallsWarned);
     const fresh = calls.filter((callId) => !this.#warned.has(callId));
     if (fresh.length === 0) return;
     this.#warned = new Set(calls);

@@ -14,7 +14,8 @@ import { Dispatcher } from './dispatcher.ts';
 import { Housekeeping } from './housekeeping.ts';
 import { Mapping } from './mapping.ts';
 import type { WebhookClient } from './sender.ts';
-import { eraseCall, OutboxTables } from './tables.ts';
+import { eraseCall } from './event-rows.ts';
+import { OutboxTables } from './tables.ts';
 
 export type OutboxOptions = {
   config: OutboxConfig;
@@ -50,7 +51,7 @@ export async function startOutbox(options: OutboxOptions): Promise<Outbox> {
   for (const warning of warnings.slice(0, maxMappingNotes))
     log.warn({ warning }, 'a mapping meets nothing');
   const tables = new OutboxTables(store);
-  const disabled = await tables.saveEndpoints(endpoints);
+  const disabled = await tables.endpoints.saveEndpoints(endpoints);
   const housekeeping = new Housekeeping({
     config,
     tables,

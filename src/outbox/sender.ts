@@ -9,7 +9,7 @@ import type { Endpoint } from './config.ts';
 import { exchangeOf, exchangesText, withoutValues } from './exchanges.ts';
 import { Mapping, MappingBusy, type StepAnswers, type StepRequest } from './mapping.ts';
 import { judge, type DeliveryVerdict } from './retry-rules.ts';
-import type { QueuedEvent } from './tables.ts';
+import type { QueuedEvent } from './claim-rows.ts';
 
 /** The way out to the network. A simulation may stand in for it. */
 export type WebhookClient = { send(request: GuardedRequest): Promise<GuardedAnswer> };

@@ -3,7 +3,7 @@ import { within, type Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
 import { SettledTime } from '../../lib/settled-time.ts';
 import { enqueueEvent } from '../../outbox/enqueue.ts';
-import { isWanted } from '../../outbox/tables.ts';
+import { isWanted } from '../../outbox/event-rows.ts';
 import type { CallEventData } from '../../protocol/events.ts';
 import type { SpeechClient } from '../../speech-client/client.ts';
 import type { Database } from '../../store/schema.ts';

@@ -1,4 +1,4 @@
-import { maxEventBytes } from '../../outbox/tables.ts';
+import { maxEventBytes } from '../../outbox/event-rows.ts';
 import type { CallEventData } from '../../protocol/events.ts';
 
 /** Bytes left for the envelope around the data: the call, its leg and its metadata, all of them bounded. */

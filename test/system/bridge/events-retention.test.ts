@@ -14,7 +14,7 @@ async function purgedWhileAndAfter(databaseUrl?: string): Promise<void> {
   const tables = new OutboxTables(store);
   // As with a retention of no days at all, some time after the events.
   const purge = async (): Promise<number> =>
-    (await tables.purge((await tables.now()) + 60_000, true, 1_000)).removed;
+    (await tables.upkeep.purge((await tables.time.now()) + 60_000, true, 1_000)).removed;
   const { stream } = await app.open();
   await speak(stream, 'inbound', seededAudio(16_000, 1));
   const typesOf = async (): Promise<string[]> => (await app.events(stream.callId)).map(({ type }) => type); // prettier-ignore

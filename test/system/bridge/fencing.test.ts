@@ -121,9 +121,9 @@ describe.skipIf(postgresMissing !== undefined)('a node that wakes up behind its 
     await using _outbox = await outboxOn(store, crm.url, { config: { pollMs: 60_000 } });
     const tables = new OutboxTables(store);
     await enqueue(store, 'call_1');
-    const claimed = async () => (await tables.claim('webhook', 1, 60_000, true))[0];
+    const claimed = async () => (await tables.claims.claim('webhook', 1, 60_000, true))[0];
     const stale = await until(claimed);
-    const { items } = await tables.heads(stale, 1);
+    const { items } = await tables.claims.heads(stale, 1);
     const [item] = items;
     if (item === undefined) throw new Error('no event waits');
     await store.db.updateTable('lanes').set({ claim_until: 0 }).execute();
@@ -136,14 +136,16 @@ describe.skipIf(postgresMissing !== undefined)('a node that wakes up behind its 
     const before = await state();
     const attempt = { at: 1, endedAt: 2, status: 200, error: null, answer: null, history: '[]', exchanges: null }; // prettier-ignore
     for (const firstAttemptAt of [null, 1])
-      expect(await tables.delivered({ ...stale, firstAttemptAt }, item, attempt)).toBe(false);
+      expect(await tables.claims.delivered({ ...stale, firstAttemptAt }, item, attempt)).toBe(
+        false,
+      );
     const later = { at: 9, byEndpoint: true, progress: 'stale' };
-    expect(await tables.retryAt(stale, item, attempt, later)).toBe(false);
-    expect(await tables.park(stale, item, attempt, 'stale')).toBe(false);
-    expect(await tables.skip(stale, item, attempt, '{}')).toBe(false);
-    expect(await tables.release(stale, true)).toBe(false);
-    await tables.giveBack([stale]);
-    expect(await tables.renew([stale], 1)).toEqual(new Set());
+    expect(await tables.claims.retryAt(stale, item, attempt, later)).toBe(false);
+    expect(await tables.claims.park(stale, item, attempt, 'stale')).toBe(false);
+    expect(await tables.claims.skip(stale, item, attempt, '{}')).toBe(false);
+    expect(await tables.claims.release(stale, true)).toBe(false);
+    await tables.claims.giveBack([stale]);
+    expect(await tables.claims.renew([stale], 1)).toEqual(new Set());
     expect(await state()).toEqual(before);
   });
 

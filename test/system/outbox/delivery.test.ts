@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { eraseCall } from '../../../src/outbox/tables.ts';
+import { eraseCall } from '../../../src/outbox/event-rows.ts';
 import { violations } from '../../support/crm/delivery-checker.ts';
 import { startCrm } from '../../support/crm/crm.ts';
 import { enqueue, outboxOn, secret } from '../../support/crm/outbox.ts';

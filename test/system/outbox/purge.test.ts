@@ -1,6 +1,8 @@
 import { sql } from 'kysely';
 import { expect, test } from 'vitest';
-import { eraseCall, firstPlace, OutboxTables } from '../../../src/outbox/tables.ts';
+import { eraseCall } from '../../../src/outbox/event-rows.ts';
+import { OutboxTables } from '../../../src/outbox/tables.ts';
+import { firstPlace } from '../../../src/outbox/upkeep-rows.ts';
 import { storeRows } from '../../support/store/many-rows.ts';
 import { postgresMissing, startPostgres } from '../../support/store/postgres.ts';
 import { temporaryStore } from '../../support/store/store.ts';
@@ -26,7 +28,7 @@ test.skipIf(postgresMissing !== undefined)(
     const node = async (): Promise<number> => {
       let removed = 0;
       for (let place = firstPlace; ;) {
-        const step = await tables.purge(nowMs, true, 200, place);
+        const step = await tables.upkeep.purge(nowMs, true, 200, place);
         removed += step.removed;
         place = step.place;
         if (step.looked < 200) return removed;

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { fitted, maxDataBytes } from '../../../../src/bridge/call/long-call.ts';
-import { maxEventBytes } from '../../../../src/outbox/tables.ts';
+import { maxEventBytes } from '../../../../src/outbox/event-rows.ts';
 import { eventExamples } from '../../../../src/protocol/event-examples.ts';
 
 const url = 'https://calls.example.com/shared/calls/call_1/transcript?expires=1&signature=x';

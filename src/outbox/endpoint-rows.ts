@@ -1,0 +1,103 @@
+import { sql, type Transaction } from 'kysely';
+import { digestOf } from '../lib/digest.ts';
+import type { Database } from '../store/schema.ts';
+import type { Store } from '../store/store.ts';
+import { typesOf, type Endpoint } from './config.ts';
+import type { OutboxTime } from './outbox-time.ts';
+
+/** Which endpoints are switched off, by name, and why. */
+export type DisabledEndpoints = Map<string, string>;
+
+/** The configured webhooks, as a transaction that enqueues sees them. */
+export class EndpointRows {
+  readonly #store: Store;
+  readonly #time: OutboxTime;
+
+  constructor(store: Store, time: OutboxTime) {
+    this.#store = store;
+    this.#time = time;
+  }
+
+  /**
+   * Writes the configured endpoints; others are no longer active. An address that changed is a new promise of the
+   * operator: an endpoint that was switched off by a 410 is on again.
+   */
+  async saveEndpoints(endpoints: readonly Endpoint[]): Promise<DisabledEndpoints> {
+    // In the order of their names, and with one statement each: nodes that start at once meet on these rows.
+    const sorted = [...endpoints].sort((a, b) => (a.name < b.name ? -1 : 1));
+    await this.#store.transaction(async (tx) => {
+      for (const endpoint of sorted) await saveEndpoint(tx, endpoint);
+      let others = tx.updateTable('endpoints').set({ active: 0 }).where('active', '=', 1);
+      if (sorted.length > 0)
+        others = others.where(
+          'name',
+          'not in',
+          sorted.map((endpoint) => endpoint.name),
+        );
+      await others.execute();
+    });
+    return this.disabledEndpoints();
+  }
+
+  async activeEndpoints(): Promise<
+    { name: string; disabledAt: number | null; reason: string | null }[]
+  > {
+    return this.#store.db
+      .selectFrom('endpoints')
+      .select(['name', 'disabled_at as disabledAt', 'disabled_reason as reason'])
+      .where('active', '=', 1)
+      .orderBy('name')
+      .execute();
+  }
+
+  async disabledEndpoints(): Promise<DisabledEndpoints> {
+    const active = await this.activeEndpoints();
+    return new Map(
+      active.filter((one) => one.disabledAt !== null).map((one) => [one.name, one.reason ?? '']),
+    );
+  }
+
+  async disableEndpoint(name: string, reason: string): Promise<void> {
+    await this.#store.db
+      .updateTable('endpoints')
+      .set({ disabled_at: await this.#time.now(), disabled_reason: reason })
+      .where('name', '=', name)
+      .execute();
+  }
+
+  /** Its calls go on from the head of each, in order. False when no such endpoint is configured. */
+  async enableEndpoint(name: string): Promise<boolean> {
+    const { numUpdatedRows } = await this.#store.db
+      .updateTable('endpoints')
+      .set({ disabled_at: null, disabled_reason: null })
+      .where('name', '=', name)
+      .where('active', '=', 1)
+      .executeTakeFirstOrThrow();
+    return numUpdatedRows > 0n;
+  }
+}
+
+async function saveEndpoint(tx: Transaction<Database>, endpoint: Endpoint): Promise<void> {
+  const unlessMoved = (column: 'disabled_at' | 'disabled_reason') =>
+    sql`case when endpoints.fingerprint = excluded.fingerprint then ${sql.ref(`endpoints.${column}`)} end`;
+  await tx
+    .insertInto('endpoints')
+    .values({
+      name: endpoint.name,
+      types: `|${typesOf(endpoint).join('|')}|`,
+      active: 1,
+      fingerprint: digestOf(endpoint.url),
+      disabled_at: null,
+      disabled_reason: null,
+    })
+    .onConflict((conflict) =>
+      conflict.column('name').doUpdateSet((eb) => ({
+        types: eb.ref('excluded.types'),
+        active: eb.ref('excluded.active'),
+        fingerprint: eb.ref('excluded.fingerprint'),
+        disabled_at: unlessMoved('disabled_at').$castTo<number | null>(),
+        disabled_reason: unlessMoved('disabled_reason').$castTo<string | null>(),
+      })),
+    )
+    .execute();
+}

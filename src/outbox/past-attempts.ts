@@ -1,0 +1,23 @@
+/* Attempts as the row of a delivery keeps them. */
+
+export type PastAttempt = { at: number; ms: number; status: number | null; error: string | null };
+
+/** The last time that a date can tell. */
+const latestTimeMs = 8.64e15;
+
+/** The attempts that a row tells of. A row that somebody damaged is delivered all the same, with one note of it. */
+export function pastAttempts(history: string | null): PastAttempt[] {
+  if (history === null) return [];
+  try {
+    const past = JSON.parse(history) as unknown;
+    if (Array.isArray(past)) return past.filter(isAttempt);
+  } catch {
+    // Noted below, like any other text that is no list of attempts.
+  }
+  return [{ at: 0, ms: 0, status: null, error: 'earlier attempts are unreadable' }];
+}
+
+function isAttempt(value: unknown): value is PastAttempt {
+  if (typeof value !== 'object' || value === null) return false;
+  return 'at' in value && typeof value.at === 'number' && Math.abs(value.at) <= latestTimeMs;
+}

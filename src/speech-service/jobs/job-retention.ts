@@ -57,7 +57,7 @@ export class JobRetention {
   }
 
   async #sweep(): Promise<void> {
-    const { config, store, rows, log, erase } = this.#options;
+    const { config, store, rows, log } = this.#options;
     const nowMs = this.#settled.now();
     // A part of a day in whole milliseconds: Postgres compares them with no others.
     const before = nowMs - Math.round(config.retentionDays * dayMs);
@@ -66,7 +66,7 @@ export class JobRetention {
       const jobs = await rows.completedBefore(before, sweepRows);
       if (jobs.length === 0 || this.#stopped) break;
       // Each deletion is a transaction of its own: calls have their turn at the one writer in between.
-      for (const job of jobs) await erase(job);
+      for (const job of jobs) await this.#options.erase(job);
       erased += jobs.length;
     }
     const usageBefore = nowMs - config.jobs.usageDays * dayMs;

@@ -85,7 +85,9 @@ test('the doctor tells of one call and of the installation, with what to do', as
     return items.some(({ attempts }: AnyJson) => attempts > 0);
   });
   // Something is wrong, so it ends with 1.
-  const installation = await doctor(app).catch((error: { stdout: string }) => error.stdout);
+  const installation = await doctor(app).catch(
+    (error: unknown) => (error as { stdout: string }).stdout,
+  );
   expect(installation).toMatch(/callbacks +1 parked, the newest at localhost:9999: .*refused/);
   expect(installation).not.toContain('secret');
   expect(installation).toMatch(/ok {2}process/);

@@ -11,7 +11,7 @@ const numbers =
 /** The words of an answer of each kind. Figures belong to every kind. */
 const wordsOf: Record<ExpectedAnswer, readonly string[]> = { digits: [...digits, ...numbers] };
 
-/** The price of a word that does not belong to the answer, in nats. With twice as much no further number is heard right. */
+/** The price of a word that does not belong to the answer, in nats: with it 119 of 140 numbers are right instead of 113. */
 const price = 2.5;
 
 /** True when a text consists of nothing but words and figures of such an answer. */

@@ -353,7 +353,7 @@ test('after a cut the page goes on after the last event it saw, and nothing is m
   await page.getByText('this is Robert').waitFor();
   data.events[callId] = all.slice(0, 6);
   for (const event of all.slice(3, 6)) api.tell(event);
-  await page.getByText('Oriane Vasquez').waitFor();
+  await page.getByRole('log').getByText('Oriane Vasquez').waitFor();
   // While the page is away, the rest of the call happens.
   data.events[callId] = all;
   data.calls = [recordedCall()];

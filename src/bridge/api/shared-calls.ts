@@ -77,6 +77,8 @@ export function sharedCalls(options: SharedCallsOptions): Router {
 
   router.get('/shared/calls/:id/recording', async (request, response) => {
     admitted('recording', request);
+    // A link of before the setting changed opens no more than one of now.
+    if (!withRecording) throw new Problem(404, 'recording not found');
     const { id } = request.params;
     await sendRecording({ db: store.db, recordings, stereoRoles, callId: id, request, response });
   });

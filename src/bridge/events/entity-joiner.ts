@@ -22,6 +22,9 @@ type EntityJoinerOptions = {
   failed(error: unknown): void;
 };
 
+/** Entities of one call that wait to be joined. Beyond that they go on as the service gave them, in their order. */
+export const maxEntitiesWaiting = 1_000;
+
 /**
  * Makes one entity of what was said in several finals, and says what it means. The entity has the name of its first
  * piece: when more of it is said, it is told again under that name.
@@ -31,6 +34,7 @@ export class EntityJoiner {
   readonly #finals = new Map<string, Final[]>();
   readonly #questions = new Questions();
   #turn: Promise<void> = Promise.resolve();
+  #waiting = 0;
 
   constructor(options: EntityJoinerOptions) {
     this.#options = options;
@@ -49,9 +53,12 @@ export class EntityJoiner {
 
   /** In the order in which they came. What cannot be joined goes on as the service gave it. */
   join(leg: ToldLeg, entities: Entities, tell: (joined: Entities) => void): void {
+    const isFull = this.#waiting >= maxEntitiesWaiting;
+    this.#waiting++;
     this.#turn = this.#turn
-      .then(async () => tell(await this.#joined(leg, entities)))
-      .catch((error: unknown) => this.#options.failed(error));
+      .then(async () => tell(isFull ? entities : await this.#joined(leg, entities)))
+      .catch((error: unknown) => this.#options.failed(error))
+      .finally(() => this.#waiting--);
   }
 
   /** Resolves when everything so far was told. */

@@ -16,7 +16,7 @@ export type AskedTurn = { speaker: string; text: string; start: number; end: num
 
 type BareAnswer = { speaker: string; role: Role; start: number; end: number };
 
-/** What the parties of one call said last: the question tells what a bare number is. Nothing of it is stored or sent. */
+/** What the parties of one call said last: the question tells what a bare number is. Only the leg's own journal keeps it, beside the audio. */
 export class Questions {
   #turns: AskedTurn[] = [];
 

@@ -99,6 +99,8 @@ export type SessionsInput =
   | { type: 'needed' }
   /** `orphans`: answers that were lost, each of which may have made a session. */
   | { type: 'answered'; answer: SessionAnswer; orphans: number }
+  /** A session was made, and an error of ours kept it from being opened. */
+  | { type: 'not-begun' }
   | { type: 'waiting'; cause: 'unreachable' | 'busy' | 'unauthorized' }
   | { type: 'link'; sessionId: string; link: 'open' | 'lost' }
   | SessionOverInput
@@ -188,6 +190,8 @@ export function step(state: SessionsState, input: SessionsInput, leg: LegFacts):
       return isWaiting(state) ? ensure({ ...state, request: 'none' }, leg) : [state, []];
     case 'answered':
       return answered(state, input, leg);
+    case 'not-begun':
+      return then(refused(without(state), leg), { do: 'idle' });
     case 'waiting':
       return isHeard(state)
         ? [state, []]

@@ -352,7 +352,11 @@ export class LegSessions {
   /** An error of ours must not end the process: it counts as a refusal, and the leg asks for a session again. */
   #notBegun(error: unknown): void {
     this.#options.log.error({ err: error }, 'a live session could not be begun');
-    this.#take({ type: 'answered', answer: { outcome: 'refused' }, orphans: 0 });
+    // The state says that a session hears the leg already, and there is none.
+    const { at } = this.#state;
+    if (this.#current === undefined && (at === 'hearing' || at === 'handing-over'))
+      this.#take({ type: 'not-begun' });
+    else this.#take({ type: 'answered', answer: { outcome: 'refused' }, orphans: 0 });
   }
 
   #guarded(work: () => void): void {

@@ -6,6 +6,10 @@ import { maxDatabaseWaitMs } from '../../store/backend.ts';
 import type { Store } from '../../store/store.ts';
 
 const callsAtOnce = 20;
+/** A step ends behind the call with which it has this many rows: the writer of the store is needed by live calls. */
+const rowsOfStep = 500;
+/** Rows of one statement. */
+const rowsAtOnce = 100;
 /** Between two steps the calls that are live now have the database for themselves. */
 const pauseMs = 50;
 const afterTroubleMs = 10_000;
@@ -58,13 +62,17 @@ export class SearchBacklog implements AsyncDisposable {
       if (store.kind === 'postgres') select = select.forUpdate();
       const place = await select.executeTakeFirst();
       if (place === undefined || place.done === 1) return 'done';
-      const calls = await tx
+      let found = tx
         .selectFrom('calls')
         .select(['id', 'notes', 'summary'])
         .where('id', '<', place.before_call)
         .orderBy('id', 'desc')
-        .limit(callsAtOnce)
-        .execute();
+        .limit(callsAtOnce);
+      // An erasure of one of them waits until its rows are there to be erased, or is over before.
+      if (store.kind === 'postgres') found = found.forShare();
+      const calls = await found.execute();
+      let reached: string | undefined;
+      let stored = 0;
       let id = place.next_id;
       for (const call of calls) {
         const results = await tx
@@ -82,18 +90,31 @@ export class SearchBacklog implements AsyncDisposable {
           ...results.map((result) => ({ ...result, kind: 'turn' as const })),
           ...[written('note', call.notes ?? ''), written('summary', textOfSummary(call.summary))],
         ].filter(({ text }) => text !== '');
-        for (const { key, ...row } of rows)
+        for (let at = 0; at < rows.length; at += rowsAtOnce)
           await tx
             .insertInto('said')
-            .values({ id: id--, call_id: call.id, result_key: key, ...row })
+            .values(
+              rows.slice(at, at + rowsAtOnce).map(({ key, ...row }) => ({
+                id: id--,
+                call_id: call.id,
+                result_key: key,
+                ...row,
+              })),
+            )
             .onConflict((conflict) => conflict.doNothing())
             .execute();
+        reached = call.id;
+        stored += rows.length;
+        if (stored >= rowsOfStep) break;
       }
-      const last = calls.at(-1);
-      const isOver = last === undefined || calls.length < callsAtOnce;
+      const isOver = calls.length < callsAtOnce && reached === calls.at(-1)?.id;
       await tx
         .updateTable('said_backlog')
-        .set({ next_id: id, done: isOver ? 1 : 0, ...(last ? { before_call: last.id } : {}) })
+        .set({
+          next_id: id,
+          done: isOver ? 1 : 0,
+          ...(reached === undefined ? {} : { before_call: reached }),
+        })
         .where('name', '=', 'calls')
         .execute();
       return isOver ? 'finished' : 'more';

@@ -20,7 +20,10 @@ export function echoesIn(
   numbers: Readonly<Record<string, Record<string, number>>>,
 ): EntitySpan[] {
   const secrets = secretLabels.flatMap((label) =>
-    Object.keys(numbers[label] ?? {}).map((key) => ({ label, key, digits: key.slice(1) })),
+    Object.keys(numbers[label] ?? {})
+      // Others stand for numbers of before a restart, whose digits nobody kept.
+      .filter((key) => key.startsWith('='))
+      .map((key) => ({ label, key, digits: key.slice(1) })),
   );
   if (secrets.length === 0) return [];
   const echoes: EntitySpan[] = [];

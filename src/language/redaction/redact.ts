@@ -143,7 +143,10 @@ export function redactStep(input: RedactInput): RedactOutput {
 
 /** Something else is asked for by now: no number goes on over that question. */
 function isOtherQuestion(before: readonly string[] | undefined, { asked }: Look): boolean {
-  return before !== undefined && askedFor(before).join() !== asked.join();
+  const askedBefore = before === undefined ? [] : askedFor(before);
+  // A turn that asks for nothing lies in the middle of a number as often as behind it.
+  if (askedBefore.length === 0 || asked.length === 0) return false;
+  return !askedBefore.some((kind) => asked.includes(kind));
 }
 
 function afterQuestion(input: RedactInput, { asked = [], ...state }: RedactionState): RedactOutput {

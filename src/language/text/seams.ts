@@ -10,7 +10,7 @@ export function joinFinals(texts: readonly string[]): string {
       continue;
     }
     if (opens.test(joined.slice(-reach)) && goesOn.test(text.slice(0, reach)))
-      joined = joined.replace(/[.,…?!]+\s*$/u, (mark) => ' '.repeat(mark.length));
+      joined = joined.replace(/(?<![.,…?!])[.,…?!]+\s*$/u, (mark) => ' '.repeat(mark.length));
     joined += ` ${text}`;
   }
   return joined;

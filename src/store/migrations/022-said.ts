@@ -100,7 +100,7 @@ async function onPostgres(db: Kysely<any>): Promise<void> {
     for each row when (new.kind = 'call.transcript') execute function said_follows_result()`);
   await run(`create trigger said_without_result after delete on leg_results
     for each row when (old.kind = 'call.transcript') execute function said_follows_result()`);
-  await run(`create function said_follows_call() returns trigger language plpgsql as $$ begin
+  await run(`create function said_follows_call() returns trigger language plpgsql as $$ declare told text; begin
     if tg_op = 'DELETE' then
       delete from said where call_id = old.id;
       return null;
@@ -113,8 +113,13 @@ async function onPostgres(db: Kysely<any>): Promise<void> {
     end if;
     if new.summary is distinct from old.summary then
       delete from said where call_id = new.id and kind = 'summary';
-      if coalesce(new.summary::jsonb ->> 'text', '') <> '' then
-        insert into said (${names}) values (new.id, '', '', '', 'summary', '', 0, 0, new.summary::jsonb ->> 'text');
+      begin
+        told := new.summary::jsonb ->> 'text';
+      exception when others then
+        told := null; -- a character that no text of this database can hold: the call ends all the same
+      end;
+      if coalesce(told, '') <> '' then
+        insert into said (${names}) values (new.id, '', '', '', 'summary', '', 0, 0, told);
       end if;
     end if;
     return null; end $$`);

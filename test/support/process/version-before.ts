@@ -22,7 +22,15 @@ export const versionBeforeMissing: string | undefined = (() => {
 export function versionBefore(): VersionBefore {
   if (git('rev-parse', '--is-shallow-repository') === 'true')
     throw new Error('the history is shallow, and the version before is not in it: git fetch --unshallow'); // prettier-ignore
-  const changed = git('log', '-1', '--format=%H', '--', 'src/store/migrations');
+  const changed = git(
+    'log',
+    '-1',
+    '--diff-filter=A',
+    '--no-renames',
+    '--format=%H',
+    '--',
+    'src/store/migrations/0*.ts',
+  );
   const commit = git('rev-parse', `${changed}^`);
   const folder = mkdtempSync(join(tmpdir(), 'trunkline-before-'));
   const files = git('ls-tree', '-r', '--name-only', commit, 'src', 'config').split('\n');

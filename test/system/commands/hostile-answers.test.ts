@@ -46,7 +46,9 @@ describe('a server that answers with a redirect', () => {
     await using front = await serverOf((request, response) => {
       response.writeHead(307, { location: `${thief.url}${request.url}` }).end();
     });
-    const command = trunkline([...args, '--url', front.url], { TRUNKLINE_API_KEYS: 'the-own-key' });
+    const command = trunkline([...args, '--url', front.url], {
+      TRUNKLINE_API_KEYS: 'the-own-key-of-this-process',
+    });
     expect(await command.ended).toBe(1);
     expect(stolen).toEqual([]);
     expect(command.lines.join('\n')).toContain(`redirects to ${thief.url}`);

@@ -21,7 +21,8 @@ function mounted(app: App): { method: string; path: string }[] {
 test('every route that is mounted is documented, and every documented one is answered', async () => {
   await using app = await startApp({ env: { NODE_OPTIONS: `--import=${recorder}` } });
   const document = (await (await app.get('/openapi.json')).json()) as Document;
-  const routes = mounted(app);
+  // An address answers every other method with 405: that is no route.
+  const routes = mounted(app).filter(({ method }) => method !== 'all');
   const documented = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.keys(methods).map((method) => ({ method, path })),
   );

@@ -15,7 +15,7 @@ let recogniser: Recogniser;
 let service: TestService;
 beforeAll(async () => {
   recogniser = await fixtureRecogniser();
-  service = await startTestService({ recogniser, keys: ['key-for-the-sdk'] });
+  service = await startTestService({ recogniser, keys: ['key-for-the-sdk-of-tests'] });
 });
 afterAll(async () => {
   await service[Symbol.asyncDispose]();
@@ -31,7 +31,10 @@ const options: LiveV2InitRequest = {
 };
 
 function client(port = service.port) {
-  return new GladiaClient({ apiUrl: `http://127.0.0.1:${port}`, apiKey: 'key-for-the-sdk' });
+  return new GladiaClient({
+    apiUrl: `http://127.0.0.1:${port}`,
+    apiKey: 'key-for-the-sdk-of-tests',
+  });
 }
 
 type LiveOfSdk = ReturnType<ReturnType<typeof client>['liveV2']>;

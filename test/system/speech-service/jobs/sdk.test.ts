@@ -16,7 +16,7 @@ import {
 import { temporaryFolder } from '../../../support/store/store.ts';
 
 // The vendor's released JavaScript SDK, unmodified, against our pre-recorded jobs.
-const key = 'key-for-the-sdk';
+const key = 'key-for-the-sdk-of-tests';
 const said = 'my card is lost';
 const quick = { interval: 20 };
 let recogniser: Recogniser;

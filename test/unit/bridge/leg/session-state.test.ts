@@ -162,6 +162,8 @@ const answers: Transition[] = [
   ['the same for a recorded leg while the call goes on', without({ request: 'asked' }), refused, recorded, without({ request: 'refused' }), [refusedTold, retry(60_000), idle]],
   ['a recorded leg that is over has no hope', without({ request: 'asked', end: finishing }), refused, recorded, without({ request: 'refused', end: finishing }), [refusedTold, hopeless('refused'), idle]],
   ['a leg with the only copy of its audio waits on', without({ request: 'asked', end: finishing }), refused, {}, without({ request: 'refused', end: finishing }), [refusedTold, retry(60_000), idle]],
+  ['a session that an error of ours kept from being opened is asked for again later', hearing(), { type: 'not-begun' }, {}, without({ request: 'refused' }), [refusedTold, retry(60_000), idle]],
+  ['the same while another was prepared', handingOver(), { type: 'not-begun' }, {}, without({ request: 'refused' }), [refusedTold, retry(60_000), idle]],
   ['a refused change-over leaves the session as it is', hearing({ request: 'asked' }), refused, {}, hearing({ request: 'refused' }), [retry(60_000), idle]],
 ];
 

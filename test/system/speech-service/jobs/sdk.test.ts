@@ -191,7 +191,7 @@ describe('the released JavaScript SDK, pre-recorded', () => {
   test('an error is shown with its code, and a refusal with its reason', async () => {
     const api = client();
     await expect(api.transcribe(`${web.url}/gone.wav`, {}, quick)).rejects.toThrow(
-      /^Pre-recorded job [0-9a-f-]{36} failed with error code: 410$/,
+      /^Pre-recorded job [0-9a-f-]{36} failed with error code: 422$/,
     );
     await expect(
       api.create({ audio_url: `${web.url}/call.wav`, subtitles_config: { maximum_duration: 99 } }),

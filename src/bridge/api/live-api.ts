@@ -10,7 +10,7 @@ import type { Database } from '../../store/schema.ts';
 import type { Store } from '../../store/store.ts';
 import { callJson, callsJson } from './call-json.ts';
 import type { Calls } from '../call/calls.ts';
-import { found } from './calls-api.ts';
+import { found } from './query.ts';
 import type { FeedEvent, FeedMessage, LiveFeed } from '../live-feed.ts';
 
 /** Bytes that may wait unsent for one watcher. A slower one is cut off and comes back with Last-Event-ID. */

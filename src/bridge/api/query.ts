@@ -46,3 +46,9 @@ function hint(name: string, known: readonly string[], meant: Record<string, stri
 function shown(name: string): string {
   return name.length > 60 ? `${name.slice(0, 60)}…` : name;
 }
+
+export async function found<T>(row: Promise<T | undefined>): Promise<T> {
+  const value = await row;
+  if (value === undefined) throw new Problem(404, 'call not found');
+  return value;
+}

@@ -7,7 +7,7 @@ import type { Store } from '../../store/store.ts';
 import { callJson } from './call-json.ts';
 import type { CallLinks, LinkKind } from '../call-links.ts';
 import { transcriptFile } from './call-transcript.ts';
-import { found } from './calls-api.ts';
+import { found } from './query.ts';
 import { read } from './query.ts';
 import { closedLinkPage, sharedCallPage, sharedPagePolicy } from './shared-call-page.ts';
 import { sendRecording } from '../recordings/recording-file.ts';

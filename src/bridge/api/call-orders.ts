@@ -1,0 +1,77 @@
+import { Router, type Request } from 'express';
+import { z } from 'zod';
+import { Problem } from '../../port/problem.ts';
+import type { Store } from '../../store/store.ts';
+import { callJson } from './call-json.ts';
+import type { Calls } from '../call/calls.ts';
+import { found, readKnown } from './query.ts';
+import type { SecondPasses } from '../second-pass/second-passes.ts';
+
+type CallOrdersOptions = { store: Store; calls: Calls; secondPasses: SecondPasses };
+
+const TranscribeAllQuery = z.object({ before: z.string().min(1).max(100).optional() });
+
+/** What operators order of calls: pause, go on, read the recording again. */
+export function callOrders({ store, calls, secondPasses }: CallOrdersOptions): Router {
+  const { db } = store;
+  const live = (id: string): ReturnType<Calls['get']> => calls.get(id);
+  const router = Router();
+
+  router.post('/api/calls/:id/pause', async (request, response) => {
+    await (await liveCall(request)).pause('operator');
+    response.json(await found(callJson(db, request.params.id, live)));
+  });
+
+  router.post('/api/calls/:id/resume', async (request, response) => {
+    const call = await liveCall(request);
+    if (call.isWithdrawn)
+      throw new Problem(409, 'the consent was withdrawn: this call stays paused');
+    await call.resume('operator');
+    response.json(await found(callJson(db, request.params.id, live)));
+  });
+
+  router.post('/api/calls/transcribe', async (request, response) => {
+    const { before } = readKnown(TranscribeAllQuery, request);
+    const { counts, next } = await secondPasses.orderAllAgain(before);
+    const finishing = await db
+      .selectFrom('calls')
+      .select((eb) => eb.fn.countAll().as('calls'))
+      .where('state', '=', 'finishing')
+      .executeTakeFirst();
+    response.status(202).json({
+      ordered: counts.ordered,
+      already: counts.already,
+      without_recording: counts['no-recording'],
+      waiting: Number(finishing?.calls ?? 0),
+      next,
+    });
+  });
+
+  router.post('/api/calls/:id/transcribe', async (request, response) => {
+    const { id } = request.params;
+    const { state } = await found(
+      db.selectFrom('calls').select('state').where('id', '=', id).executeTakeFirst(),
+    );
+    if (state === 'live')
+      throw new Problem(409, 'the phone call is still going on: its words are on their way');
+    // What waits in the journal is sent as soon as the service takes it.
+    const status = state === 'finishing' ? 'waiting' : await secondPasses.orderAgain(id);
+    if (status === 'no-recording')
+      throw new Problem(
+        409,
+        'the call has no recording to read again: TRUNKLINE_RECORDING and TRUNKLINE_RETENTION_DAYS_RECORDINGS say whether and for how long there is one',
+      );
+    response.status(202).json({ status });
+  });
+
+  async function liveCall(
+    request: Request<{ id: string }>,
+  ): Promise<NonNullable<ReturnType<typeof live>>> {
+    const call = live(request.params.id);
+    if (call !== undefined && call.state === 'live') return call;
+    await found(callJson(db, request.params.id, live));
+    throw new Problem(409, 'the phone call is over: nothing can be paused or resumed');
+  }
+
+  return router;
+}

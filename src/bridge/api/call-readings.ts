@@ -1,0 +1,120 @@
+import { Router } from 'express';
+import { z } from 'zod';
+import type { CallStatusPage } from '../../protocol/api.ts';
+import type { Role } from '../../protocol/events.ts';
+import type { Store } from '../../store/store.ts';
+import { callDiagnostics, callJson } from './call-json.ts';
+import { TranscriptQuery, transcriptFile } from './call-transcript.ts';
+import type { Calls } from '../call/calls.ts';
+import { inOrderOfTime } from './statuses.ts';
+import { found, readKnown } from './query.ts';
+import { sendRecording } from '../recordings/recording-file.ts';
+import type { Recordings } from '../recordings/recordings.ts';
+
+type CallReadingsOptions = {
+  store: Store;
+  calls: Calls;
+  recordings: Recordings;
+  /** Calls are redacted here. */
+  isRedacted: boolean;
+  stereoRoles: readonly [Role, Role];
+};
+
+const EventsQuery = z.object({
+  cursor: z.coerce.number().int().min(0).optional(),
+  limit: z.coerce.number().int().min(1).max(1_000).default(200),
+  type: z.string().max(50).optional(),
+});
+
+/** What there is to read of one call beside itself: its transcript, events, statuses, evidence and recording. */
+export function callReadings(options: CallReadingsOptions): Router {
+  const { store, calls, recordings, stereoRoles } = options;
+  const { db } = store;
+  const live = (id: string): ReturnType<Calls['get']> => calls.get(id);
+  const router = Router();
+
+  router.get('/api/calls/:id/transcript', async (request, response) => {
+    const { format } = readKnown(TranscriptQuery, request);
+    const call = await found(callJson(db, request.params.id, live));
+    const { type, name, text } = transcriptFile(call, format);
+    // The id of a call is ours: nothing that anybody sent is in the name.
+    if (format !== 'json')
+      response.setHeader('content-disposition', `attachment; filename="${name}"`);
+    response.setHeader('content-type', type);
+    response.send(text);
+  });
+
+  router.get('/api/calls/:id/events', async (request, response) => {
+    const query = readKnown(EventsQuery, request);
+    await found(callJson(db, request.params.id, live));
+    let select = db
+      .selectFrom('events')
+      .select(['sequence', 'body'])
+      .where('call_id', '=', request.params.id)
+      .orderBy('sequence')
+      .limit(query.limit + 1);
+    if (query.cursor !== undefined) select = select.where('sequence', '>', query.cursor);
+    if (query.type !== undefined) select = select.where('type', '=', query.type);
+    const rows = await select.execute();
+    const shown = rows.slice(0, query.limit);
+    const next =
+      rows.length > query.limit ? JSON.stringify(String(shown.at(-1)?.sequence ?? 0)) : 'null';
+    // The bodies go out as they were sent: parsing and printing them again could change them.
+    response
+      .type('application/json')
+      .send(`{"items":[${shown.map((row) => row.body).join(',')}],"next_cursor":${next}}`);
+  });
+
+  router.get('/api/calls/:id/statuses', async (request, response) => {
+    response.json(await statusesOf(db, request.params.id));
+  });
+
+  router.get('/api/calls/:id/evidence', async (request, response) => {
+    const { id } = request.params;
+    response.json(await found(callDiagnostics(db, id, live(id))));
+  });
+
+  router.get('/api/calls/:id/recording', async (request, response) => {
+    await sendRecording({
+      db,
+      recordings,
+      stereoRoles,
+      callId: request.params.id,
+      request,
+      response,
+      onlyEnded: options.isRedacted,
+    });
+  });
+
+  return router;
+}
+
+/** The status callbacks of the call's carrier, in the order of their times. */
+async function statusesOf(db: Store['db'], callId: string): Promise<z.input<typeof CallStatusPage>> {
+  const row = await found(
+    db
+      .selectFrom('calls')
+      .select(['carrier', 'carrier_call_id'])
+      .where('id', '=', callId)
+      .executeTakeFirst(),
+  );
+  const statuses = await db
+    .selectFrom('call_statuses')
+    .select(['received_at', 'status'])
+    .where('carrier', '=', row.carrier)
+    .where('carrier_call_id', '=', row.carrier_call_id)
+    .orderBy('received_at')
+    .execute();
+  return {
+    items: inOrderOfTime(
+      statuses.map(({ received_at, status }) => ({
+        received_at,
+        status: JSON.parse(status) as Record<string, unknown>,
+      })),
+    ).map(({ received_at, status }) => ({
+      received_at: new Date(received_at).toISOString(),
+      status,
+    })),
+    next_cursor: null,
+  };
+}

@@ -1,0 +1,47 @@
+import type { LostNode, Membership } from '../../nodes/membership.ts';
+import type { Recordings } from '../recordings/recordings.ts';
+import type { Calls } from './calls.ts';
+import { LegStates } from './leg-states.ts';
+import { leaveTakenLegs, recoverCalls } from './recovery.ts';
+import { takeOverCalls } from './take-over.ts';
+
+type GoOnOptions = {
+  opened: AsyncDisposableStack;
+  calls: Calls;
+  recordings: Recordings;
+  secondPasses: { takeOver(lost: readonly LostNode[]): Promise<void> };
+  nodes?: Membership | undefined;
+  node: string;
+};
+
+/** After a start: this node's unfinished calls go on, and from here on those of nodes that are lost. */
+export async function goOnWithCalls({
+  opened,
+  calls,
+  recordings,
+  secondPasses,
+  nodes,
+  node,
+}: GoOnOptions): Promise<{ setAside: number }> {
+  const { store, clock, log } = calls.environment;
+  const { recovered, setAside } = await recoverCalls(calls, node, log);
+  if (recovered > 0) log.info({ recovered }, 'unfinished calls go on');
+  if (!nodes?.isFleet) return { setAside };
+  await leaveTakenLegs(calls, log);
+  const erased = opened.use(recordings.watchErased());
+  // Before the first request: nobody may hear here what is to be heard nowhere.
+  await erased.look();
+  opened.use(new LegStates({ calls, store, clock, log }));
+  nodes.attach({
+    legs: () => calls.legCount,
+    takeOver: async (lost) => {
+      await takeOverCalls({ calls, lost, aheadMs: nodes.aheadMs, log });
+      await secondPasses.takeOver(lost);
+    },
+    wasGivenUp: async () => {
+      await calls.checkLeases();
+      await erased.look();
+    },
+  });
+  return { setAside };
+}

@@ -1,0 +1,203 @@
+import { join } from 'node:path';
+import type { Transaction } from 'kysely';
+import type { LanguageRunner } from '../language/runner.ts';
+import type { NodeLink } from '../nodes/link.ts';
+import type { Membership } from '../nodes/membership.ts';
+import type { PublicUrl } from '../port/addresses.ts';
+import { systemClock, type Clock } from '../lib/clock.ts';
+import type { Logger } from '../lib/log.ts';
+import { nodeIdOf } from '../lib/node-id.ts';
+import { SpeechClient } from '../speech-client/client.ts';
+import type { SpeechConfig } from '../speech-client/config.ts';
+import type { SpeechNode } from '../speech-client/speech-nodes.ts';
+import type { Database } from '../store/schema.ts';
+import type { Store } from '../store/store.ts';
+import type { ReadFacts } from './streams.ts';
+import { Calls } from './call/calls.ts';
+import { CallLinks } from './call-links.ts';
+import { installationKey } from './installation-key.ts';
+import type { BridgeConfig } from './config.ts';
+import { Eraser } from './api/erasure.ts';
+import { openJournal, type Journal } from './journal/journal.ts';
+import { LiveApi } from './api/live-api.ts';
+import type { Outbox } from '../outbox/outbox.ts';
+import { LiveFeed } from './live-feed.ts';
+import { relayTo } from './relay/relay.ts';
+import { LostRecordings } from './recordings/lost-recordings.ts';
+import { Recordings } from './recordings/recordings.ts';
+import { Tails } from './recordings/tails.ts';
+import type { Objects } from '../objects/objects.ts';
+import { Retention } from './api/retention.ts';
+import { SecondPasses } from './second-pass/second-passes.ts';
+import { StreamTokens } from './api/tokens.ts';
+
+export type BridgeOptions = {
+  config: BridgeConfig;
+  dataDir: string;
+  store: Store;
+  log: Logger;
+  language: LanguageRunner;
+  outbox: Pick<Outbox, 'wanting'> & {
+    wake(): void;
+    /** Removes a call's events and deliveries in the given transaction. */
+    eraseCall(tx: Transaction<Database>, callId: string): Promise<void>;
+  };
+  speech: SpeechConfig;
+  /** The nodes of the speech service, ours or a hosted one's; read again for every request. */
+  speechNodes: () => readonly SpeechNode[];
+  publicUrl: PublicUrl;
+  /** True while nobody but this machine can reach us: recording is on then by default. */
+  loopback: boolean;
+  /** The other nodes of the database; without it nobody takes calls over. */
+  nodes?: Membership;
+  /** Where recordings go; without it they stay on the disk. */
+  objects?: Objects | undefined;
+  /** Our port for them; without it their streams and requests are not passed on. */
+  link?: NodeLink | undefined;
+  /** Names that POST /api/streams takes. */
+  carriers: readonly string[];
+  /** How the carriers' callbacks are read; without it nothing is learnt from them. */
+  factsOf?: ReadFacts;
+  clock?: Clock;
+};
+
+/** What the bridge is made of; each part is made once, here. */
+export type BridgeParts = {
+  node: string;
+  journal: Journal;
+  speech: SpeechClient;
+  recordings: Recordings;
+  feed: LiveFeed;
+  links: CallLinks;
+  secondPasses: SecondPasses;
+  calls: Calls;
+  tokens: StreamTokens;
+  eraser: Eraser;
+  retention: Retention;
+  live: LiveApi;
+  /** True where calls are recorded. */
+  recording: boolean;
+  /** True where a link to one call lets its recording be heard. */
+  withRecording: boolean;
+  clock: Clock;
+  log: Logger;
+};
+
+/** Makes the parts in the order in which they need each other; `opened` closes them in reverse. */
+export async function openParts(
+  opened: AsyncDisposableStack,
+  options: BridgeOptions,
+): Promise<BridgeParts> {
+  const { config, store, language, outbox, dataDir, clock = systemClock, objects } = options;
+  const log = options.log.child({ part: 'bridge' });
+  const journal = opened.use(await openJournal({ dir: join(dataDir, 'journal'), log, clock }));
+  const speech = opened.use(
+    new SpeechClient({ config: options.speech, nodes: options.speechNodes, clock, log }),
+  );
+  const node = await nodeIdOf(dataDir);
+  const recordings = new Recordings({ store, journal, node, clock, log, objects });
+  const feed = new LiveFeed(config.liveBufferEvents);
+  const recording = config.recording === 'on' || (config.recording === 'auto' && options.loopback);
+  const withRecording = config.redactEntities.length === 0;
+  const links = new CallLinks({
+    key: await installationKey(store, 'call-links'),
+    publicUrl: options.publicUrl,
+    generation: config.linkGeneration,
+    lifeHours: config.linkLifeHours,
+    withRecording,
+  });
+  const secondPasses = new SecondPasses({
+    config,
+    store,
+    recordings,
+    jobs: speech.jobs,
+    model: options.speech.model,
+    language,
+    feed,
+    clock,
+    log,
+    node,
+    wakeOutbox: () => outbox.wake(),
+  });
+  opened.defer(() => secondPasses.stop());
+  const { calls, eraser } = openCalls(opened, options, {
+    node,
+    journal,
+    speech,
+    recordings,
+    feed,
+    links,
+    secondPasses,
+    recording,
+    clock,
+    log,
+  });
+  const tokens = new StreamTokens({
+    store,
+    lifeMs: config.tokenLifeMs,
+    key: await installationKey(store, 'stream-tokens'),
+  });
+  opened.defer(() => eraser.stop());
+  const days = config.retentionDays;
+  const retention = new Retention({ store, recordings, eraser, tokens, clock, log, days });
+  opened.defer(() => retention.stop());
+  const live = opened.use(new LiveApi({ store, calls, feed, clock }));
+  return {
+    node,
+    journal,
+    speech,
+    recordings,
+    feed,
+    links,
+    secondPasses,
+    calls,
+    tokens,
+    eraser,
+    retention,
+    live,
+    recording,
+    withRecording,
+    clock,
+    log,
+  };
+}
+
+/** The calls, and what erases them: a call that ends without consent is erased by the one that erases on request. */
+function openCalls(
+  opened: AsyncDisposableStack,
+  options: BridgeOptions,
+  parts: Omit<BridgeParts, 'calls' | 'tokens' | 'eraser' | 'retention' | 'live' | 'withRecording'>,
+): { calls: Calls; eraser: Eraser } {
+  const { config, store, outbox, language, nodes, link, objects } = options;
+  const { node, journal, clock, log } = parts;
+  const relay =
+    nodes === undefined || link === undefined
+      ? undefined
+      : relayTo({ nodes, link, clock, log, openStream: (...args) => calls.openStream(...args) });
+  const goneMs = nodes?.isFleet ? nodes.takeOverMs : 0;
+  const lostRecordings =
+    nodes?.isFleet && objects !== undefined
+      ? opened.use(new LostRecordings({ objects, store, journal, node, goneMs, clock, log }))
+      : undefined;
+  const calls: Calls = new Calls({
+    ...parts,
+    config,
+    store,
+    language,
+    factsOf: options.factsOf ?? (() => ({})),
+    objects,
+    lostRecordings,
+    takeOverMs: goneMs,
+    ...(relay === undefined ? {} : { relay }),
+    eraseAudio: (callId) => eraser.eraseAudio(callId),
+    eraseSessions: (callId) => eraser.eraseSessionsOf(callId),
+    wakeOutbox: () => outbox.wake(),
+  });
+  opened.defer(() => calls.leave());
+  if (objects !== undefined && objects.tailS > 0)
+    opened.use(
+      new Tails({ calls, objects, store, journal, node, everyS: objects.tailS, clock, log }),
+    );
+  const eraser: Eraser = new Eraser({ ...parts, store, calls, outbox });
+  return { calls, eraser };
+}

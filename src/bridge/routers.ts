@@ -1,0 +1,56 @@
+import type { Router } from 'express';
+import type { Access } from '../port/part.ts';
+import { callsApi } from './api/calls-api.ts';
+import { sharedCalls } from './api/shared-calls.ts';
+import { streamsApi } from './api/streams-api.ts';
+import { testEventsApi } from './api/test-events.ts';
+import type { BridgeOptions, BridgeParts } from './parts.ts';
+import { openRelay } from './relay/relay.ts';
+import { SearchBacklog } from './search/backlog.ts';
+import { searchApi } from './search/search-api.ts';
+
+/** The bridge's routes. Where there are other nodes, requests for their calls are passed on to them before ours are asked. */
+export function bridgeRouters(
+  opened: AsyncDisposableStack,
+  options: BridgeOptions,
+  parts: BridgeParts,
+): { access: Access; router: Router }[] {
+  const { config, store, outbox, publicUrl, carriers, nodes, link } = options;
+  const { calls, recordings, feed, links, tokens, live, withRecording, clock, log } = parts;
+  const { stereoRoles } = config;
+  const operatorCalls = callsApi({
+    ...parts,
+    store,
+    stereoRoles,
+    isRedacted: config.redactEntities.length > 0,
+  });
+  const others =
+    nodes === undefined || link === undefined
+      ? undefined
+      : opened.use(
+          openRelay({
+            link,
+            nodes,
+            calls,
+            feed,
+            store,
+            recordings,
+            api: [live.router, operatorCalls],
+            clock,
+            log,
+          }),
+        );
+  const backlog = opened.use(new SearchBacklog({ store, clock, log }));
+  return [
+    { access: 'operator', router: streamsApi({ tokens, publicUrl, carriers }) },
+    ...(others === undefined ? [] : [{ access: 'operator' as const, router: others.router }]),
+    { access: 'operator', router: live.router },
+    { access: 'operator', router: searchApi({ store, calls, backlog }) },
+    { access: 'operator', router: testEventsApi({ store, outbox, feed, links, clock }) },
+    { access: 'operator', router: operatorCalls },
+    {
+      access: 'public',
+      router: sharedCalls({ store, recordings, links, clock, withRecording, stereoRoles }),
+    },
+  ];
+}

@@ -143,6 +143,11 @@ export const BridgeConfig = z.strictObject({
     env: 'TRUNKLINE_SECOND_PASSES_AT_ONCE',
     description: 'Recordings that are with the speech service at once; the others wait.',
   }),
+  secondPassPieceS: z.number().int().min(10).max(86_400).default(7_200).meta({
+    env: 'TRUNKLINE_SECOND_PASS_PIECE_S',
+    description:
+      'Seconds of a recording that one job of a second pass reads; a longer one is cut where nobody speaks. A service that refuses a piece as too long gets shorter ones.',
+  }),
   secondPassWithinMs: z
     .number()
     .int()

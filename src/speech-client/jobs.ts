@@ -25,7 +25,7 @@ const recordBytes = 67_108_864;
 /** `later`: the same request may be taken another time. `refused`: never as it is, and why. */
 type JobTrouble =
   | { outcome: 'later'; reason: string; waitMs: number | undefined }
-  | { outcome: 'refused'; reason: string };
+  | { outcome: 'refused'; reason: string; status: number };
 
 export type Audio = {
   filename: string;
@@ -274,6 +274,7 @@ export class SpeechJobs {
         return { outcome: 'later', reason: `status ${status}`, waitMs: this.#waitOf(response) };
       return {
         outcome: 'refused',
+        status,
         reason: `the speech service refused ${what} (${status}: ${refusalIn(text)})`,
       };
     } catch (error) {

@@ -25,6 +25,7 @@ import * as objects from './migrations/019-objects.ts';
 import * as erasedLegs from './migrations/020-erased-legs.ts';
 import * as largeTables from './migrations/021-large-tables.ts';
 import * as said from './migrations/022-said.ts';
+import * as passPieces from './migrations/023-pass-pieces.ts';
 
 type Migration = {
   name: string;
@@ -66,6 +67,7 @@ export const migrations: Migration[] = [
   { name: '020-erased-legs', ...erasedLegs },
   { name: '021-large-tables', ...largeTables },
   { name: '022-said', ...said },
+  { name: '023-pass-pieces', ...passPieces },
 ];
 
 /** The first migration whose programs know that a newer schema may be one that they can work with. */

@@ -22,9 +22,17 @@ export type RecordedLeg = {
   read(from: number, to: number): AsyncIterable<Buffer>;
 };
 
-const headerBytes = 44;
-const frameBytes = 4;
+export const headerBytes = 44;
+export const frameBytes = 4;
+const maxDataBytes = 0xffff_ffff - headerBytes;
 const blockS = 10;
+type FrameSpan = { firstFrame: number; frames: number };
+/** A stretch of a recording, as a WAV file. */
+export type RecordingPart = {
+  sampleRate: number;
+  bytes: number;
+  read: (from: number, to: number) => AsyncGenerator<Buffer>;
+};
 type HiddenSpan = { start: number; end: number };
 /** The times of words are exact to about so much. */
 const hiddenMarginS = 0.2;
@@ -57,11 +65,34 @@ export class StereoRecording {
     this.bytes = headerBytes + this.#frames * frameBytes;
   }
 
+  get seconds(): number {
+    return this.#frames / this.sampleRate;
+  }
+
   /** Bytes `from` up to and without `to` of the file. */
-  async *read(from: number, to: number): AsyncGenerator<Buffer> {
-    if (from < headerBytes) yield this.#header().subarray(from, Math.min(to, headerBytes));
-    const dataFrom = Math.max(0, from - headerBytes);
-    const dataTo = Math.max(0, to - headerBytes);
+  read(from: number, to: number): AsyncGenerator<Buffer> {
+    return this.#read({ firstFrame: 0, frames: this.#frames }, from, to);
+  }
+
+  /** The seconds `fromS` up to and without `toS` as a file of their own. */
+  part(fromS: number, toS = this.seconds): RecordingPart {
+    const frameAt = (seconds: number): number =>
+      Math.min(this.#frames, Math.max(0, Math.round(seconds * this.sampleRate)));
+    const firstFrame = frameAt(fromS);
+    const span = { firstFrame, frames: Math.max(0, frameAt(toS) - firstFrame) };
+    return {
+      sampleRate: this.sampleRate,
+      bytes: headerBytes + span.frames * frameBytes,
+      read: (from, to) => this.#read(span, from, to),
+    };
+  }
+
+  async *#read(span: FrameSpan, from: number, to: number): AsyncGenerator<Buffer> {
+    if (from < headerBytes)
+      yield this.#header(span.frames).subarray(from, Math.min(to, headerBytes));
+    const before = span.firstFrame * frameBytes;
+    const dataFrom = before + Math.max(0, from - headerBytes);
+    const dataTo = before + Math.max(0, to - headerBytes);
     const lastFrame = Math.ceil(dataTo / frameBytes);
     for (let frame = Math.floor(dataFrom / frameBytes); frame < lastFrame;) {
       const next = Math.min(lastFrame, frame + blockS * this.sampleRate);
@@ -122,8 +153,9 @@ export class StereoRecording {
     }
   }
 
-  #header(): Buffer {
-    const dataBytes = this.#frames * frameBytes;
+  #header(frames: number): Buffer {
+    // Whoever plays a longer file than a header can tell reads on to its end.
+    const dataBytes = Math.min(frames * frameBytes, maxDataBytes);
     const header = Buffer.alloc(headerBytes);
     header.write('RIFF', 0, 'latin1');
     header.writeUInt32LE(headerBytes - 8 + dataBytes, 4);

@@ -4,6 +4,8 @@ type JobFacts = {
   audioUrl: string;
   callId: string;
   passId: string;
+  /** The number of the piece, from 1; undefined where the recording is read whole. */
+  piece: number | undefined;
   model: string | undefined;
   /** Whether several parties are in one channel, and the voices are to be told apart. */
   isMixed: boolean;
@@ -13,8 +15,8 @@ type JobFacts = {
 };
 
 /** What a job is found again by, when the answer to its request was lost. */
-export function jobMetadata(passId: string): Record<string, unknown> {
-  return { second_pass: passId };
+export function jobMetadata(passId: string, piece?: number): Record<string, unknown> {
+  return { second_pass: passId, ...(piece === undefined ? {} : { piece }) };
 }
 
 /**
@@ -37,6 +39,6 @@ export function jobRequest(facts: JobFacts): Record<string, unknown> {
     ...(language === undefined ? {} : { language_config: language }),
     ...(Object.fromEntries(taken) as Record<string, unknown>),
     ...(facts.isMixed ? { diarization: true } : {}),
-    custom_metadata: { call_id: facts.callId, ...jobMetadata(facts.passId) },
+    custom_metadata: { call_id: facts.callId, ...jobMetadata(facts.passId, facts.piece) },
   };
 }

@@ -9,6 +9,7 @@ import { newId } from '../../lib/ids.ts';
 import type { Database, SecondPassesTable } from '../../store/schema.ts';
 import type { Store } from '../../store/store.ts';
 import { recordingKeys } from '../recordings/recordings.ts';
+import { piecesIn } from './pieces.ts';
 import type { PassRedaction } from './revision.ts';
 
 export type PassRow = Selectable<SecondPassesTable>;
@@ -194,10 +195,11 @@ export class PassRows {
   async mayUse(id: string, jobId: string): Promise<boolean> {
     const row = await this.#store.db
       .selectFrom('second_passes')
-      .select(['state', 'job_id'])
+      .select(['state', 'job_id', 'pieces'])
       .where('id', '=', id)
       .executeTakeFirst();
     if (row === undefined || row.state === 'cleaning') return false;
+    if (piecesIn(row).some((piece) => piece.jobId === jobId)) return true;
     return row.job_id === jobId || (row.job_id === null && row.state === 'uploaded');
   }
 
@@ -210,7 +212,7 @@ export class PassRows {
   }
 }
 
-/** The upload is with the service already, or every node can make it: the object store has the whole recording. */
+/** All that is left to upload is with the service already, or every node can make it: the object store has the recording. */
 function needsNoDisk(each: ExpressionBuilder<Database, 'second_passes'>) {
   const stored = each
     .selectFrom('legs')
@@ -237,7 +239,8 @@ function needsNoDisk(each: ExpressionBuilder<Database, 'second_passes'>) {
       ),
     );
   return each.or([
-    each('state', '<>', 'waiting'),
+    each('state', '=', 'cleaning'),
+    each.and([each('state', '<>', 'waiting'), each('piece_end_s', 'is', null)]),
     each.and([each.exists(stored), each.not(each.exists(missing))]),
   ]);
 }
@@ -259,5 +262,8 @@ function newPass(callId: string, node: string, redaction: PassRedaction, now: nu
     job_id: null,
     last_trouble: null,
     service: null,
+    pieces: null,
+    piece_end_s: null,
+    piece_limit_s: null,
   };
 }

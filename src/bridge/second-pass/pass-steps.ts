@@ -1,7 +1,7 @@
 import type { Transaction } from 'kysely';
 import type { Said } from '../records/timeline.ts';
 import type { LanguageRunner } from '../../language/runner.ts';
-import { wait, type Clock } from '../../lib/clock.ts';
+import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
 import { enqueueEvent, type StoredEvent } from '../../outbox/enqueue.ts';
 import type { NewCallEvent } from '../../protocol/events.ts';
@@ -19,7 +19,9 @@ import type { Recordings } from '../recordings/recordings.ts';
 import { bridgeMetrics } from '../metrics.ts';
 import { completionOf } from './completion.ts';
 import { jobMetadata, jobRequest } from './job-request.ts';
+import { joinedWords, type LiveTurn, type PieceWords } from './joined-words.ts';
 import type { PassRow, PassRows } from './pass-rows.ts';
+import { pieceEnd, pieceNumber, piecesIn, shortestS, slowly, type PieceRead } from './pieces.ts';
 import { revisionOf, type PassRedaction } from './revision.ts';
 import { voicesOf } from './voices.ts';
 
@@ -42,24 +44,36 @@ export type PassOptions = {
 /** Jobs for one recording that may fail for the service's own reasons. */
 const maxRounds = 3;
 const delays = { firstMs: 2_000, maxMs: 300_000 };
-/** A longer file than this has no WAV header. */
-const maxWavBytes = 0xffff_ffff;
-/** A rest after each second of audio: nobody waits for an upload, and live audio has the thread between. */
-const restMs = 2;
-const bytesPerFrame = 4;
+/** The status by which a service says that a file is too long or too large. */
+const tooLong = 413;
+/** Nothing of the next piece is with the service. */
+const anew = {
+  state: 'waiting',
+  asked: 0,
+  audio_url: null,
+  file_id: null,
+  job_id: null,
+  service: null,
+  piece_end_s: null,
+} as const;
 const pollMs = { first: 1_000, last: 15_000 };
 /** After a week the service is not asked again to delete: its ids are logged for the operator to follow up. */
 const keepCleaningMs = 7 * 24 * 3_600_000;
 
 /** In how many ms a row that was put off is due again: as long no other recording is begun. */
 type PutOff = number | undefined;
+type DoneJob = Extract<Awaited<ReturnType<SpeechJobs['state']>>, { outcome: 'done' }>;
 
 /**
  * One step of one second pass, from its row to its row: what a crash takes is the step alone.
  *
  *   waiting ──upload──▶ uploaded ──job──▶ reading ──event──▶ cleaning ──▶ (no row)
- *      ▲                                     │ the job failed      ▲
+ *      ▲                                     │                     ▲
  *      └─────────────────────────────────────┘        given up, erased
+ *                  the job failed, or there is another piece
+ *
+ * A recording that is too long for one job is read in pieces. The words of a piece stay with its job until all are read:
+ * they are not redacted yet, and none of them lies in our own rows.
  */
 export class PassSteps {
   readonly #options: PassOptions;
@@ -97,31 +111,37 @@ export class PassSteps {
   }
 
   async #upload(row: PassRow, signal: AbortSignal): Promise<PutOff> {
-    const { store, recordings, jobs, config } = this.#options;
-    const recording = await recordingOf({
-      db: store.db,
-      recordings,
-      callId: row.call_id ?? '',
-      stereoRoles: config.stereoRoles,
-    });
+    const { jobs, config } = this.#options;
+    const recording = await this.#recordingOf(row);
     if (recording === undefined)
       return this.#giveUp(
         row,
         (await this.#elsewhere(row)) ?? 'the call has no recording any more',
       );
-    if (recording.bytes > maxWavBytes)
-      return this.#giveUp(row, 'the recording is too long for one file');
-    const read = (from: number, to: number) => this.#slowly(recording, from, to, signal);
+    const pace = { clock: this.#options.clock, signal };
+    const startS = piecesIn(row).at(-1)?.endS ?? 0;
+    const limitS = row.piece_limit_s ?? config.secondPassPieceS;
+    const endS = await pieceEnd(recording, { startS, limitS }, pace);
+    if (signal.aborted) return undefined;
+    const piece = recording.part(startS, endS);
+    const read = (from: number, to: number) => slowly(piece, { from, to }, pace);
     // The name says nothing about the call: names go into logs and lists.
-    const audio = { filename: `${row.id}.wav`, bytes: recording.bytes, read };
+    const audio = { filename: `${row.id}.wav`, bytes: piece.bytes, read };
     const result = await jobs.upload(audio, signal);
-    if (result.outcome === 'refused') return this.#giveUp(row, result.reason);
+    if (result.outcome === 'refused') return this.#refused(row, result.status, result.reason);
     if (result.outcome === 'later')
       return signal.aborted ? undefined : this.#putOff(row, result.reason, result.waitMs);
     const held = { file_id: result.fileId ?? null, service: result.service ?? null };
-    const changes = { state: 'uploaded' as const, audio_url: result.audioUrl, ...held };
+    const place = { audio_url: result.audioUrl, piece_end_s: endS ?? null };
+    const changes = { state: 'uploaded' as const, ...place, ...held };
     await this.#goOn(row, { ...changes, due_at: this.#now, tries: 0 }, held);
     return undefined;
+  }
+
+  #recordingOf({ call_id }: PassRow): Promise<StereoRecording | undefined> {
+    const { store, recordings, config } = this.#options;
+    const { stereoRoles } = config;
+    return recordingOf({ db: store.db, recordings, callId: call_id ?? '', stereoRoles });
   }
 
   /** Why the recording cannot be read here; undefined where it is this node's own. */
@@ -137,24 +157,11 @@ export class PassSteps {
       : 'the recording lies on the disk of a node that is lost';
   }
 
-  async *#slowly(
-    recording: StereoRecording,
-    from: number,
-    to: number,
-    signal: AbortSignal,
-  ): AsyncGenerator<Buffer> {
-    const secondBytes = recording.sampleRate * bytesPerFrame;
-    for (let at = from; at < to && !signal.aborted; at += secondBytes) {
-      yield* recording.read(at, Math.min(to, at + secondBytes));
-      await wait(this.#options.clock, restMs, signal);
-    }
-  }
-
   async #begin(row: PassRow): Promise<PutOff> {
     const { store, jobs, config, model } = this.#options;
     if (row.asked === 1) {
       // An answer was lost, or the process was killed before it: the job may be there already.
-      const found = await jobs.find(jobMetadata(row.id), row.service ?? undefined);
+      const found = await jobs.find(metadataOf(row), row.service ?? undefined);
       if (found === undefined)
         return this.#putOff(row, 'the speech service does not list its jobs', undefined);
       if (found[0] !== undefined) return this.#begun(row, found[0]);
@@ -168,6 +175,7 @@ export class PassSteps {
         audioUrl: row.audio_url ?? '',
         callId: call.id,
         passId: row.id,
+        piece: pieceNumber(row),
         model,
         isMixed,
         template: config.session,
@@ -179,7 +187,7 @@ export class PassSteps {
       case 'begun':
         return this.#begun(row, result.id);
       case 'refused':
-        return this.#giveUp(row, result.reason);
+        return this.#refused(row, result.status, result.reason);
       case 'later':
         return this.#putOff(row, result.reason, result.waitMs);
     }
@@ -206,11 +214,44 @@ export class PassSteps {
         return this.#again(row, 'the speech service has lost the job');
       case 'failed': {
         const reason = `the job failed (${state.code}${state.reason === '' ? '' : `: ${state.reason}`})`;
-        return state.code >= 500 ? this.#again(row, reason) : this.#giveUp(row, reason);
+        return state.code >= 500
+          ? this.#again(row, reason)
+          : this.#refused(row, state.code, reason);
       }
       case 'done':
-        return this.#revise(row, state.spoken, state.noSpeakers);
+        return row.piece_end_s === null
+          ? this.#join(row, state)
+          : this.#nextPiece(row, row.piece_end_s);
     }
+  }
+
+  /** The present piece is read. The next one needs the recording again. */
+  async #nextPiece(row: PassRow, endS: number): Promise<undefined> {
+    const read = piecesIn(row);
+    const { job_id, file_id: fileId, service } = row;
+    const startS = read.at(-1)?.endS ?? 0;
+    const piece: PieceRead = { startS, endS, jobId: job_id ?? '', fileId, service };
+    const pieces = JSON.stringify([...read, piece]);
+    await this.#rows.change(row, { ...anew, pieces, rounds: 0, tries: 0, due_at: this.#now });
+  }
+
+  /** The last piece is read: the words of all of them make the revised transcript. */
+  async #join(row: PassRow, last: DoneJob): Promise<PutOff> {
+    const { jobs, store } = this.#options;
+    const read = piecesIn(row);
+    const words: PieceWords[] = [];
+    let { noSpeakers } = last;
+    for (const [at, { jobId, service, startS, endS }] of read.entries()) {
+      const state = await jobs.state(jobId, service ?? undefined);
+      if (state.outcome === 'later') return this.#putOff(row, state.reason, state.waitMs);
+      if (state.outcome !== 'done')
+        return this.#again(row, 'the speech service has lost the words of a piece', at);
+      noSpeakers ??= state.noSpeakers;
+      words.push({ startS, endS, spoken: state.spoken });
+    }
+    words.push({ startS: read.at(-1)?.endS ?? 0, endS: Infinity, spoken: last.spoken });
+    const live = read.length === 0 ? [] : await liveVoices(store.db, row.call_id ?? '');
+    return this.#revise(row, joinedWords(words, live), noSpeakers);
   }
 
   async #revise(
@@ -251,22 +292,39 @@ export class PassSteps {
     }
   }
 
-  /** A job that failed for the service's own reasons: what is left of it goes first, then everything begins anew. */
-  async #again(row: PassRow, reason: string): Promise<PutOff> {
+  /**
+   * A job that failed for the service's own reasons: what is left of it goes first, then the piece begins anew. `from`:
+   * the first piece that is to be read once more, where the words of an earlier one are lost.
+   */
+  async #again(row: PassRow, reason: string, from?: number): Promise<PutOff> {
     if (row.rounds + 1 >= maxRounds) return this.#giveUp(row, reason);
-    if (!(await this.#isErased(row))) return this.#putOff(row, reason, undefined);
+    const read = piecesIn(row);
+    const lost = from === undefined ? [] : read.slice(from);
+    if (!(await this.#isErased(row, lost))) return this.#putOff(row, reason, undefined);
     const delayMs = backOffMs(row.rounds + 1, delays);
     await this.#rows.change(row, {
-      state: 'waiting',
+      ...anew,
+      pieces: from === undefined ? row.pieces : JSON.stringify(read.slice(0, from)),
       rounds: row.rounds + 1,
-      asked: 0,
-      audio_url: null,
-      file_id: null,
-      job_id: null,
-      service: null,
       last_trouble: reason,
       due_at: this.#dueIn(row, delayMs),
     });
+    return undefined;
+  }
+
+  /** Of audio that is too long for the service, half is asked for; other refusals are for good. */
+  async #refused(row: PassRow, status: number, reason: string): Promise<PutOff> {
+    const recording = status === tooLong ? await this.#recordingOf(row) : undefined;
+    if (recording === undefined) return this.#giveUp(row, reason);
+    const startS = piecesIn(row).at(-1)?.endS ?? 0;
+    const limitS = row.piece_limit_s ?? this.#options.config.secondPassPieceS;
+    const shorterS = Math.min(limitS, recording.seconds - startS) / 2;
+    if (shorterS < shortestS) return this.#giveUp(row, reason);
+    if (!(await this.#isErased(row))) return this.#putOff(row, reason, undefined);
+    const { log } = this.#options;
+    log.info({ passId: row.id, reason, shorterS }, 'a recording goes to the service in shorter pieces'); // prettier-ignore
+    const changes = { ...anew, piece_limit_s: shorterS, last_trouble: reason.slice(0, 600) };
+    await this.#rows.change(row, { ...changes, due_at: this.#now });
     return undefined;
   }
 
@@ -358,12 +416,12 @@ export class PassSteps {
   /** The audio must not stay at the service a second time: neither after the event nor after an erasure. */
   async #clean(row: PassRow): Promise<PutOff> {
     const { log, config } = this.#options;
-    if (await this.#isErased(row)) {
+    if (await this.#isErased(row, piecesIn(row))) {
       await this.#rows.remove(row.id);
       return undefined;
     }
     if (this.#now - row.created_at > config.secondPassWithinMs + keepCleaningMs) {
-      const held = { jobId: row.job_id, fileId: row.file_id };
+      const held = { jobId: row.job_id, fileId: row.file_id, pieces: piecesIn(row) };
       log.error({ passId: row.id, ...held }, 'speech service keeps a copy of a recording');
       await this.#rows.remove(row.id);
       return undefined;
@@ -373,17 +431,42 @@ export class PassSteps {
     return undefined;
   }
 
-  async #isErased({ id, job_id, file_id, asked, service }: PassRow): Promise<boolean> {
-    const { jobs } = this.#options;
+  /** What the service has of the present piece, and of these. */
+  async #isErased(row: PassRow, read: readonly PieceRead[] = []): Promise<boolean> {
+    const { job_id, file_id: fileId, asked, service } = row;
     const node = service ?? undefined;
-    const found = job_id === null && asked === 1 ? await jobs.find(jobMetadata(id), node) : [];
+    const { jobs } = this.#options;
+    const found = job_id === null && asked === 1 ? await jobs.find(metadataOf(row), node) : [];
     if (found === undefined) return false;
+    const present = (job_id === null ? found : [job_id]).map((jobId) => ({ jobId, service }));
     let isGone = true;
-    for (const job of job_id === null ? found : [job_id])
-      isGone = (await jobs.erase(job, node)) === 'erased' && isGone;
-    if (file_id !== null) isGone = (await jobs.eraseFile(file_id, node)) === 'erased' && isGone;
+    for (const piece of [...read, ...present])
+      isGone = (await jobs.erase(piece.jobId, piece.service ?? undefined)) === 'erased' && isGone;
+    for (const piece of [...read, { fileId, service }])
+      if (piece.fileId !== null)
+        isGone = (await jobs.eraseFile(piece.fileId, piece.service ?? undefined)) === 'erased' && isGone; // prettier-ignore
     return isGone;
   }
+}
+
+function metadataOf(row: PassRow): Record<string, unknown> {
+  return jobMetadata(row.id, pieceNumber(row));
+}
+
+/** Who spoke when in the parties' common channel, as far as the live call told. */
+async function liveVoices(db: Pick<Transaction<Database>, 'selectFrom'>, callId: string) {
+  const rows = await db
+    .selectFrom('leg_results')
+    .select(['start_s', 'end_s', 'speaker'])
+    .where('call_id', '=', callId)
+    .where('kind', '=', 'call.transcript')
+    .where('speaker', 'is not', null)
+    .execute();
+  return rows.map(({ start_s: start, end_s: end, speaker }): LiveTurn => ({
+    start,
+    end,
+    speaker: speaker ?? 0,
+  }));
 }
 
 async function callRow(

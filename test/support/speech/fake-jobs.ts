@@ -19,6 +19,8 @@ export type JobsScript = {
   /** The end of each job, by the number of jobs begun before it; all end well by default. */
   failWith?: (count: number) => number | undefined;
   utterances?: object[];
+  /** The words of each job, by what was asked for. */
+  utterancesOf?: (job: FakeJob) => object[];
 };
 
 /** The pre-recorded half of a fake speech service: uploads and jobs in memory, and everything that was asked of it. */
@@ -133,8 +135,11 @@ export class FakeJobs {
       result:
         job.status === 'done'
           ? {
-              metadata: { audio_duration: 60 },
-              transcription: { full_transcript: '', utterances: script.utterances ?? [] },
+              metadata: { audio_duration: script.utterancesOf === undefined ? 60 : 86_400 },
+              transcription: {
+                full_transcript: '',
+                utterances: script.utterancesOf?.(job) ?? script.utterances ?? [],
+              },
             }
           : null,
     });

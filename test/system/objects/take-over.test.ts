@@ -14,6 +14,7 @@ import type { App } from '../../support/process/app.ts';
 import { newestCall } from '../../support/process/newest-call.ts';
 import { until } from '../../support/process/until.ts';
 import { seededAudio } from '../../support/speech/audio.ts';
+import { spoken, type FakeJob } from '../../support/speech/fake-jobs.ts';
 import { FakeSpeech, wordsOf } from '../../support/speech/fake-speech.ts';
 import {
   bucketConfig,
@@ -140,6 +141,46 @@ test.skipIf(missing !== undefined)(
     await until(() => recordings.uploads.size === 0);
     for (const app of [left, stopping])
       expect((await app.get(`/api/calls/${call.id}`, { method: 'DELETE' })).status).toBe(app === left ? 204 : 404); // prettier-ignore
+  },
+  120_000,
+);
+
+test.skipIf(missing !== undefined)(
+  'a node is lost while the second piece of a long recording is read: another goes on there, and reads no piece twice',
+  async () => {
+    if (bucket === undefined) return;
+    await using fleet = await fleetOf(2, postgres, {
+      ...bucketEnv(bucket.url),
+      TRUNKLINE_RECORDING: 'on',
+      TRUNKLINE_SECOND_PASS: 'on',
+      TRUNKLINE_SECOND_PASS_PIECE_S: '10',
+    });
+    const [lost, left] = fleet.nodes as [App, App];
+    const { recordings } = fleet.speech;
+    const piece = ({ request }: FakeJob) => (request['custom_metadata'] as AnyJson).piece as number;
+    recordings.script.utterancesOf = (job) => [spoken(0, 1, `piece ${piece(job)}`)];
+    recordings.script.hold = (what) => {
+      if (what !== 'begin' || recordings.begun !== 2) return undefined;
+      return new Promise(() => undefined);
+    };
+    const { client, say } = await callAt(lost);
+    say(seededAudio(200_000, 1));
+    client.send(twilioStop);
+    const { call } = await endedCallAt(lost);
+    await until(async () => (await bucket?.keys())?.some((key) => key.startsWith('recordings/')));
+    await until(() => recordings.begun === 2);
+    await lost.end('SIGKILL');
+    await rm(lost.dataDir, { recursive: true, force: true });
+    recordings.script.hold = () => undefined;
+    const revised = await until(async () => {
+      const events = await eventsAt(left, call.id);
+      return events.at(-1)?.type === 'call.transcript.revised' && events;
+    }, 60_000);
+    expectToldOnce(revised);
+    expect(revised.at(-1)?.data.transcript.map(({ text }: AnyJson) => text)).toEqual(['piece 1', 'piece 2', 'piece 3']); // prettier-ignore
+    expect(recordings.begun).toBe(3);
+    await until(() => recordings.uploads.size === 0 && recordings.jobs.size === 0);
+    await left.get(`/api/calls/${call.id}`, { method: 'DELETE' });
   },
   120_000,
 );

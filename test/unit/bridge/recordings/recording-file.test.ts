@@ -27,6 +27,12 @@ async function samplesOf(recording: StereoRecording): Promise<Int16Array> {
   return Int16Array.from({ length: bytes.length / 2 }, (_, at) => bytes.readInt16LE(at * 2));
 }
 
+async function partsOf(audio: AsyncIterable<Buffer>): Promise<Buffer[]> {
+  const parts: Buffer[] = [];
+  for await (const part of audio) parts.push(part);
+  return parts;
+}
+
 const pcm = (...samples: number[]): Buffer => Buffer.from(Int16Array.from(samples).buffer);
 
 describe('a call as a stereo WAV', () => {
@@ -66,6 +72,31 @@ describe('a call as a stereo WAV', () => {
       leg({ audio: pcm(7, 8), role: 'agent' }),
     ]);
     expect([...(await samplesOf(beside))]).toEqual([1, 7, 2, 8]);
+  });
+
+  test('a part of it is a WAV of its own, with the samples of the whole', async () => {
+    const recording = new StereoRecording([
+      leg({ audio: pcm(1, 2, 3, 4) }),
+      leg({ audio: pcm(7, 8), role: 'agent', offsetS: 2 / 8_000 }),
+    ]);
+    const part = recording.part(1 / 8_000, 3 / 8_000);
+    const bytes = Buffer.concat(await partsOf(part.read(0, part.bytes)));
+    expect([bytes.length, part.bytes]).toEqual([52, 52]);
+    expect(bytes.readUInt32LE(40)).toBe(8);
+    expect([0, 2, 4, 6].map((at) => bytes.readInt16LE(44 + at))).toEqual([2, 0, 3, 7]);
+    const second = Buffer.concat(await partsOf(part.read(48, 52)));
+    expect([second.readInt16LE(0), second.readInt16LE(2)]).toEqual([3, 7]);
+    const rest = recording.part(3 / 8_000);
+    expect(rest.bytes).toBe(48);
+  });
+
+  test('a call that is longer than a WAV can tell has a header all the same', async () => {
+    const audio = pcm(1, 2);
+    const long = { ...leg({ audio, sampleRate: 48_000 }), bytes: 48_000 * 2 * 86_400 };
+    const recording = new StereoRecording([long]);
+    const [header] = await partsOf(recording.read(0, 44));
+    expect(header?.readUInt32LE(4)).toBe(0xffff_ffff - 8);
+    expect(header?.readUInt32LE(40)).toBe(0xffff_ffff - 44);
   });
 
   test('a call without audio is an empty WAV', async () => {

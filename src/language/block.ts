@@ -1,6 +1,6 @@
 import type { AddonBlock } from '../protocol/addons.ts';
 
-/** Seconds with microseconds kept: what the interface calls `exec_time`. */
+/** Seconds since `startedAtMs`, exact to the microsecond. The speech API calls this value `exec_time`. */
 function secondsSince(startedAtMs: number): number {
   return Math.round((performance.now() - startedAtMs) * 1000) / 1e6;
 }
@@ -30,20 +30,20 @@ export function failed<T>(
   };
 }
 
-/** Runs pure work as an add-on: whatever it throws becomes the error block, never the caller's problem. */
+/** Runs pure work as an add-on. An exception becomes the add-on's error block and never reaches the caller. */
 export function asBlock<T>(work: () => { results: T; isEmpty: boolean }): AddonBlock<T> {
   const startedAtMs = performance.now();
   try {
     const { results, isEmpty } = work();
     return succeeded(results, startedAtMs, isEmpty);
   } catch (error) {
-    // The text may be quoted in the message of a bug, so only the kind of error goes out.
+    // Only the kind of error is reported: the message of a bug may quote the caller's text.
     const kind = error instanceof Error ? error.name : 'Error';
     return failed(500, 'LanguageTaskFailed', `the language task failed (${kind})`, startedAtMs);
   }
 }
 
-/** The answer where a language model is needed and none is configured: an error by name, never a made-up result. */
+/** The error block for a task that needs a language model where none is configured. */
 export function needsProvider<T>(what: string): AddonBlock<T> {
   const message = `${what} needs a language model: set TRUNKLINE_LLM_URL and TRUNKLINE_LLM_MODEL`;
   return failed(501, 'NotConfigured', message, performance.now());

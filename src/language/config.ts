@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** A language model of the operator's choice, behind any OpenAI-compatible address. None by default. */
+/** A language model that the operator chooses, behind any address that speaks OpenAI's API. There is no default. */
 export const LlmConfig = z
   .strictObject({
     llmUrl: z

@@ -26,7 +26,7 @@ const perform: Perform = {
     try {
       return rewriteUtterance(utterance, realtime);
     } catch {
-      // The words as they were recognised are better than none.
+      // If the rewrite fails, the recognised words stay.
       return utterance;
     }
   },
@@ -70,7 +70,10 @@ function listed<T>(results: T[]): { results: T[]; isEmpty: boolean } {
   return { results, isEmpty: results.length === 0 };
 }
 
-/** Entities found in an utterance, and those covered in it: a marker is an entity of the type that it stands for. */
+/**
+ * Entities found in an utterance, and those that a redaction has covered in it: a marker counts as an entity of its
+ * type.
+ */
 function entitiesIn(
   utterance: Utterance,
   types?: readonly string[],
@@ -94,7 +97,7 @@ function sentimentsIn(utterance: Utterance): SentimentItem[] {
   const { channel, speaker } = utterance;
   return splitSentences(utterance.text).map((span) => {
     const text = utterance.text.slice(span.start, span.end);
-    // The lexicon is English: another language gets the label for that, not a guess.
+    // The lexicon is English. Text in another language gets the label `unknown` instead of a guess.
     const { label, emotion } =
       utterance.language === 'en' ? scoreSentiment(text) : unknownSentiment;
     const time = at(span.start, span.end);
@@ -109,7 +112,7 @@ function sentimentsIn(utterance: Utterance): SentimentItem[] {
   });
 }
 
-/** Does the task where it is called; the runner calls it in its worker thread. */
+/** Does the task in the calling thread. The runner calls this in a worker thread. */
 export function performTask<K extends TaskName>(
   task: K,
   input: LanguageTasks[K]['input'],
@@ -118,8 +121,8 @@ export function performTask<K extends TaskName>(
 }
 
 /**
- * Everything that the end of a call says about it. In other languages than English there is no course of sentiment:
- * the lexicon is English, and a guess would look like a measurement.
+ * Builds the summary of a finished call. In languages other than English the course of sentiment is left out: the
+ * lexicon is English, and a guess would look like a measurement.
  */
 function insightOf(
   turns: readonly TimedTurn[],

@@ -13,41 +13,40 @@ import {
 import { maxOrdersWaiting, Turns } from './turns.ts';
 
 type LanguageRunnerOptions = {
-  /** Names the language model, if there is one. */
+  /** The language model, if one is configured. */
   config?: LlmConfig;
   clock?: Clock;
-  /** Orders that may wait per lane; one more is answered with an error block at once. */
+  /** The number of orders that may wait per lane. Further ones get an error block at once. */
   queueLimit?: number;
-  /** The thread's own file; another one only where a thread's misbehaviour is the subject. */
+  /** The worker's file. Tests of a misbehaving thread pass another one. */
   workerUrl?: URL;
-  /** Told each time a thread had to be replaced. */
+  /** Called each time a thread had to be replaced. */
   onReplaced?(reason: TaskFailure | 'slow'): void;
 };
 
 type RunOptions = {
   deadlineMs?: number;
   signal?: AbortSignal;
-  /** The session or call that the task is for: tasks of different owners take turns. */
+  /** The session or call that the task belongs to. Owners are served in rotation. */
   owner?: string;
 };
 
 export type LanguageRunner = AsyncDisposable & {
-  /** Does the task on a thread. Always answers, with the error block when there is no result; never throws. */
+  /** Runs the task on a thread. Always resolves, with the error block if there is no result, and never throws. */
   run<K extends TaskName>(
     task: K,
     input: LanguageTasks[K]['input'],
     options?: RunOptions,
   ): Promise<LanguageTasks[K]['output']>;
-  /** Loads the data before the first call needs it. */
+  /** Loads the language data before the first call needs it. */
   warm(): Promise<void>;
 };
 
 type LaneName = 'live' | 'redaction' | 'wholeCalls' | 'apart';
 
 /**
- * Which thread does a task. Whole calls take seconds and must not stand before a sentence that somebody waits for.
- * Redaction stands behind nothing: a final without its answer in time leaves as `[REDACTED]`, so whatever else is
- * slow must not cost a call its words.
+ * The lane of each task. Whole calls take seconds and must not delay a sentence that somebody waits for. Redaction has
+ * a lane of its own, because a final whose redaction is late is sent as `[REDACTED]`.
  */
 const laneOf: Partial<Record<TaskName, LaneName>> = {
   redact: 'redaction',
@@ -63,8 +62,8 @@ const laneOf: Partial<Record<TaskName, LaneName>> = {
 };
 
 /**
- * An order may keep the others of its lane waiting for so long. An utterance takes milliseconds, a call of an hour less
- * than a second; what is past this has a vocabulary or a text that nobody else should pay for.
+ * The longest that an order may delay the others of its lane. An utterance takes milliseconds and a call of an hour
+ * less than a second. A slower order has an unusual vocabulary or text, and other owners should not pay for it.
  */
 const slowMs: Record<LaneName, number> = {
   live: 250,
@@ -73,10 +72,12 @@ const slowMs: Record<LaneName, number> = {
   apart: Infinity,
 };
 
-/** The owner of a slow order is done apart for so long. Each further slow order begins the time anew. */
+/**
+ * The owner of a slow order is moved to the lane `apart` for this long. Each further slow order starts the time again.
+ */
 const apartMs = 60_000;
 
-/** Owners that are remembered as slow. Past it the one that was slow longest ago is forgotten. */
+/** At most this many owners are remembered as slow. Beyond it the one that was slow longest ago is forgotten. */
 export const maxOwnersApart = 1_000;
 
 const liveDeadlineMs = 2_000;
@@ -100,11 +101,11 @@ const reasons: Record<TaskFailure, [number, string, string]> = {
  * Four lanes, each a thread that is started when something first needs it:
  *
  *   live ───────┐
- *   redaction ──┤  an order that keeps others waiting too long
+ *   redaction ──┤  an order that delays others too long
  *   wholeCalls ─┴────────────────────────────────────────────> apart
  *
- * In each lane owners take turns. An owner whose order was slow, hung or killed its thread is done in the lane
- * `apart` for a while, where it only meets others of its kind.
+ * Each lane serves its owners in rotation. An owner whose order was slow, hung or killed its thread moves to the lane
+ * `apart` for a while, where it can delay only other such owners.
  */
 export function startLanguageRunner(options: LanguageRunnerOptions = {}): LanguageRunner {
   const clock = options.clock ?? systemClock;
@@ -130,7 +131,7 @@ export function startLanguageRunner(options: LanguageRunnerOptions = {}): Langua
   let lastId = 0;
 
   function setApart(owner: string): void {
-    // Tasks without an owner are of many sessions: one of them being slow says nothing about the others.
+    // Tasks without an owner come from many sessions. One slow task says nothing about the others.
     if (owner === '') return;
     apartUntilMs.delete(owner);
     apartUntilMs.set(owner, clock.monotonicMs() + apartMs);
@@ -205,7 +206,7 @@ const emptyUtterance = {
 
 type TaskResult = { output: unknown } | { failure: TaskFailure };
 
-/** One piece of work for a thread. `settle` gets the output, or the reason why there is none. */
+/** One task for a thread. `settle` gets the output, or the reason why there is none. */
 type TaskOrder = {
   readonly id: number;
   readonly task: TaskName;
@@ -213,11 +214,11 @@ type TaskOrder = {
   readonly owner: string;
   readonly deadlineMs: number;
   readonly settle: (result: TaskResult) => void;
-  /** The lane in which it waits or is done. */
+  /** The lane in which the order waits or runs. */
   lane?: Lane;
   /** Set while the deadline runs. */
   stopDeadline?: () => void;
-  /** Nobody waits for the answer any more. */
+  /** True once nobody waits for the answer. */
   isAborted?: true;
 };
 
@@ -225,20 +226,20 @@ type LaneOptions = {
   clock: Clock;
   workerUrl: URL;
   queueLimit: number;
-  /** A thread that nobody needed for so long is ended, and its memory with it. 0: kept. */
+  /** A thread without work for this long is ended, which frees its memory. 0 keeps the thread. */
   idleMs: number;
   slowMs: number;
-  /** Told whose order was slow, hung or lost its thread. */
+  /** Called with the owner of an order that was slow, hung or lost its thread. */
   onSlow: (owner: string) => void;
-  /** Takes an order that kept others waiting. */
+  /** Takes over an order that delayed others. */
   moveOut: (order: TaskOrder) => void;
   onReplaced: (reason: TaskFailure | 'slow') => void;
 };
 
 /**
- * One worker thread and the orders that wait for it. One order is with the thread, the others wait here in turns, so
- * a thread that hangs takes only its own order with it: it is terminated and a fresh one goes on with the others.
- * The deadline of an order runs from when it is given; the start of a thread is not charged to it.
+ * One worker thread and the orders that wait for it. The thread has one order at a time. A thread that hangs therefore
+ * loses only that order: it is terminated, and a fresh thread does the others. The deadline of an order runs from its
+ * arrival; the start of a thread does not count.
  */
 class Lane {
   readonly #options: LaneOptions;
@@ -266,8 +267,8 @@ class Lane {
   }
 
   /**
-   * The order is no longer wanted. One that is with the thread is left to finish and its answer dropped; its deadline
-   * goes on, or a thread that hangs on it would never be replaced.
+   * The caller no longer wants the order. An order that is already with the thread runs to its end and its answer is
+   * dropped. Its deadline stays, or a hanging thread would never be replaced.
    */
   abort(order: TaskOrder): void {
     if (this.#waiting.remove(order)) this.#settle(order, { failure: 'aborted' });
@@ -305,7 +306,7 @@ class Lane {
     this.#worker.postMessage(message);
   }
 
-  /** Notices when the order with the thread has taken longer than others should wait. */
+  /** Notices when the running order has taken longer than others should wait. */
   #watch(order: TaskOrder): () => void {
     const { clock, slowMs: afterMs } = this.#options;
     if (afterMs === Infinity) return () => undefined;
@@ -317,7 +318,7 @@ class Lane {
     });
   }
 
-  /** The other orders of the owner would be as slow: it goes along. */
+  /** Moves the owner's waiting orders as well: they would be as slow. */
   #setApart(owner: string): void {
     const { onSlow, moveOut, slowMs: afterMs } = this.#options;
     onSlow(owner);
@@ -326,8 +327,8 @@ class Lane {
   }
 
   /**
-   * While nobody else waits, a slow order is left alone: the machine may just be busy. As soon as somebody does, the
-   * order begins again in the lane of the slow ones, with what is left of its deadline, and the thread is replaced.
+   * Moves a slow order to the lane `apart`, but only while somebody else waits: the machine may just be busy. The order
+   * starts again there with the rest of its deadline, and this thread is replaced.
    */
   #moveOutSlow(): void {
     const running = this.#running;
@@ -347,7 +348,7 @@ class Lane {
 
   #start(): Worker {
     const worker = new Worker(this.#options.workerUrl, {
-      // A text cannot make the thread eat the process: past this the thread alone dies.
+      // A text must not use up the memory of the process. Past this limit only the thread dies.
       resourceLimits: { maxOldGenerationSizeMb: 512 },
     });
     worker.unref();
@@ -383,7 +384,7 @@ class Lane {
       this.#setApart(order.owner);
       this.#settle(order, { failure: 'crashed' });
     }
-    // A thread that cannot even start would be started for ever: three tries, then the orders are answered.
+    // A thread that cannot start would be restarted for ever. After three tries the orders are answered with an error.
     if (!wasReady && ++this.#startFailures >= 3) {
       this.#startFailures = 0;
       for (const waiting of this.#waiting.clear()) this.#settle(waiting, { failure: 'crashed' });
@@ -391,14 +392,14 @@ class Lane {
     this.#next();
   }
 
-  /** Once per order: one that is moved keeps the deadline that it has. */
+  /** Starts the deadline once per order. An order that is moved keeps its deadline. */
   #startDeadline(order: TaskOrder): void {
     order.stopDeadline ??= this.#options.clock.after(order.deadlineMs, () =>
       order.lane?.onDeadline(order),
     );
   }
 
-  /** Called by the order's own deadline, which may have begun in another lane. */
+  /** The order's own deadline calls this, even if it started in another lane. */
   onDeadline(order: TaskOrder): void {
     const isRunning = this.#running?.order === order;
     if (!isRunning && !this.#waiting.remove(order)) return;
@@ -411,7 +412,9 @@ class Lane {
     this.#next();
   }
 
-  /** Lets go of the thread. Deadlines of what waits begin anew with the next one: its start is not charged to them. */
+  /**
+   * Lets go of the thread. Deadlines of waiting orders start again with the next thread, whose start does not count.
+   */
   #forget(): Worker | undefined {
     const worker = this.#worker;
     for (const order of this.#waiting) {

@@ -14,7 +14,7 @@ import type { SummarizationType } from '../protocol/addon-configs.ts';
 import type { HeardEntity, OverFinals } from './values/over-finals.ts';
 import type { CallInsight, SpokenTurn, ValueContext } from './types.ts';
 
-// The main thread imports this file. It imports types only, so that the name lists and lexicons, which take
+// The main thread imports this file, which itself imports types only. So the name lists and lexicons, which take
 // megabytes, are loaded in the worker threads alone.
 
 export type Translated = {
@@ -23,20 +23,20 @@ export type Translated = {
   translated_utterance: Utterance;
 };
 
-/** The part of a translation's settings that reaches the model; only the targets are needed. */
+/** The settings of a translation that reach the model. Only the targets are required. */
 type TranslationSettings = Pick<TranslationConfig, 'target_languages'> & Partial<TranslationConfig>;
 
 export type PromptAnswer = { prompt: string; response: string };
 
-/** All language work by name: the input and the answer of each task. */
+/** All language tasks by name, with the input and the answer of each. */
 export type LanguageTasks = {
-  /** Custom vocabulary, custom spelling, punctuation: text and words of the answer agree. */
+  /** Applies custom vocabulary, custom spelling and punctuation. Text and words of the answer agree. */
   rewrite: { input: { utterance: Utterance; realtime: RewriteSettings }; output: Utterance };
   entities: {
     input: { utterance: Utterance; types?: string[] };
     output: AddonBlock<NamedEntity[]>;
   };
-  /** Entities of one speaker over several finals, each with its value. */
+  /** Finds entities of one speaker across several finals, each with its value. */
   entitiesOverFinals: { input: OverFinals; output: AddonBlock<HeardEntity[]> };
   sentiment: { input: { utterance: Utterance }; output: AddonBlock<SentimentItem[]> };
   /** One block per target language, in the order of the request. */
@@ -49,22 +49,22 @@ export type LanguageTasks = {
     output: AddonBlock<string>;
   };
   chapterization: {
-    /** `starts` names the turns where chapters begin, where somebody else has found them. */
+    /** `starts` gives the turns where chapters begin, if they are already known. */
     input: { utterances: (Utterance & { role?: string })[]; starts?: number[] };
     output: AddonBlock<{ chapters: Chapter[] }>;
   };
-  /** All that `call.summary` says about a call. */
+  /** Everything that the event `call.summary` says about a call. */
   call: {
     input: {
       turns: SpokenTurn[];
       summaryType: SummarizationType;
       language: string;
-      /** With it the entities have their values. */
+      /** With `about`, entities also get their values. */
       about?: ValueContext;
     };
     output: AddonBlock<CallInsight>;
   };
-  /** Free prompts about a transcript; one block per prompt. */
+  /** Runs free prompts about a transcript and returns one block per prompt. */
   audioToLlm: {
     /** `model` names another model of the same service than the operator's own choice. */
     input: { transcript: string; prompts: string[]; model?: string };
@@ -76,7 +76,7 @@ export type LanguageTasks = {
   };
   redact: { input: RedactInput; output: AddonBlock<RedactOutput> };
 
-  // A finished transcript has thousands of utterances: they come in parts of some dozens, in the lane of whole calls.
+  // Rewrites a batch of some dozens of utterances in the lane of whole calls. A finished transcript has thousands.
 
   rewriteAll: {
     input: { utterances: Utterance[]; realtime: RewriteSettings };
@@ -84,13 +84,13 @@ export type LanguageTasks = {
   };
   redactAll: { input: RedactAllInput; output: AddonBlock<RedactAllOutput> };
   redactKnown: { input: RedactKnownInput; output: AddonBlock<RedactedPiece[]> };
-  /** A marker names the redacted words; nothing else is looked for there. */
+  /** Finds entities in redacted texts. A marker names the words it replaced, so nothing else is searched for there. */
   entitiesAll: {
     input: { utterances: (Utterance & { covered?: CoveredSpan[] })[] };
     output: AddonBlock<NamedEntity[]>;
   };
   sentimentAll: { input: { utterances: Utterance[] }; output: AddonBlock<SentimentItem[]> };
-  /** One text for each utterance. `before` is what was said before them, for the context alone. */
+  /** Returns one text for each utterance. `before` holds the preceding utterances, as context only. */
   translateAll: {
     input: {
       utterances: Utterance[];
@@ -104,7 +104,7 @@ export type LanguageTasks = {
 
 export type TaskName = keyof LanguageTasks;
 
-/** The runner sends the first to a worker thread, and the second comes back. */
+/** The runner sends an order to a worker thread, and the thread sends a reply. */
 export type OrderMessage = { id: number; task: TaskName; input: unknown };
 export type AnswerMessage = { ready: true } | { id: number; output: unknown };
 
@@ -115,7 +115,7 @@ export function turnOf(
   return { role: role ?? `channel ${channel}`, text: text.trim(), start, end, words };
 }
 
-/** The answer of a task that could not be done in time or at all. */
+/** The answer of a task that failed or ran out of time. */
 export function failedTask<K extends TaskName>(
   task: K,
   input: LanguageTasks[K]['input'],

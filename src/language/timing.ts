@@ -2,8 +2,8 @@ import { round3 } from '../lib/round.ts';
 import type { Utterance, Word } from '../protocol/addons.ts';
 
 /**
- * The place of each word of an utterance in its text, so that a span of characters becomes a span of time.
- * Words are searched in order from where the last one ended; a word the text does not hold is passed over.
+ * Locates each word of an utterance in its text, so that a span of characters becomes a span of time. Each search
+ * begins where the last word ended. A word that the text does not contain is skipped.
  */
 type Timeline = (start: number, end: number) => { start: number; end: number };
 
@@ -13,7 +13,7 @@ export function timelineOf(utterance: Utterance): Timeline {
   for (const word of utterance.words) {
     const text = word.word.trim();
     if (text === '') continue;
-    // Bounded look-ahead: a word that is not there must not cost a scan of the whole text.
+    // The look-ahead is bounded: a missing word must not cost a scan of the whole text.
     const found = utterance.text.slice(at, at + text.length + 200).indexOf(text);
     if (found < 0) continue;
     placed.push({ from: at + found, to: at + found + text.length, word });

@@ -1,17 +1,17 @@
-/** Orders that may wait in one lane, of everybody together. One more is answered at once with an error block. */
+/** At most this many orders of all owners may wait in one lane. Further ones get an error block at once. */
 export const maxOrdersWaiting = 1_000;
 
-/** Orders of one session or call that may wait in one lane: a burst of finals with their add-ons, and no more. */
+/** At most this many orders of one session or call may wait in one lane: a burst of finals with their add-ons. */
 export const maxOrdersWaitingPerOwner = 200;
 
 type Owned = { owner: string };
 
 /**
- * Orders that wait for a thread, in fair turns: each owner's orders stay in their order, and after each order it is the
- * next owner's turn. Without turns, a session that gives a hundred orders stands before everybody who gives one.
+ * Orders that wait for a thread, served fairly. The orders of each owner keep their order, and after each order the
+ * next owner is served. Otherwise a session with a hundred orders would delay a session with one.
  */
 export class Turns<Order extends Owned> {
-  /** In order of turn: whose key stands first is next. */
+  /** Owners in the order of service. The first key is served next. */
   readonly #byOwner = new Map<string, Order[]>();
   readonly #limit: number;
   readonly #limitPerOwner: number;
@@ -26,12 +26,12 @@ export class Turns<Order extends Owned> {
     return this.#size;
   }
 
-  /** Somebody other than this owner waits. */
+  /** True if an owner other than this one waits. */
   hasOthers(owner: string): boolean {
     return this.#byOwner.size > (this.#byOwner.has(owner) ? 1 : 0);
   }
 
-  /** False when there is no room for it. */
+  /** Returns false if there is no room. */
   push(order: Order): boolean {
     const own = this.#byOwner.get(order.owner);
     if (this.#size >= this.#limit || (own?.length ?? 0) >= this.#limitPerOwner) return false;
@@ -52,7 +52,7 @@ export class Turns<Order extends Owned> {
     return undefined;
   }
 
-  /** True when it was waiting. */
+  /** Returns true if the order was waiting. */
   remove(order: Order): boolean {
     const own = this.#byOwner.get(order.owner);
     const at = own?.indexOf(order) ?? -1;
@@ -63,7 +63,7 @@ export class Turns<Order extends Owned> {
     return true;
   }
 
-  /** Takes out all of one owner. */
+  /** Removes and returns all orders of one owner. */
   takeOf(owner: string): Order[] {
     const own = this.#byOwner.get(owner) ?? [];
     this.#byOwner.delete(owner);
@@ -71,7 +71,7 @@ export class Turns<Order extends Owned> {
     return own;
   }
 
-  /** Takes out all that wait. */
+  /** Removes and returns all waiting orders. */
   clear(): Order[] {
     const all = [...this.#byOwner.values()].flat();
     this.#byOwner.clear();

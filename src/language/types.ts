@@ -3,15 +3,15 @@ import type { Chapter, Emotion, NamedEntity, SentimentItem } from '../protocol/a
 /** An entity by its characters in the text: `text.slice(start, end)` is the entity. */
 export type EntitySpan = { type: string; text: string; start: number; end: number };
 
-/** Values depend on this beside their words. */
+/** Facts about the call that the value of an entity depends on, beside its words. */
 export type ValueContext = {
-  /** The day of the call, as 2026-03-04. */
+  /** The day of the call, such as 2026-03-04. */
   day: string;
-  /** The calling code of the country that the call is of, without the plus. */
+  /** The calling code of the call's country, without the plus. */
   callingCode?: string | undefined;
 };
 
-/** The meaning of an entity for a program: `valid` says whether a check digit is right, where there is one. */
+/** The meaning of an entity for a program. `valid` tells whether its check digit is right, where it has one. */
 export type EntityValue = { value: string; currency?: string; valid?: boolean };
 
 export type SentimentLabel = SentimentItem['sentiment'];
@@ -19,10 +19,12 @@ export type SentimentLabel = SentimentItem['sentiment'];
 /** The feeling of one sentence. */
 export type SentimentScore = { label: SentimentLabel; emotion: Emotion };
 
-/** One turn of a call, both legs merged, in order of time. A call of unnamed parties has a role per channel. */
+/**
+ * One turn of a call, with both legs merged in order of time. Where the parties are unnamed, each channel is a role.
+ */
 export type SpokenTurn = { role: string; text: string; start: number; end: number };
 
-/** One party's mood over the call: the mean of its sentences in each quarter, -1 to 1. */
+/** The mood of one party over the call: the mean score of its sentences in each quarter, from -1 to 1. */
 export type SentimentCourse = {
   role: string;
   overall: SentimentLabel;

@@ -1,6 +1,6 @@
 /**
- * Everyday words in their base form. In text without capitals, a word after a first name is a surname only
- * when it is not one of these (nor one of them with an ending).
+ * Everyday words in their base form. In text without capitals, the word after a first name counts as a surname unless
+ * this list holds it, with or without an ending.
  */
 export const commonWords = `
 a able about above abroad absolute absolutely accept access accessory accident according account accurate across act action active activate activation actual actually ad add addition additional address adjust admin administration admit adult advance advantage advert advice advise afford afraid after afternoon afterward afterwards again against age agency agent ago agree agreement ahead aid air alarm album alert alike alive all allow almost alone along already alright also alternative although always amaze amazing ambulance among amount an ancient and angle angry animal announce annoy annoying annual another answer antenna any anybody anymore anyone anything anytime anyway anywhere apart apartment apologize apologise apology app apparent apparently appeal appear appliance application apply appoint appointment appreciate approach appropriate approve approval approximately are area argue arm around arrange arrangement arrive arrival art article as ashamed aside ask asleep assess assist assistance assistant assume at attach attachment attack attempt attend attention audio aunt authentication author authorise authorize auto automatic automatically available average avoid awake aware away awesome awful awkward

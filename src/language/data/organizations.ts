@@ -1,4 +1,7 @@
-/** Firms by name; several words are joined by an underscore. Those that are also words stand below too. */
+/**
+ * Names of firms. An underscore joins the words of one name. Names that are also ordinary words are repeated in
+ * `ambiguousOrganizations`.
+ */
 export const organizations = `
 amazon amazon_prime apple google microsoft facebook meta_platforms instagram whatsapp twitter linkedin netflix hulu disney disney_plus spotify youtube tiktok snapchat uber uber_eats lyft doordash door_dash grubhub instacart deliveroo just_eat airbnb booking.com booking_dot_com expedia tripadvisor trip_advisor hotels.com kayak ebay etsy walmart target costco kroger safeway publix aldi lidl tesco sainsbury's sainsburys asda morrisons waitrose marks_and_spencer john_lewis argos currys boots superdrug primark ikea home_depot the_home_depot lowe's lowes best_buy macy's macys nordstrom kohl's kohls sears jcpenney gamestop staples office_depot petco petsmart walgreens cvs rite_aid wayfair zara h&m uniqlo nike adidas puma reebok under_armour gap old_navy sephora ulta lululemon patagonia
 verizon at&t a_t_and_t at_and_t t-mobile t_mobile tmobile sprint comcast xfinity spectrum cox charter centurylink frontier dish_network directv vodafone o2 ee three bt british_telecom virgin_media virgin_mobile sky talktalk talk_talk plusnet giffgaff orange telefonica telekom deutsche_telekom telstra optus rogers bell_canada telus swisscom kpn proximus movistar claro airtel jio
@@ -15,12 +18,18 @@ irs hmrc dvla dmv nhs fbi cia fema social_security_administration home_office co
 aarp adt simplisafe vivint terminix orkin u-haul uhaul public_storage rentokil experian equifax transunion h_and_r_block h&r_block ticketmaster stubhub eventbrite planet_fitness fitbit peloton weight_watchers audible kindle hbo hbo_max peacock paramount_plus fox_news cnn bbc itv espn
 `;
 
-/** Firms that are also words or names: only with a capital in mid-sentence or a cue beside them. */
+/**
+ * Firms whose names are also words or names of people. They count only with a capital inside a sentence or beside a
+ * cue.
+ */
 export const ambiguousOrganizations = `
 apple target gap boots sky three orange spectrum charter frontier square discover wise stripe visa_holder progressive travelers admiral delta united southwest emirates norwegian swiss_air budget_rental enterprise national ford seat_cars jaguar ring nest zoom slack oracle norton canon subway sprint cox ally affirm spirit bulb indigo ana tap sas ups ing ee o2 sse eon halifax chase fidelity vanguard schwab kindle audible hermes dish_network prudential anthem ford dodge tesla_coil mercedes rogers wix bose puma ibis hoover intel staples nationwide robinhood starling peacock amazon_river humana aa_breakdown dell philips alamo avis nike hilton kayak meta_platforms citi target claro bell_canada square post_office the_post_office kaiser citizens_advice trading_standards home_office
 `;
 
-/** A capitalised or cued run of words that ends in one of these is a firm. */
+/**
+ * Last words of a firm's name. A run of words that ends in one of these is a firm if it has capitals or a cue beside
+ * it.
+ */
 export const organizationEndings = `
 inc llc ltd limited plc corp corporation incorporated gmbh co company companies group holdings partners associates enterprises industries international bank banking bancorp credit_union insurance assurance mutual financial finance capital investments securities mortgage lending airlines airways air_lines logistics freight shipping couriers courier express transport transportation motors automotive auto_repair cars energy power electric gas water utilities telecom telecommunications communications mobile wireless broadband internet networks network cable media press publishing studios software systems technologies technology tech solutions consulting services labs laboratories foods bakery coffee cafe restaurant bistro grill pizza pizzeria brewery farms dairy markets supermarket stores outfitters books bookshop bookstore toys electronics appliances furniture interiors flooring carpets hardware tools plumbing heating cooling roofing builders construction contractors homes properties property realty real_estate lettings estates rentals rental hotels hotel inn resort resorts suites hostel travel tours holidays cruises university college school academy foundation trust charity association society institute council law_firm solicitors attorneys legal accountants accounting security staffing recruitment marketing design fitness gym spa salon jewelers jewellers florist florists pharmacy opticians optical dental veterinary vets sports wear clothing fashion apparel shoes garage tyres tires subscriptions rewards records direct cleaners laundry movers removals storage nursery garden_centre
 `;

@@ -1,7 +1,8 @@
 /**
- * Sentences with their label (n negative, x neutral, p positive), from which the words and pairs of words are counted
- * that no lexicon holds: who is addressed, what is denied, how it is put. Only asked where the lexicon hears nothing.
- * The lines that are only scored (test/fixtures/language/sentiment-held.jsonl) must never stand here.
+ * Labelled sentences (n negative, x neutral, p positive). The scorer counts their words and pairs of words to learn
+ * what no lexicon shows: who is addressed, what is denied, how the sentence is put. It uses these counts only where the
+ * lexicon finds nothing. Sentences of the held-out set (test/fixtures/language/sentiment-held.jsonl) must never stand
+ * here.
  */
 export const sentimentExamples = `
 n This is the third time I've had to call about the same bill, and I'm fed up.

@@ -1,9 +1,9 @@
 import type { Emotion } from '../../protocol/addons.ts';
 
 /**
- * Words and phrases by their feeling in a service call: `phrases | value | emotion | why`. Problem words (broken,
- * stolen, error, late) stand here only where they judge: a problem told plainly is neutral. `*` at the end of a
- * word takes any ending. The longest phrase wins.
+ * Words and phrases by the feeling they show in a service call: `phrases | value | emotion | why`. Problem words
+ * (broken, stolen, error, late) stand here only where they judge, since a plainly reported problem is neutral. `*` at
+ * the end of a word matches any ending. The longest phrase wins.
  */
 export const sentimentLexicon = `
 angry, furious, livid, enraged, fuming, outraged, raging, irate, seething, incensed, mad at, so mad, really mad, pissed, pissed off | -3 | anger | says the anger by name
@@ -49,7 +49,7 @@ on time, early, cheaper, cheap, affordable, fair, quick, fast, faster, easy, eas
 funny, hilarious, made me laugh, haha, lol, amusing | 1.2 | amusement | laughter
 `;
 
-/** Set phrases of agents and of courtesy: taken out before anything is weighed. */
+/** Set phrases of agents and of courtesy. The scorer removes them before it weighs anything. */
 export const courtesies = [
   // greetings and closings
   /\bgood (?:morning|afternoon|evening|day|night|bye)\b/g,
@@ -57,14 +57,14 @@ export const courtesies = [
   /\bnice (?:to meet|talking|speaking) (?:you|to you|with you)\b|\bpleasure (?:speaking|talking|to help|helping)\b|\bmy pleasure\b|\bit's a pleasure\b|\bwith pleasure\b/g,
   /\b(?:safe travels|take care|all the best|best wishes|kind regards|best regards|good luck with)\b/g,
   /\bhappy (?:birthday|new year|holidays|christmas|easter|anniversary|thanksgiving)\b/g,
-  // refusals, holds and corrections as a formula
+  // formulas that refuse, ask to wait or correct
   /\bno[, ]+(?:thank you|thanks)\b(?! for nothing)/g,
   /\bno[, ]+(?:i'm|we're|i am|we are) (?:good|fine|okay|ok|all right|alright)\b/g,
   /\b(?:i'll|i will|we'll|someone will|he'll|she'll) be (?:right )?(?:with|back with) you\b|\bbear with me\b|\bdon't hang up\b/g,
   /\bno[, ]+that's (?:wrong|not right|not correct|incorrect)(?=[,.]? (?:it's|it is|the \w+ is|my)\b)/g,
   /\bno[, ]+that's (?:all|it|everything)\b/g,
   /\bi'm afraid (?:that )?(?=(?:he|she|it|they|there|the|this|that|your|our|we (?:are|don't|do|have|can't|cannot)|i (?:can't|cannot|don't|do not|have no|haven't))\b)/g,
-  // thanks as a formula
+  // formulas of thanks
   /\b(?:thank you|thanks)(?: so| very| ever so)?(?: much| a lot)? (?:for (?:calling|holding|waiting|your (?:patience|call|time|understanding|help|loyalty|business|cooperation|interest|order|feedback|message|support)|contacting|choosing|bearing|being (?:so )?patient|confirming|that|the|letting|being (?:a|our)|getting|staying|providing|telling|verifying)|in advance|anyway)\b/g,
   /\b(?:we|i) (?:really |do |truly |greatly )?appreciate (?:your (?:patience|business|call|loyalty|time|understanding|cooperation|feedback|custom)|you (?:calling|holding|waiting|being|taking))\b/g,
   /\bappreciate (?:your (?:patience|business|loyalty|understanding|cooperation|feedback)|you (?:holding|waiting|calling))\b/g,
@@ -74,7 +74,7 @@ export const courtesies = [
   /\bnot a problem\b|\bno (?:problem|worries|trouble)(?: at all)?(?=[ ,.!]*(?:$|i'?ll|i can|let me|we|i've|thank|sir|ma'am|just|is there|what|you|so|then|ok|okay|have|take))/g,
   /\b(?:that's|that is|it's|it is|that'll be|that will be) (?:fine|okay|ok|alright|all right|no problem|not a problem|correct|right|great|perfect|good|lovely|brilliant|excellent|wonderful|fantastic) (?:thank you(?! so| very much indeed)|thanks(?! so| a)|let me|i'll|i've|and (?:can|could|may|what)|can i|could i|may i|what's|now)\b/g,
   /^(?:(?:okay|ok|alright|right|yes|yeah|oh|great|perfect|excellent|lovely|brilliant|wonderful|fantastic|super|awesome|cool|good|fine|sure)[,. ]+)*(?:great|perfect|excellent|lovely|brilliant|wonderful|fantastic|super|awesome|cool|good|fine)[,.!]? (?=(?:let me|i'll|i've|i can|and (?:can|could|what)|can i|could i|could you|may i|what|so i|is there|thank you|thanks|i have|now|your|you're|do you|that's (?:all|every|booked|done|confirmed|updated)|the \w+ is|we)\b)/g,
-  // apology and sympathy by script
+  // scripted apology and sympathy
   /\b(?:i'm|i am|we're|we are)? ?(?:so |very |really |terribly |truly |awfully |deeply )?sorry (?:to hear|about|for|that|you|if|this)\b[^.!?]*/g,
   /\b(?:i|we) (?:do |sincerely |really |truly |can only )*(?:apologi[sz]e|regret (?:any|the|to inform|that we))(?: for| about| that| to)?\b[^.!?]*/g,
   /\b(?:my|our|please accept (?:my|our)) (?:sincere |sincerest |deepest )?apologies\b[^.!?]*/g,
@@ -85,7 +85,7 @@ export const courtesies = [
   /\bplease\b|\bkindly\b|\bwelcome to\b|\byou're (?:very |most )?welcome\b|\bgood (?:question|point)\b|\bas (?:good|well|soon) as\b|(?<!so |very |really |that's |is |incredibly |awfully )\bkind of\b|\bwhat kind\b|\bsort of\b|\bpretty much\b|\bgreat deal\b|\bgood (?:deal of|while|bit)\b|\bbest (?:phone number|number|way to|time to|time for|email|contact|address|option|thing to do|do my|i can do)\b|\b(?:do|try|doing) (?:my|our) (?:very )?best\b|\bat (?:best|least)\b|\bgreat britain\b|\bany (?:better|good) (?:offers?|deals?|plans?)\b|\bhelpful (?:if|to have)\b|\bwould be (?:great|good|nice|lovely|perfect|helpful|wonderful|brilliant|fantastic|ideal)\b|\b(?:sounds|sound) (?:good|great|perfect|fine|lovely)\b|\bfair enough\b|\bis (?:that|it|this) (?:okay|ok|fine|alright|good|right)\b|\bif (?:you|that|it)(?:'re|'s| are| is)? (?:happy|okay|ok|good|fine)\b|\bare you happy (?:with|to|for)\b|\bcold (?:water|drink|drinks|weather|tap|food items)\b|\blike that\b|\bgoods\b|\bcustomer satisfaction\b|\bsmooth jazz\b|\bcool down\b|\bsimple question\b|\bquick (?:question|look|check|one|call)\b|\bfast (?:track|broadband|internet|food|forward)\b|\bbetter (?:number|time|way)\b/g,
 ];
 
-/** The form of a whole sentence says it, whatever its words: `pattern, value, emotion, why`. */
+/** Sentences whose form shows the feeling, whichever words they contain: `pattern, value, emotion, why`. */
 export const sentimentPatterns: [pattern: RegExp, value: number, emotion: Emotion][] = [
   // loaded questions
   [
@@ -188,7 +188,7 @@ export const sentimentPatterns: [pattern: RegExp, value: number, emotion: Emotio
     'contempt',
   ],
   [/\b(?:and )?you call (?:this|that|yourselves?|it)\b/, -2.2, 'contempt'],
-  // being counted wrong, and counting
+  // the speaker counts how often something went wrong
   [
     /\b(?:third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|umpteenth|\d+(?:rd|th)) (?:time|call|phone call|technician|engineer|letter|email|attempt|visit|appointment|replacement|person|agent|ticket|complaint|week in|month in|day in|one (?:this|in|i've))\b(?!.*\?)/,
     -1.2,
@@ -442,7 +442,7 @@ export const sentimentPatterns: [pattern: RegExp, value: number, emotion: Emotio
     'disappointment',
   ],
   [/\bi was (?:really |kind of |sort of )?hoping\b.*\bbut\b/, -1, 'disappointment'],
-  // sarcasm: a good word and what gives it away
+  // sarcasm: a good word beside a sign that it is not meant
   [
     /^(?:oh |well |wow |ah )*(?:great|brilliant|wonderful|fantastic|lovely|perfect|super|marvellous|terrific|excellent|nice|awesome|amazing|fabulous|good|cool|charming|congratulations|well done|bravo)[,.!]* (?:job |work |news )?(?:so |and |now |because |just )*(?:i've (?:lost|missed|wasted|got to)|we've lost|i'm (?:stuck|locked)|it's gone|another|now i|i have to|i get to|more|again|no |yet another|you've (?:managed|lost|broken|charged|done it)|you (?:managed|lost|broke|forgot)|that's (?:just )?(?:great|wonderful|perfect)|nobody|still|it's broken|it broke|it's (?:down|dead|gone) again|the third|two more|a third|one more)/,
     -2.6,
@@ -577,7 +577,7 @@ export const sentimentPatterns: [pattern: RegExp, value: number, emotion: Emotio
   [/\bwasn't expecting (?:much|that|it)\b.*\b(?:but|and)\b/, 0.4, 'positive_surprise'],
 ];
 
-/** Small signs of irritation: none is enough, two or three together are. `pattern, weight`, each with what it hears. */
+/** Small signs of irritation. One alone shows nothing; two or three together do. Each entry is `pattern, weight`. */
 export const irritations: [pattern: RegExp, weight: number][] = [
   // blame: you did, you do not
   [

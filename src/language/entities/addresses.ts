@@ -24,7 +24,7 @@ const bareStreets = new Set(
   ),
 );
 
-/** A house and its street, with flat, town, state and post code where they follow. */
+/** Finds a house number and street, with the flat, town, state and post code that may follow. */
 export function findAddresses(doc: Doc): void {
   for (let i = 0; i < doc.tokens.length; i++) {
     if (doc.isTaken(i)) continue;
@@ -40,7 +40,7 @@ export function findAddresses(doc: Doc): void {
   }
 }
 
-/** "48 Orchard Lane", "two twenty one whitmore avenue": a number, one to four words, a kind of street. */
+/** Matches a number, one to four words and a kind of street: "48 Orchard Lane", "two twenty one whitmore avenue". */
 function streetEnd(doc: Doc, i: number): number {
   const number = houseNumber(doc, i);
   if (number === 0) return 0;
@@ -80,9 +80,10 @@ function streetEnd(doc: Doc, i: number): number {
 function isStreetType(doc: Doc, at: number, words: number): boolean {
   const word = doc.word(at);
   if (!streetTypes.has(word)) return false;
-  // "nine st andrews crescent": a saint is not the street's kind when another word and a kind follow.
+  // In "nine st andrews crescent", "st" means Saint: another word and a kind of street follow.
   if ((word === 'st' || word === 'dr') && words === 0) return false;
-  // "ten minutes drive", "two way": in small letters a number in words needs a real name between.
+  // In small letters, a number in words needs a real name before the kind of street: "ten minutes drive" and "two way"
+  // are not streets.
   return !(
     word === 'way' && /^(?:long|other|same|wrong|right|either|any|each)$/.test(doc.word(at - 1))
   );
@@ -189,7 +190,7 @@ function withUnitBehind(doc: Doc, end: number): number {
   return /^[a-z]$/.test(doc.word(stop)) && doc.word(stop) !== 'a' ? stop + 1 : end;
 }
 
-/** Town, state, post code and country that follow make one address. */
+/** Extends an address over the town, state, post code and country that follow. */
 function withTown(doc: Doc, end: number): number {
   let stop = end;
   let at = end;
@@ -211,7 +212,7 @@ function withTown(doc: Doc, end: number): number {
   return stop;
 }
 
-/** A capitalised name behind the street's comma, where a state or a post code follows it. */
+/** Matches an unknown capitalised name after the street's comma if a state or a post code follows. */
 function unknownTown(doc: Doc, at: number, part: number): number {
   if (part > 0 || doc.word(at - 1) !== ',') return 0;
   let next = at;
@@ -235,7 +236,8 @@ function postcodeEnd(doc: Doc, at: number): number {
       ? at + 2
       : 0;
   }
-  // M14 5TQ, EH3 9QG, SW1A 1AA, K1A 0B1: glued pieces, one space.
+  // A post code such as M14 5TQ, EH3 9QG, SW1A 1AA or K1A 0B1: letters and digits without a space, one space between
+  // the halves.
   const rest = doc.text.slice(token?.start ?? doc.text.length, (token?.start ?? 0) + 9);
   const match = /^(?:[A-Z]{1,2}\d[A-Z\d]? ?\d[A-Z]{2}|[A-Z]\d[A-Z] ?\d[A-Z]\d)\b/.exec(rest);
   if (match && token) {
@@ -244,7 +246,7 @@ function postcodeEnd(doc: Doc, at: number): number {
     while ((doc.tokens[i]?.end ?? Infinity) <= stop) i += 1;
     return i;
   }
-  // Five digits said one by one.
+  // Matches five digits said one by one.
   let i = at;
   while (i < at + 5 && (smallAt(doc.tokens, i)?.value ?? 10) < 10) i += 1;
   return i === at + 5 ? i : 0;

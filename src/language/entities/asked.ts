@@ -1,6 +1,6 @@
 import type { CueKind } from './cue-kinds.ts';
 
-/** The kinds whose numbers open an account or a purse. */
+/** Kinds of numbers that give access to an account or to money. */
 export const secretKinds: ReadonlySet<CueKind> = new Set([
   'card',
   'cvv',
@@ -10,7 +10,7 @@ export const secretKinds: ReadonlySet<CueKind> = new Set([
   'bank',
 ]);
 
-/** The words by which a question names the kind of number that it asks for, the surest first. */
+/** The words by which a question names the kind of number it asks for. The surest words come first. */
 const names: readonly (readonly [CueKind, RegExp])[] = [
   [
     'cvv',
@@ -53,21 +53,21 @@ const names: readonly (readonly [CueKind, RegExp])[] = [
   ],
 ];
 
-/** A code that no other word belongs to may be the one of a card. */
+/** A plain "code" may be the security code of a card. */
 const bareCode = /\bcode\b/;
 const otherCode =
   /\b(?:error|area|zip|post|postal|country|dialling|dialing|product|promo|discount|sort|access|booking|reservation|confirmation|order|reference|voucher|bank|tracking|ticket|pass) ?code\b/;
 
 const request =
   /\?|\b(?:please|can|could|may|what|what's|which|need|give|tell|read|confirm|verify|provide|have|get|go ahead|when|ready|whenever|spell|say|repeat)\b/;
-/** A question as short as "The code?" has no other word that shows it. */
+/** Questions of at most this many words, such as "The code?", need no question word. */
 const shortestWords = 6;
-/** A turn of so many words has left the question behind. */
+/** After a turn of more than this many words the question no longer applies. */
 const longestWords = 14;
 
 /**
- * The kinds of number that the last turns of the other party ask for, in order of time. An answer in pieces has turns
- * between them ("mm-hm", "go on", the digits said back), which leave the question as it was.
+ * The kinds of numbers that the other party's last turns ask for, in order of time. An answer in pieces has short turns
+ * between them ("mm-hm", "go on", the digits read back); such turns do not end the question.
  */
 export function askedFor(turns: readonly string[]): CueKind[] {
   let asked: CueKind[] = [];

@@ -101,7 +101,7 @@ function claimShare(doc: Doc, i: number): void {
     doc.claim('STATISTICS', i, number.next + 1);
 }
 
-/** "fifty milligrams", "5 ml", "two tablets", "10 units": how much of a drug. */
+/** Claims an amount of a drug: "fifty milligrams", "5 ml", "two tablets", "10 units". */
 function claimDose(doc: Doc, i: number): void {
   const number = cardinalAt(doc.tokens, i);
   if (

@@ -48,12 +48,12 @@ const connectors = new Set(
   ).split(' '),
 );
 
-/** A cue reaches so many tokens: past a longer pause it speaks of something else. */
+/** A cue counts for at most this many tokens. At a greater distance it usually speaks of something else. */
 const reach = 14;
 
 /**
- * The nearest cue before the token, or right behind the code ("... is my order number"), or what was asked for. With
- * `digits` the question counts whose number has that many.
+ * The cue for a code: the nearest one before it, one directly behind it ("... is my order number"), or the kind that
+ * was asked for. With `digits`, only a question for a number of that many digits counts.
  */
 export function cueOf(doc: Doc, from: number, to: number, digits?: number): Cue | undefined {
   const before = cueBefore(doc, from);
@@ -67,7 +67,7 @@ export function cueOf(doc: Doc, from: number, to: number, digits?: number): Cue 
   return kind === undefined ? before : { kind, adjacent: true, at: -1 };
 }
 
-/** Numbers of the kind have so many digits, where that is known. */
+/** The number of digits of each kind, where it is fixed. */
 const lengths: Partial<Record<CueKind, RegExp>> = {
   card: /^1[2-9]$/,
   cvv: /^[34]$/,
@@ -184,7 +184,7 @@ function kindAt(doc: Doc, i: number): CueKind | undefined {
         ? 'account'
         : 'card';
     case 'id':
-      // "member id", "patient id": the word before says whose.
+      // In "member id" or "patient id" the word before "id" tells the kind.
       return byWord.get(previous) === undefined ? 'id' : kindAt(doc, i - 1);
     default:
       return kind;

@@ -2,9 +2,9 @@ import { cardinalAt, isFiller, smallAt, units } from '../text/numbers.ts';
 import type { Doc } from './doc.ts';
 
 /**
- * Runs of digits and letters as one code, however they are written or spoken:
- * "ZX-448201", "double four, oh one", "k for kilo, three, nine, b as in bravo", "plus four four seven seven". A spoken
- * correction replaces: "four seven two, no wait, four seven three" is 473.
+ * Finds runs of digits and letters that form one code, written or spoken: "ZX-448201", "double four, oh one", "k for
+ * kilo, three, nine, b as in bravo", "plus four four seven seven". A spoken correction replaces what it corrects: "four
+ * seven two, no wait, four seven three" is 473.
  */
 type RunPiece = { chars: string; from: number; to: number; isDigits: boolean };
 
@@ -24,7 +24,7 @@ const nato = new Set(
   ).split(' '),
 );
 
-/** Words in capitals that are no part of a code. */
+/** Words in capitals that belong to no code. */
 const plainCapitals = new Set(
   'am pm id ok tv pin ssn cvv cvc usa us uk eu iban sim usb hd dvd pdf faq ceo hr it atm gps app sms vat irs dmv po no my the is and for to of a i'.split(
     ' ',
@@ -77,7 +77,7 @@ function afterSoft(doc: Doc, piece: RunPiece, withLetters: boolean): number {
     const token = doc.tokens[at];
     if (!token || doc.isTaken(at)) break;
     if (token.kind === 'mark' && softMarks.has(token.text)) {
-      // A stop and a space end a sentence, but recognisers also write one between single digits.
+      // A full stop and a space end a sentence, but recognisers also write them between single digits.
       const ends = /[.:…]/.test(token.text) && doc.tokens[at + 1]?.spaced;
       if (
         ends &&
@@ -90,7 +90,7 @@ function afterSoft(doc: Doc, piece: RunPiece, withLetters: boolean): number {
   return at;
 }
 
-/** A correction is a few words long: "no, sorry, it's". */
+/** A correction has at most this many words: "no, sorry, it's". */
 const longestCorrection = 8;
 
 /** The end of a spoken correction that begins at the token ("no wait", "sorry, I mean"), or 0. */
@@ -123,10 +123,10 @@ function correctionEnd(doc: Doc, start: number): number {
   return isCorrection ? at : 0;
 }
 
-/** Lengths at which a number is whole: of bank codes, phones and cards. */
+/** Lengths of complete numbers: bank codes, phone numbers and cards. */
 const wholeLengths = new Set([9, 10, 11, 15, 16]);
 
-/** The correction replaces as much of the end as it most likely means. */
+/** Replaces the part of the end that the correction most likely means. */
 function corrected(pieces: readonly RunPiece[], again: readonly RunPiece[]): RunPiece[] {
   const [first, ...others] = again;
   if (!first) return [...pieces];
@@ -143,11 +143,11 @@ function corrected(pieces: readonly RunPiece[], again: readonly RunPiece[]): Run
   return [...kept, { ...first, from }, ...others];
 }
 
-/** The number of characters that stay before a correction. */
+/** The number of characters before a correction that stay. */
 function keptBefore(said: string, again: string): number {
   const goesOn = wholeLengths.has(said.length - 1 + again.length);
   const end = said.length - again.length;
-  // One digit said again, and the rest of the number behind it.
+  // The speaker repeats one digit and continues with the rest of the number.
   if (end <= 0) return goesOn && again.length > said.length ? said.length - 1 : 0;
   if (again.length === 1 || wholeLengths.has(said.length)) return end;
   const same = Array.from(again).filter((char, i) => said[end + i] === char).length;
@@ -170,7 +170,7 @@ function pieceAt(
     return isBareNumber(doc, i) ? piece(token.text, i, i + 1) : undefined;
   const word = token.lower;
   if (word === 'double' || word === 'triple') {
-    // Not "double double": a text of nothing else would be read again from every word of it.
+    // A second "double" does not count: in a text of nothing else, the search would start again at every word.
     if (/^(?:double|triple)$/.test(doc.word(i + 1))) return undefined;
     const inner = pieceAt(doc, i + 1, withLetters, before);
     if (inner?.chars.length !== 1) return undefined;
@@ -185,7 +185,7 @@ function piece(chars: string, from: number, to: number): RunPiece {
   return { chars, from, to, isDigits: /^\d+$/.test(chars) };
 }
 
-/** No price, share, ordinal, time or measure. */
+/** True unless the number is a price, percentage, ordinal, time or measure. */
 function isBareNumber(doc: Doc, i: number): boolean {
   const previous = doc.tokens[i - 1];
   const next = doc.tokens[i + 1];
@@ -198,7 +198,7 @@ function isBareNumber(doc: Doc, i: number): boolean {
       )
     )
       return false;
-  // A decimal, not the dots of a phone number.
+  // A decimal has one dot and at most four digits. A phone number with dots has more.
   if (next?.text === '.' && !next.spaced) {
     const fraction = doc.tokens[i + 2];
     if (fraction?.kind === 'number' && !fraction.spaced && doc.tokens[i + 3]?.text !== '.')
@@ -281,7 +281,7 @@ function letterPiece(doc: Doc, i: number, before: RunPiece | undefined): RunPiec
   return undefined;
 }
 
-/** "b as in bravo", "k for kilo": where the spelling word ends, or 0. */
+/** The end of a spelled letter such as "b as in bravo" or "k for kilo", or 0. */
 function spelledEnd(doc: Doc, i: number): number {
   const at = doc.word(i + 1) === 'as' ? (doc.word(i + 2) === 'in' ? i + 3 : 0) : i + 2;
   const word = doc.tokens[at];
@@ -292,11 +292,11 @@ function spelledEnd(doc: Doc, i: number): number {
   return isCompound && word.lower.length === 1 ? at + 3 : at + 1;
 }
 
-/** Words beside a number that say what it counts: no secret is told so. */
+/** Words beside a number that say what it counts. Such a number is no secret. */
 const counted =
   /^(?:minutes?|hours?|days?|weeks?|months?|years?|times|percent|people|persons?|dollars?|pounds?|euros?|cents?|pence|bucks|quid|miles?|units?|pages?|items?|boxes|points?|degrees?|kilometers?|feet|calls?|users?|customers|employees|o'clock|am|pm|of|seconds?|kids?|children|cards?|others?|more|numbers?|digits?|letters|tickets|seats|nights|rooms|meters|metres|kilos?|thousand|million)$/;
 
-/** The run has its meaning beside it: an amount, a count, a time, the number of a room. */
+/** True if a word beside the run explains it: as an amount, a count, a time or a room number. */
 export function isExplained(doc: Doc, run: Run): boolean {
   if (run.pieces.length > 2) return false;
   const before = doc.word(run.from - 1);

@@ -5,7 +5,7 @@ import { isMonthName } from './dates.ts';
 import { stateEnd } from './gazetteer.ts';
 import { smallAt, yearAt } from '../text/numbers.ts';
 
-/** Cards, bank accounts, phones, post codes and every number that a word beside it makes an id. */
+/** Finds cards, bank accounts, phone numbers, post codes and every number that a word beside it makes an id. */
 export function findCodes(doc: Doc): void {
   claimExpiries(doc);
   for (let i = 0; i < doc.tokens.length; i++) {
@@ -13,12 +13,12 @@ export function findCodes(doc: Doc): void {
     const run = runAt(doc, i, true);
     if (!run) continue;
     const end = classify(doc, run);
-    // Never back: each token is looked at by one run and a half at most.
+    // The position never moves back, so at most two runs look at the same token.
     i = Math.max(i, end - 1);
   }
 }
 
-/** Claims what the run is and answers where to go on. */
+/** Claims the run and returns the token at which the search continues. */
 function classify(doc: Doc, run: Run): number {
   if (run.chars.length < 3) return run.to;
   const cue = cueOf(doc, run.from, run.to, run.digits);
@@ -30,7 +30,7 @@ function classify(doc: Doc, run: Run): number {
   if (type === 'skip' || type === undefined) return run.to;
   let from = run.from;
   const before = doc.tokens[from - 1];
-  // The plus, the opening bracket of a written number belong to it.
+  // The plus or the opening bracket of a written number belongs to it.
   if (
     before &&
     /[+(]/.test(before.text) &&
@@ -52,8 +52,8 @@ function cardOrBank(doc: Doc, run: Run, cue: Cue | undefined): number {
     return run.to;
   }
   if (run.digits < 13 || (cue?.kind === 'id' && cue.adjacent && run.letters > 0)) return 0;
-  // A card may be followed at once by its date or code, so heads of the run count too: sixteen digits before
-  // fifteen, and the odd lengths only where the run ends with them.
+  // The date or the security code of a card may follow it without a pause, so the starts of the run are tried too.
+  // Sixteen digits are tried before fifteen; other lengths only if the run ends there.
   const heads: { to: number; chars: string; isAll: boolean }[] = [];
   let chars = '';
   for (const [index, part] of run.pieces.entries()) {
@@ -130,9 +130,9 @@ function byShape(doc: Doc, run: Run, cue: Cue | undefined): string | undefined {
       return 'LOCATION_ZIP';
     if (isBritishPostcode(chars) && run.pieces.length >= 5) return 'LOCATION_ZIP';
     if (cue?.kind === 'number' && cue.adjacent && digits >= 3) return 'NUMERICAL_PII';
-    // Spelled out with some care, so it is somebody's code.
+    // A code that somebody spells out this carefully is personal.
     if (run.pieces.length >= 5 && digits >= 3) return 'NUMERICAL_PII';
-    // Written in one piece like a reference: letters and many digits.
+    // A reference number: letters and many digits without a space.
     const isReference = digits >= 5 && letters >= 2 && /^[A-Z]{1,4}\d{5,}$/.test(chars);
     return isReference && isWritten(doc, run) ? 'NUMERICAL_PII' : undefined;
   }
@@ -147,7 +147,7 @@ function byShape(doc: Doc, run: Run, cue: Cue | undefined): string | undefined {
   if (cue?.kind === 'none') return undefined;
   if (cue?.kind === 'number' && cue.adjacent && digits >= 4) return 'NUMERICAL_PII';
   if (digits >= 6 && doc.tokens[run.from - 1]?.text === '#') return 'NUMERICAL_PII';
-  // Spelled out digit by digit, it is somebody's number whatever it is the number of.
+  // A long number spelled out digit by digit is personal, whatever it numbers.
   return digits >= 7 && (run.pieces.length >= 3 || isWritten(doc, run))
     ? 'NUMERICAL_PII'
     : undefined;
@@ -162,7 +162,7 @@ function isMonthSlashYear(doc: Doc, run: Run): boolean {
   return false;
 }
 
-/** "the expiry date is march twenty twenty seven": a month and a year, of a card. */
+/** Claims the date of a card, a month and a year: "the expiry date is march twenty twenty seven". */
 function claimExpiries(doc: Doc): void {
   for (let i = 0; i < doc.tokens.length; i++) {
     if (!isMonthName(doc.word(i)) || doc.isTaken(i)) continue;
@@ -182,7 +182,7 @@ function claimExpiries(doc: Doc): void {
   }
 }
 
-/** "March twenty nine" where the date of a card was asked for. */
+/** Matches "March twenty nine" where somebody asked for the date of a card. */
 function shortYearAt(doc: Doc, i: number): { next: number } | undefined {
   const small = smallAt(doc.tokens, i);
   return small && small.value >= 20 && small.value <= 45 ? small : undefined;
@@ -212,7 +212,7 @@ function isPhoneShape(doc: Doc, run: Run): boolean {
   return digits === 12 && /^44/.test(chars);
 }
 
-/** "300 units", "two hundred people": a number and what it counts. */
+/** Matches a number and the thing it counts: "300 units", "two hundred people". */
 function isQuantity(doc: Doc, run: Run): boolean {
   if (run.pieces.length > 2 || run.letters > 0) return false;
   const next = doc.tokens[run.to];
@@ -240,7 +240,7 @@ function isExpiry(doc: Doc, run: Run): boolean {
   const chars = run.chars.length === 3 ? `0${run.chars}` : run.chars;
   const month = Number(chars.slice(0, 2));
   if (month < 1 || month > 12) return false;
-  // "a product expires 2027" has no month: only dates of a card are meant.
+  // Only dates of cards count. "A product expires 2027" has no month.
   return chars.length === 4
     ? !/^(?:19|20)/.test(run.pieces[0]?.chars ?? '') || run.pieces.length > 1
     : chars.length === 6 && doc.tokens.length > 0;
@@ -262,7 +262,7 @@ function isPostcode(chars: string): boolean {
   );
 }
 
-/** The check that every card number passes (ISO/IEC 7812-1). */
+/** Checks the digit that every card number ends with (ISO/IEC 7812-1). */
 export function isLuhn(digits: string): boolean {
   let sum = 0;
   for (let i = 0; i < digits.length; i++) {
@@ -273,7 +273,10 @@ export function isLuhn(digits: string): boolean {
   return sum % 10 === 0 && !/^(\d)\1+$/.test(digits);
 }
 
-/** The check of ISO 13616: letters are numbers, the first four characters go last, the rest by 97 is 1. */
+/**
+ * Checks an IBAN (ISO 13616): with the first four characters moved to the end and letters as numbers, the remainder by
+ * 97 is 1.
+ */
 export function isIban(chars: string): boolean {
   if (chars.length < 14 || chars.length > 34) return false;
   let rest = 0;

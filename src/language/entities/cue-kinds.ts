@@ -1,4 +1,4 @@
-/** The kinds of number that a word near a code, or a question before it, can name. */
+/** The kinds of numbers that a word near a code or a question before it can name. */
 export type CueKind =
   | 'card'
   | 'cvv'

@@ -18,7 +18,7 @@ export function isMonthName(word: string): boolean {
 
 type Day = { from: number; to: number; hasMonth: boolean };
 
-/** Calendar days written in figures: early, before the digits look like a code. */
+/** Finds calendar days in figures. This runs early, before another finder takes the digits for a code. */
 export function findNumericDates(doc: Doc): void {
   for (let i = 0; i < doc.tokens.length; i++) {
     if (doc.isTaken(i)) continue;
@@ -59,7 +59,7 @@ function numericDate(doc: Doc, i: number): number {
   return isYearFirst || isYearLast ? at + 1 : 0;
 }
 
-/** Days with a month, bare ordinals where a day is meant, and spans of days. */
+/** Finds days with a month, spans of days, and bare ordinals where the sentence expects a day. */
 export function findDates(doc: Doc): void {
   for (let i = 0; i < doc.tokens.length; i++) {
     if (doc.isTaken(i)) continue;
@@ -79,14 +79,15 @@ function claimDay(doc: Doc, from: number, to: number): void {
 function isMonth(doc: Doc, i: number): boolean {
   const word = doc.word(i);
   if (!months.has(word)) return false;
-  // "may" after somebody, "march" as a verb: only beside a day, which the caller has, and never after a pronoun.
+  // "may" after a person and "march" as a verb are no months: a month needs a day beside it, which the caller checks,
+  // and no pronoun before it.
   return !(
     /^(?:may|march|mar|jan|sun)$/.test(word) &&
     /^(?:i|you|we|he|she|it|they|this|that|who|there|which|what|to)$/.test(doc.word(i - 1))
   );
 }
 
-/** Weekday, "the" and the day in any order around a month, the year behind. */
+/** Matches a weekday, "the" and a day in any order around a month, with a year behind. */
 function datedDay(doc: Doc, i: number): Day | undefined {
   let at = i;
   if (weekdays.has(doc.word(at)) && doc.word(at) !== 'sun' && doc.word(at) !== 'sat') {
@@ -107,7 +108,7 @@ function dayThenMonth(doc: Doc, i: number): number | undefined {
   const hasOf = doc.word(at) === 'of';
   if (hasOf) at += 1;
   if (!isMonth(doc, at)) return undefined;
-  // "5 may" in running text could be a count: an "of", an ordinal or a written month name says day.
+  // "5 may" in running text could be a count. An "of", an ordinal or a capitalised month shows that a day is meant.
   if (
     !hasOf &&
     !day.named &&
@@ -125,7 +126,7 @@ function monthThenDay(doc: Doc, i: number): number | undefined {
   if (doc.word(at) === ',') at += 1;
   if (doc.word(at) === 'the') at += 1;
   if (doc.isTaken(at) || yearAt(doc.tokens, at)) {
-    // "march twenty twenty four" is a month and a year; "march twenty fifth" was not taken for one.
+    // "march twenty twenty four" is a month and a year. "march twenty fifth" has been matched before.
     const day = dayAt(doc.tokens, at);
     if (!day?.named) return undefined;
   }
@@ -147,11 +148,11 @@ function withYear(doc: Doc, end: number): number {
   if (doc.word(at) === 'in' || doc.word(at) === 'of') at += 1;
   const year = yearAt(doc.tokens, at);
   if (!year || doc.isTaken(at)) return end;
-  // "june third nineteen people": only what can be a year.
+  // A number that cannot be a year is not taken: "june third nineteen people".
   return year.next;
 }
 
-/** "the 28th", "friday the twentieth": ordinals alone. */
+/** Matches an ordinal without a month: "the 28th", "friday the twentieth". */
 function bareDay(doc: Doc, i: number): Day | undefined {
   let at = i;
   const hasWeekday = weekdays.has(doc.word(at));
@@ -170,7 +171,7 @@ function bareDay(doc: Doc, i: number): Day | undefined {
   return { from: i, to: day.next, hasMonth: false };
 }
 
-/** A bare ordinal is a day where a day can stand and nothing follows that it could count. */
+/** A bare ordinal is a day where the sentence expects one and no noun follows that it could count. */
 function isDayPlace(doc: Doc, day: Day): boolean {
   const next = doc.tokens[day.to];
   const closes =
@@ -189,7 +190,7 @@ function isDayPlace(doc: Doc, day: Day): boolean {
   const value =
     dayAt(doc.tokens, doc.word(day.from) === 'the' ? day.from + 1 : day.from)?.value ?? 0;
   const isFigure = doc.tokens[day.to - 2]?.kind === 'number';
-  // "the first", "the second" and "the third" are mostly no days.
+  // "the first", "the second" and "the third" rarely mean days.
   if (value <= 4 && !isFigure)
     return (
       /^(?:on|by|until|till|since|before)$/.test(before) &&
@@ -200,7 +201,7 @@ function isDayPlace(doc: Doc, day: Day): boolean {
   return lead || day.from === 0 || doc.tokens[day.from - 1]?.kind === 'mark';
 }
 
-/** "from March 3 to 10", "the third to the nineteenth of july": where the span ends, or 0. */
+/** The end of a span of days, or 0: "from March 3 to 10", "the third to the nineteenth of july". */
 function interval(doc: Doc, first: Day): number {
   const link = doc.word(first.to);
   const isLink = /^(?:to|through|until|till|thru|-|–)$/.test(link);

@@ -3,20 +3,23 @@ import type { EntitySpan } from '../types.ts';
 import type { CueKind } from './cue-kinds.ts';
 
 /**
- * One text on its way through the finders. What a finder has claimed is closed to the later ones, so nothing is
- * found twice and the order of the finders is the order of trust.
+ * One text that all finders search in turn. Tokens that one finder has claimed are closed to later finders, so nothing
+ * is found twice. The surest finders therefore run first.
  */
 export class Doc {
   readonly text: string;
   readonly tokens: TextToken[];
-  /** The text begins sentences with capitals and has small letters: a capital inside a sentence means a name. */
+  /**
+   * True if the text starts sentences with capitals and also has small letters. A capital inside a sentence then means
+   * a name.
+   */
   readonly hasCase: boolean;
-  /** The kinds of number that the other party has asked for; the text may be the bare answer. */
+  /** The kinds of numbers that the other party asked for. The text may be the bare answer. */
   readonly asked: readonly CueKind[];
   readonly #taken: Uint8Array;
   readonly #starts: Uint8Array;
   readonly #spans: EntitySpan[] = [];
-  /** By where they end: texts are long, and a search from every token would be as long again each time. */
+  /** Spans by their last token. Without this index each token of a long text would cost a search over all spans. */
   readonly #byEnd = new Map<number, EntitySpan>();
 
   constructor(text: string, asked: readonly CueKind[] = []) {
@@ -55,14 +58,14 @@ export class Doc {
     return this.#taken[i] === 1;
   }
 
-  /** All of the tokens are there and free. */
+  /** True if all the tokens exist and are unclaimed. */
   isFree(from: number, to: number): boolean {
     if (from < 0 || to > this.tokens.length || from >= to) return false;
     for (let i = from; i < to; i++) if (this.#taken[i] === 1) return false;
     return true;
   }
 
-  /** A capital that says something: inside a sentence, in a text that uses capitals. */
+  /** True if the token has a capital inside a sentence, in a text that uses capitals. */
   isNameCased(i: number): boolean {
     const token = this.tokens[i];
     return (
@@ -74,7 +77,7 @@ export class Doc {
     );
   }
 
-  /** Gives the tokens to the type; false where another finder was there before. */
+  /** Claims the tokens for a type. Returns false if another finder has claimed one of them. */
   claim(type: string, from: number, to: number): boolean {
     if (!this.isFree(from, to)) return false;
     const first = this.tokens[from];
@@ -89,7 +92,7 @@ export class Doc {
     return true;
   }
 
-  /** As claim, without a possessive ending. */
+  /** Like `claim`, but leaves out a possessive ending. */
   claimName(type: string, from: number, to: number): boolean {
     if (!this.claim(type, from, to)) return false;
     const span = this.#spans.at(-1);
@@ -110,7 +113,7 @@ export class Doc {
     return this.#spans.sort((a, b) => a.start - b.start);
   }
 
-  /** The claimed span that ends at the token, for finders that join on to one. */
+  /** The claimed span that ends at the token. Finders extend it. */
   spanEndingAt(i: number): EntitySpan | undefined {
     const end = this.tokens[i]?.end;
     return end === undefined ? undefined : this.#byEnd.get(end);

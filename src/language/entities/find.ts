@@ -14,11 +14,11 @@ import { requestedTypes } from './types.ts';
 import { findWeb } from './web.ts';
 
 /**
- * The entities of a text, in order, none over another (README.md says what each label means). The order of the finders is the order
- * of trust: structured items first, so that their pieces are not taken for names, then names from the surest on.
- * `types` narrows the answer, and adds the kinds that are found only where they are asked for by name. In other
- * languages than English only what its own form shows is found: addresses of mail and web, money, figures.
- * `around` claims what the finders are not to judge, before and after them. `asked` is what the other party wanted to know.
+ * The entities of a text, in order and without overlap (README.md explains the labels). Structured items are found
+ * first, so that their words are not taken for names; names follow, the surest first. `types` limits the answer, and
+ * adds the kinds that are found only on request. In languages other than English only entities with a form of their own
+ * are found: web and mail addresses, money, figures. `around` may claim spans before and after the finders run. `asked`
+ * holds the questions of the other party.
  */
 export function findEntities(
   text: string,

@@ -47,7 +47,10 @@ const institutional = new Set(
 const firmCues =
   /^(?:calling|from|with|for|at|by|to|through|via|called|using|of|is|and|welcome|reached|contact|against|join|joined|or|than|into|chose|choose|use|on|had|have|like)$/;
 
-/** Clinics, airports, stations, firms: names that say what they are, and names that everybody knows. */
+/**
+ * Finds clinics, airports, stations and firms: by the kind that their name contains, or by name if they are widely
+ * known.
+ */
 export function findFirms(doc: Doc): void {
   for (let i = 0; i < doc.tokens.length; i++) {
     if (doc.isTaken(i)) continue;
@@ -68,7 +71,7 @@ export function findFirms(doc: Doc): void {
   for (let i = 0; i < doc.tokens.length; i++) {
     if (doc.isTaken(i)) continue;
     let end = organizationEnds.match(doc.tokens, i);
-    // "Riverstone Properties LLC": endings in a row are one.
+    // Several endings in a row belong to one name: "Riverstone Properties LLC".
     for (let more = 0; more < 3 && end > 0 && casedAs(doc, end); more++) {
       const next = organizationEnds.match(doc.tokens, end);
       if (next === 0) break;
@@ -83,7 +86,10 @@ function placeKindEnd(doc: Doc, i: number): number {
   return placeKinds.has(base(doc.word(i))) ? i + 1 : 0;
 }
 
-/** The words before the ending that belong to the name; with capitals they say so, without they must be no plain words. */
+/**
+ * The words before the ending that belong to the name. With capitals the capitals decide; without them the words must
+ * not be everyday words.
+ */
 function claimEnding(doc: Doc, type: string, ending: number, end: number): boolean {
   const isFirm = type === 'ORGANIZATION';
   if (doc.hasCase && !doc.isNameCased(ending) && (isFirm || !doc.isNameCased(ending - 1)))
@@ -133,7 +139,7 @@ function claimEnding(doc: Doc, type: string, ending: number, end: number): boole
   if (from === ending) return false;
   if (!doc.hasCase) {
     if (isFirm) {
-      // Without capitals a firm's kind alone makes no firm: "the gas company", "a repair service".
+      // Without capitals, a kind of firm alone names no firm: "the gas company", "a repair service".
       const before = doc.word(from - 1);
       if (
         /^(?:the|a|an|my|your|our|their|his|her|any|some|this|that|another|no|which|local)$/.test(
@@ -171,7 +177,7 @@ function isVerbLike(word: string): boolean {
   );
 }
 
-/** "customer service", "health insurance", "home delivery": kinds of things, not firms. */
+/** True for kinds of things, which are no firms: "customer service", "health insurance", "home delivery". */
 function isPlainPair(doc: Doc, from: number, end: number): boolean {
   const words = doc.tokens.slice(from, end).map((token) => token.lower);
   return words.every((word) =>
@@ -181,7 +187,7 @@ function isPlainPair(doc: Doc, from: number, end: number): boolean {
   );
 }
 
-/** A firm that everybody knows; one that is a word too needs a capital inside the sentence or a cue. */
+/** Claims a widely known firm. A name that is also a word needs a capital inside the sentence or a cue. */
 function claimKnown(doc: Doc, i: number): void {
   const end = organizationPhrases.match(doc.tokens, i);
   if (end === 0 || !doc.isFree(i, end)) return;
@@ -189,7 +195,7 @@ function claimKnown(doc: Doc, i: number): void {
   const isOne = end === i + 1;
   const isWord = isOne && (organizationWords.has(word) || isCommon(word) || given.has(word));
   if (doc.hasCase && !(doc.tokens[i]?.capital ?? false)) {
-    // Recognisers lose a firm's capital too, but then it must be no word at all.
+    // Recognisers often drop a firm's capital. Without it, only a name that is no ordinary word counts.
     if (isWord || (isOne && word.length < 4)) return;
   }
   if (isWord && !isCued(doc, i, end)) return;
@@ -244,7 +250,7 @@ function isCued(doc: Doc, i: number, end: number): boolean {
   return isShopVerb;
 }
 
-/** "thanks for calling X this is", "welcome to X": what stands between is the firm. */
+/** Claims the firm in a greeting: "thanks for calling X this is", "welcome to X". */
 function claimGreeting(doc: Doc): void {
   for (let i = 1; i < doc.tokens.length; i++) {
     if (doc.isTaken(i) || doc.isTaken(i - 1)) continue;

@@ -37,7 +37,7 @@ export const organizationWords = setOf(ambiguousOrganizations);
 export const organizationEnds = new Phrases(organizationEndings);
 export const medicalEnds = new Phrases(medicalFacilityEndings);
 
-/** Days, months, numbers, products and titles: capitals there mean no name. */
+/** Days, months, numbers, products and titles. Their capitals do not mean a name. */
 const otherCapitals = setOf(
   `monday tuesday wednesday thursday friday saturday sunday january february march april may june july august september
   october november december christmas easter thanksgiving halloween ramadan diwali hanukkah eid iphone ipad ipod macbook
@@ -49,7 +49,7 @@ const otherCapitals = setOf(
   twenty thirty forty fifty sixty seventy eighty ninety hundred thousand million first second third ok okay llc inc ltd am pm gb uk us eu gps sim sms`,
 );
 
-/** The base of a word without a possessive. */
+/** The word without its possessive ending. */
 export function base(word: string): string {
   return word.endsWith("'s") ? word.slice(0, -2) : word;
 }
@@ -81,7 +81,7 @@ const endings: [ending: string, replacements: string[]][] = [
 
 const cache = new Map<string, boolean>();
 
-/** An everyday word, or one with an ending. */
+/** True for an everyday word, with or without an ending. */
 export function isCommon(word: string): boolean {
   const known = cache.get(word);
   if (known !== undefined) return known;
@@ -100,20 +100,20 @@ function isCommonNow(word: string): boolean {
     isCommonNow(word.replace(/^(?:un|re|dis|non|pre|over|mis)/, ''))
   )
     return true;
-  // "andy" is no "and" with an ending.
+  // "andy" must not count as "and" with an ending.
   if (given.has(word)) return false;
   for (const [ending, replacements] of endings) {
     if (!word.endsWith(ending) || word.length - ending.length < 3) continue;
     const stem = word.slice(0, -ending.length);
     for (const replacement of replacements) if (common.has(stem + replacement)) return true;
-    // running, stopped
+    // Doubled consonants: running, stopped.
     if (stem.length > 3 && stem.at(-1) === stem.at(-2) && common.has(stem.slice(0, -1)))
       return true;
   }
   return false;
 }
 
-/** The word itself is an everyday word, not only one that looks like an ending of one. */
+/** True if the word itself is in the list of everyday words, without removing an ending. */
 export function isPlainWord(word: string): boolean {
   return common.has(word);
 }
@@ -126,7 +126,9 @@ const placePrepositions =
   /^(?:in|near|from|outside|to|around|at|visiting|leaving|via|through|into|for|towards?|reach|between|of|inside)$/;
 const firmPlacePrepositions = /^(?:in|near|from|outside|around|into|to)$/;
 
-/** The end of a town's name that begins at the token, or 0. Names that are words too need their surroundings. */
+/**
+ * The end of a town's name that begins at the token, or 0. Names that are also words depend on the words around them.
+ */
 export function cityEnd(doc: Doc, i: number): number {
   const end = cityPhrases.match(doc.tokens, i);
   if (end === 0 || !doc.isFree(i, end) || !casedAs(doc, i)) return 0;
@@ -157,7 +159,7 @@ export function cityEnd(doc: Doc, i: number): number {
   return placePrepositions.test(before) || doc.isNameCased(i) ? end : 0;
 }
 
-/** "talk to austin", "from victoria in billing": people. */
+/** True for people in phrases such as "talk to austin" or "from victoria in billing". */
 function isPersonVerb(doc: Doc, i: number): boolean {
   const verb = `${doc.word(i - 2)} ${doc.word(i - 1)}`;
   return /^(?:talk|talked|speak|spoke|spoken|speaking|talking|listen|said|gave|sent|told|explained|email|message|letter|call|hear|heard) (?:to|with|from)$/.test(
@@ -209,11 +211,11 @@ export function countryEnd(doc: Doc, i: number): number {
   const word = base(token.lower);
   if (end === i + 1 && countryWords.has(word))
     return placePrepositions.test(doc.word(i - 1)) ? end : 0;
-  // "the united states": the article is no part of it.
+  // The article of "the united states" is not part of the name.
   return end;
 }
 
-/** In a text that uses capitals, a name has one. */
+/** True if the token may be a name: in a text that uses capitals, a name has one. */
 export function casedAs(doc: Doc, i: number): boolean {
   return !doc.hasCase || (doc.tokens[i]?.capital ?? false);
 }

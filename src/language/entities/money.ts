@@ -10,14 +10,14 @@ const currencies = new Set(
 const coins = new Set('cent cents pence p penny pennies'.split(' '));
 const nationalities = new Set('us american canadian australian british singapore hong'.split(' '));
 
-/** Words before a bare number that make it a price; the number must look like one ("forty nine ninety nine"). */
+/** Words that make a bare number a price if it looks like one ("forty nine ninety nine"). */
 const priceWords = new Set(
   'cost costs costing charge charged charges charging charging pay paid paying price priced refund refunded refunds fee owe owed owes worth billed bill bills spent spend spending credit credited debit debited deducted deposit balance total quoted taken took discount amount'.split(
     ' ',
   ),
 );
 
-/** Amounts with a sign or a currency word: certain, so they come before the codes. */
+/** Finds amounts with a currency sign or word. They are certain, so they are found before codes. */
 export function findMoney(doc: Doc): void {
   for (let i = 0; i < doc.tokens.length; i++) {
     if (doc.isTaken(i)) continue;
@@ -79,7 +79,7 @@ function amountAt(doc: Doc, i: number): number {
   return isPair ? cents.next : whole.next;
 }
 
-/** "and fifty cents", "fifty", "ninety nine" behind "forty dollars". */
+/** Matches the cents behind "forty dollars": "and fifty cents", "fifty", "ninety nine". */
 function withCents(doc: Doc, end: number): number {
   let at = end;
   if (doc.word(at) === ',') at += 1;
@@ -92,7 +92,7 @@ function withCents(doc: Doc, end: number): number {
   return isBare ? cents.next : end;
 }
 
-/** Bare prices: after the codes, the phones and the times had their turn. */
+/** Finds prices without a currency. This runs after the finders of codes, phone numbers and times. */
 export function findPrices(doc: Doc): void {
   for (let i = 0; i < doc.tokens.length; i++) {
     if (doc.isTaken(i)) continue;
@@ -131,7 +131,7 @@ function bare(doc: Doc, i: number): number {
   return whole.value >= 5 && isPriceObject(doc, i) && isClauseEnd(doc, end) ? end : 0;
 }
 
-/** "a month", "per visit", "each": what a price is for. */
+/** Matches the unit of a price: "a month", "per visit", "each". */
 function isPerUnit(doc: Doc, end: number): boolean {
   const word = doc.word(end);
   if (word === 'per' || word === 'each' || word === 'apiece') return true;
@@ -143,7 +143,7 @@ function isPerUnit(doc: Doc, end: number): boolean {
   );
 }
 
-/** A price word close before, or "for" and "it's" with one in the sentence. */
+/** True if a price word stands close before the number, or "for" or "it's" does and the sentence has a price word. */
 function hasPriceBefore(doc: Doc, i: number): boolean {
   for (let at = i - 1; at >= Math.max(0, i - 7); at--) {
     if (/[.?!]/.test(doc.word(at))) return false;
@@ -167,7 +167,7 @@ function hasPriceBefore(doc: Doc, i: number): boolean {
   );
 }
 
-/** Ninety nine and ninety five behind a number are cents of a price wherever something is, was or costs it. */
+/** "Ninety nine" or "ninety five" behind a number are cents if something "is", "was" or "costs" that much. */
 function isShopPrice(doc: Doc, i: number, cents: number): boolean {
   return (
     (cents === 99 || cents === 95) &&

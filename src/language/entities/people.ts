@@ -29,7 +29,7 @@ const kin = new Set(
 
 type Strength = 'strong' | 'weak' | 'none';
 
-/** Doctors, then names behind a cue or a title, then names that are known as names. */
+/** Finds doctors. Names behind a cue or a title follow, then names from the lists. */
 export function findDoctors(doc: Doc): void {
   for (let i = 0; i < doc.tokens.length; i++) {
     if (!/^(?:dr|doctor|doc)$/.test(doc.word(i)) || doc.isTaken(i)) continue;
@@ -38,7 +38,7 @@ export function findDoctors(doc: Doc): void {
     if (
       !doc.hasCase &&
       isCommon(doc.word(from)) &&
-      // "the doctor said": a name that is an everyday word is no name here.
+      // In "the doctor said" the everyday word after "doctor" is no name.
       !(given.has(doc.word(from)) && !isPlainWord(doc.word(from))) &&
       !(family.has(base(doc.word(from))) && !isPlainWord(base(doc.word(from))))
     )
@@ -60,7 +60,7 @@ function personAt(doc: Doc, i: number): number {
   const titled = isTitled(doc, i);
   const cue = titled ? 'strong' : cueAt(doc, i);
   const asked = familyCue(doc, i);
-  // A particle opens a surname: "Mr. van der Meer".
+  // A particle can begin a surname: "Mr. van der Meer".
   const opens = titled && particles.has(doc.word(i)) && doc.tokens[i + 1]?.kind === 'word';
   if (!opens && !accepts(doc, i, word, asked ? 'strong' : cue)) return 0;
   const end = nameEnd(doc, i);
@@ -102,7 +102,7 @@ function familyCue(doc: Doc, i: number): boolean {
   );
 }
 
-/** The words before the token (or behind it) say so strongly that a name comes. */
+/** The strength of the evidence, before or behind the token, that it begins a name. */
 function cueAt(doc: Doc, i: number): Strength {
   let at = i - 1;
   while (/^(?:um|uh|er|,|like|actually|:|")$/.test(doc.word(at)) && at > i - 4) at -= 1;
@@ -150,7 +150,7 @@ function cueAt(doc: Doc, i: number): Strength {
   return 'none';
 }
 
-/** "It's under the name X": a surname, as bookings are made. */
+/** Matches a surname as bookings use it: "It's under the name X". */
 function isUnderName(doc: Doc, i: number): boolean {
   const near = `${doc.word(i - 3)} ${doc.word(i - 2)} ${doc.word(i - 1)}`;
   return (
@@ -173,7 +173,7 @@ function hasNameBefore(doc: Doc, at: number): boolean {
   return false;
 }
 
-/** "X speaking", "X here", "X calling from", "X from the support team". */
+/** Matches a name by what follows it: "X speaking", "X here", "X calling from", "X from the support team". */
 function behindName(doc: Doc, i: number): boolean {
   for (let at = i + 1; at <= i + 3; at++) {
     const word = doc.word(at);
@@ -239,7 +239,7 @@ function accepts(doc: Doc, i: number, word: string, cue: Strength): boolean {
   if (isGiven && !isWord && !ambiguousGiven.has(word))
     return doc.hasCase || !isPlace(doc, i) || followed;
   if (isGiven) {
-    // A name that is a word too: with a capital where no sentence begins, or with a surname.
+    // A name that is also a word needs a capital inside a sentence, or a surname.
     if (doc.hasCase)
       return (
         (!doc.startsSentence(i) &&
@@ -281,13 +281,15 @@ function followsSurname(doc: Doc, i: number): boolean {
   return nameEnd(doc, i) > i + 1;
 }
 
-/** In small letters a surname that is an everyday word counts only where the clause ends behind it. */
+/** In small letters, a surname that is an everyday word counts only if the clause ends behind it. */
 function isFollowedByPlain(doc: Doc, i: number): boolean {
   const word = base(doc.word(i + 1));
   return !doc.hasCase && isCommon(word) && !closesClause(doc, i + 2);
 }
 
-/** The end of the name that begins at the token: first names, initials, particles, surnames, hyphens. */
+/**
+ * The end of the name that begins at the token. A name may have first names, initials, particles, surnames and hyphens.
+ */
 function nameEnd(doc: Doc, i: number): number {
   let end = i + 1;
   if ((doc.tokens[i]?.lower ?? '').endsWith("'s") && !family.has(doc.word(i))) return end;
@@ -348,7 +350,7 @@ function isSurnameAt(doc: Doc, at: number, hasParticle: boolean, first: number):
   }
   if (organizationPhrases.match(doc.tokens, at) > 0 && !family.has(word)) return false;
   if (family.has(word) && (!isCommon(word) || closesName(doc, at + 1))) return true;
-  // Two first names after one another are two people or a vocative, unless the second ends the clause.
+  // Two first names in a row are two people or a form of address, unless the second ends the clause.
   if (given.has(word))
     return (
       !isCommon(word) && isFirst && (closesName(doc, at + 1) || family.has(base(doc.word(at + 1))))

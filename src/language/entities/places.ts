@@ -11,7 +11,7 @@ import {
   closesClause,
 } from './gazetteer.ts';
 
-/** Places of several words ("San Francisco", "New Mexico"), before a part of them is taken for a name. */
+/** Finds places of several words ("San Francisco", "New Mexico") before a finder takes one of the words for a name. */
 export function findLongPlaces(doc: Doc): void {
   for (let i = 0; i < doc.tokens.length; i++) {
     if (doc.isTaken(i) || doc.tokens[i]?.kind !== 'word') continue;
@@ -28,7 +28,9 @@ function longest(found: [number, string][]): [number, string] {
   return found.reduce((best, other) => (other[0] > best[0] ? other : best), [0, '']);
 }
 
-/** Towns, states and countries by name; in a text with capitals also unknown ones behind a preposition. */
+/**
+ * Finds towns, states and countries by name. In a text with capitals, it also finds unknown ones behind a preposition.
+ */
 export function findPlaces(doc: Doc): void {
   for (let i = 0; i < doc.tokens.length; i++) {
     if (doc.isTaken(i) || doc.tokens[i]?.kind !== 'word') continue;
@@ -62,7 +64,7 @@ const unlikely = new Set(
   ),
 );
 
-/** Capitals inside a sentence that nothing has explained: the word before says what they name. */
+/** Finds names that no other finder has claimed: a capital inside a sentence. The word before shows what is named. */
 export function findUnknownNames(doc: Doc): void {
   if (!doc.hasCase) return findUnknownTowns(doc);
   for (let i = 0; i < doc.tokens.length; i++) {
@@ -119,7 +121,7 @@ function typeByContext(doc: Doc, i: number): string | undefined {
 const townEndings =
   /(?:ville|burgh?|bury|mouth|haven|shire|bridge|chester|minster|stead|wick|ford|field|ton|ham|dale|port|wood|worth|ley|brook)$/;
 
-/** Without capitals: "i live in thornbury", by the ending of an unknown word. */
+/** In text without capitals, finds unknown towns by their ending: "i live in thornbury". */
 function findUnknownTowns(doc: Doc): void {
   for (let i = 0; i < doc.tokens.length; i++) {
     const token = doc.tokens[i];

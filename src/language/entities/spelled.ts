@@ -1,9 +1,9 @@
 import type { Doc } from './doc.ts';
 
-/** Fewer single letters are initials. */
+/** At least this many letters make a spelling. Fewer are initials. */
 const fewestLetters = 3;
 
-/** The end of single letters that spell a word, with marks between them or not; 0 where there are fewer than three. */
+/** The end of single letters that spell a word, with or without marks between them. 0 if there are fewer than three. */
 export function spellingEnd(doc: Doc, i: number): number {
   let at = i;
   let end = 0;

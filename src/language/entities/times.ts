@@ -8,7 +8,7 @@ const leads = new Set(
 );
 const partOfDay = /^(?:morning|afternoon|evening)$/;
 
-/** Clock times. Certain ones are claimed wherever they stand, bare numbers only where a time is meant. */
+/** Finds clock times. Certain ones count anywhere, bare numbers only where the sentence expects a time. */
 export function findTimes(doc: Doc): void {
   for (let i = 0; i < doc.tokens.length; i++) {
     if (doc.isTaken(i)) continue;
@@ -53,7 +53,7 @@ function hourAt(doc: Doc, i: number): { value: number; next: number } | undefine
   return small && small.value <= 24 ? small : undefined;
 }
 
-/** ":30", "thirty", "oh five", "forty five"; only minutes that people say. */
+/** Matches minutes that people say: ":30", "thirty", "oh five", "forty five". */
 function minuteAt(doc: Doc, i: number): number | undefined {
   if (doc.word(i) === ':' && !(doc.tokens[i]?.spaced ?? true)) {
     const token = doc.tokens[i + 1];
@@ -89,7 +89,7 @@ function minuteAt(doc: Doc, i: number): number | undefined {
   return undefined;
 }
 
-/** am, a.m., "p m", o'clock: where it ends, or 0. */
+/** The end of am, a.m., "p m" or o'clock, or 0. */
 function suffixEnd(doc: Doc, i: number): number {
   let at = i;
   if (doc.word(at) === ',' && /^[ap]$/.test(doc.word(at + 1))) at += 1;
@@ -107,7 +107,7 @@ function withAmPm(doc: Doc, end: number): number {
   return more > 0 ? more : end;
 }
 
-/** "half past four", "quarter to nine", "ten to five", "twenty past". */
+/** Matches "half past four", "quarter to nine", "ten to five", "twenty past". */
 function relativeTime(doc: Doc, i: number): number {
   let at = i;
   const word = doc.word(at);
@@ -124,7 +124,7 @@ function relativeTime(doc: Doc, i: number): number {
     /^(?:at|by|until|around|about)$/.test(doc.word(i - 1));
   if (!isHalfHour) {
     if (!/^(?:past|to|after|before|till)$/.test(link)) return 0;
-    // "from five to seven", "ten to fifteen people": both ends of a range, no clock.
+    // Ranges are not relative times: "from five to seven", "ten to fifteen people".
     if (
       !isNamed &&
       link === 'to' &&
@@ -147,7 +147,7 @@ function withDayPart(doc: Doc, end: number): number {
   return doc.word(end) === 'at' && doc.word(end + 1) === 'night' ? end + 2 : end;
 }
 
-/** A sure time makes the number on the other side of its range one: "2 and 4 pm", "9 to noon". */
+/** In a range, a certain time makes the number on the other side a time too: "2 and 4 pm", "9 to noon". */
 function claimPartner(doc: Doc, from: number, end: number): void {
   const link = doc.word(from - 1);
   if (/^(?:and|to|-|–|or|until|till)$/.test(link)) {
@@ -179,7 +179,7 @@ function claimPartner(doc: Doc, from: number, end: number): void {
   }
 }
 
-/** "three thirty" after a preposition or alone beside a date. */
+/** True if "three thirty" stands after a preposition, or alone beside a date. */
 function isTimePlace(doc: Doc, i: number, end: number): boolean {
   if (isCounted(doc, end)) return false;
   const before = doc.word(i - 1);
@@ -195,7 +195,7 @@ const timeTalk =
   /^(?:appointment|flight|train|bus|leaves|departs|arrives|arrive|opens?|closes?|start|starts|meeting|pickup|pick|morning|afternoon|evening|tonight|tomorrow|today|slot|booked|come|coming|schedule|scheduled|monday|tuesday|wednesday|thursday|friday|saturday|sunday|june|july|o'clock|time|class|show|check-in|table)$/;
 const talkCache = new WeakMap<Doc, boolean>();
 
-/** Something in the text speaks of times; looked for once a text. */
+/** True if the text mentions times anywhere. The answer is computed once per text. */
 function hasTimeTalk(doc: Doc): boolean {
   let known = talkCache.get(doc);
   if (known === undefined)
@@ -203,7 +203,7 @@ function hasTimeTalk(doc: Doc): boolean {
   return known;
 }
 
-/** A bare hour: "at five", "after 6", "between two and four", and nothing behind that it counts. */
+/** True for a bare hour ("at five", "after 6", "between two and four") with no noun behind it that it could count. */
 function isHourPlace(doc: Doc, i: number, end: number): boolean {
   const before = doc.word(i - 1);
   if (!leads.has(before) || isCounted(doc, end)) return false;
@@ -251,7 +251,7 @@ function isHourPlace(doc: Doc, i: number, end: number): boolean {
     case 'and':
     case 'to':
     case 'or':
-      // The far end of a range whose near end is a time already.
+      // The other end of this range is already a time.
       return (
         doc.isTaken(i - 2) &&
         doc.spanEndingAt(i - 2)?.type === 'TIME' &&

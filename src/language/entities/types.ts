@@ -1,4 +1,4 @@
-/** The types that are found in any text; the others only by request (by-request.ts). */
+/** Types that are found in any text. The types in by-request.ts are found only on request. */
 const allTypes = [
   'NAME',
   'NAME_GIVEN',
@@ -35,7 +35,7 @@ const allTypes = [
   'DRIVER_LICENSE',
 ] as const;
 
-/** Types that are found only where they are asked for by name (redaction, mostly). */
+/** Types that are found only when a caller asks for them by name, mostly for redaction. */
 export const requestedTypes = [
   'AGE',
   'DURATION',
@@ -66,5 +66,5 @@ export const requestedTypes = [
   'SEXUALITY',
 ] as const;
 
-/** Every type that can be found at all. The interface knows more: a text is never redacted of those. */
+/** Every type that the finders can find. The API knows further types, and no text is redacted of those. */
 export const foundTypes: readonly string[] = [...allTypes, ...requestedTypes];

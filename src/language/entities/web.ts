@@ -26,7 +26,7 @@ const notNames = new Set(
   ),
 );
 
-/** Mail and web addresses, written, spoken, or half of each. */
+/** Finds mail and web addresses, written, spoken or mixed. */
 export function findWeb(doc: Doc): void {
   claimEmails(doc, false);
   for (let i = 0; i < doc.tokens.length; i++) {
@@ -38,7 +38,9 @@ export function findWeb(doc: Doc): void {
   }
 }
 
-/** Wide: whatever stands before the "at" belongs to the address, up to a word that belongs to the sentence. */
+/**
+ * Claims mail addresses. With `isWide`, all words before the "at" belong to the address, up to a word of the sentence.
+ */
 export function claimEmails(doc: Doc, isWide: boolean): void {
   for (let i = 0; i < doc.tokens.length; i++)
     if (!doc.isTaken(i) && /^(?:@|at)$/.test(doc.word(i))) claimEmail(doc, i, isWide);
@@ -48,7 +50,7 @@ function claimEmail(doc: Doc, at: number, isWide: boolean): void {
   const domain = domainEnd(doc, isWide && doc.word(at + 1) === 'the' ? at + 2 : at + 1);
   if (domain === 0) return;
   const close = localStart(doc, at);
-  // "write to contact at ...": some words of a sentence are names of mailboxes too.
+  // Some ordinary words are also names of mailboxes: "write to contact at ...".
   const near = isWide && close === at && mailNames.test(doc.word(at - 1)) ? at - 1 : close;
   if (near === at) return;
   const isAddress =
@@ -57,11 +59,14 @@ function claimEmail(doc: Doc, at: number, isWide: boolean): void {
   if (isAddress) doc.claim('EMAIL_ADDRESS', isWide ? wideStart(doc, near) : near, domain);
 }
 
-/** "have a look at", "sign in at", "I ordered at": a web address follows, no mail address is meant. */
+/** "have a look at", "sign in at", "I ordered at": a web address follows, not the host of a mail address. */
 const isPhrase =
   /^(?:look|looking|looked|sign|signed|log|logged|in|on|up|shop|shopped|shopping|buy|bought|order|ordered|arrive|arrived|available|find|found|visit|meet|work|working|works|account|register|registered|apply|online|us|me|him|her|them|it|is|are|was|out)$/;
 
-/** Words, letters and "j for john" that stand before what is surely the address, with no mark between. */
+/**
+ * The start of the words, letters and "j for john" that stand, without marks between, before the certain part of an
+ * address.
+ */
 function wideStart(doc: Doc, near: number): number {
   let from = near;
   for (let steps = 0; steps < 12 && from > 0; steps++) {
@@ -81,7 +86,9 @@ function wideStart(doc: Doc, near: number): number {
 const mailNames =
   /^(?:info|sales|support|orders|help|contact|billing|office|hello|admin|claims|service|accounts|enquiries|team|customercare|care|jobs|press|post|mail|returns|complaints|feedback|booking|bookings|reservations|payments|refunds)$/;
 
-/** "laura at example.com" is an address; "have a look at example.com", "sign in at example.com" are not. */
+/**
+ * True if the words before "at" belong to a mail address: "laura at example.com", but not "have a look at example.com".
+ */
 function isSaidAsAddress(doc: Doc, from: number, at: number): boolean {
   if (doc.word(at + 1) === 'www') return false;
   for (let i = from; i < at; i++) {
@@ -101,7 +108,7 @@ function isSaidAsAddress(doc: Doc, from: number, at: number): boolean {
   return given.has(word) || family.has(word) || !isCommon(word);
 }
 
-/** The end of a domain that begins at the token, or 0: one to three words, a dot, a known ending. */
+/** The end of a domain that begins at the token, or 0. A domain has one to three words, a dot and a known ending. */
 function domainEnd(doc: Doc, start: number): number {
   let at = start;
   while (isFiller(doc.tokens[at]) || (at > start && doc.word(at) === ',')) at += 1;
@@ -124,7 +131,7 @@ function domainEnd(doc: Doc, start: number): number {
       continue;
     }
     if (end > 0) break;
-    // Several words before the dot: only a few, and none of the small ones.
+    // Several words before the dot count only if there are at most three and none is a small word such as "the".
     if (words > 3 || notNames.has(token.lower) || doc.tokens[at + 1]?.kind === 'mark') break;
     at += 1;
   }
@@ -158,7 +165,7 @@ function hyphenAfter(doc: Doc, at: number): number {
   return (word === '-' || word === '_') && isGlued(doc, at) ? at + 1 : 0;
 }
 
-/** A mark with no space on either side. */
+/** True for a mark without a space on either side. */
 function isGlued(doc: Doc, at: number): boolean {
   const token = doc.tokens[at];
   const next = doc.tokens[at + 1];
@@ -171,7 +178,10 @@ function isGlued(doc: Doc, at: number): boolean {
   );
 }
 
-/** Back from the "at": joined by dots and dashes, or single letters and digits one after the other. */
+/**
+ * The start of the mailbox, searched backwards from the "at": words joined by dots and dashes, or single letters and
+ * digits.
+ */
 function localStart(doc: Doc, at: number): number {
   let from = at;
   let i = at - 1;
@@ -204,7 +214,7 @@ function localStart(doc: Doc, at: number): number {
       smallAt(doc.tokens, i) !== undefined ||
       word === 'oh' ||
       word === 'double';
-    // The "e" of "e mail" is no part of an address; the last letter of "l e e at" is.
+    // The "e" of "e mail" is not part of an address. The last letter of "l e e at" is.
     const isLetter = isSmall && /^[a-z]$/.test(word);
     if (from < at && !joined && !glued && !isSmall && hasWord && !continuesName(doc, i)) break;
     if (
@@ -222,7 +232,7 @@ function localStart(doc: Doc, at: number): number {
   return from;
 }
 
-/** "it's laura bennett at ...": words right behind the cue are all part of the address. */
+/** True if the token continues a name after a cue: in "it's laura bennett at ..." both words belong to the address. */
 function continuesName(doc: Doc, i: number): boolean {
   for (let at = i - 1; at >= Math.max(0, i - 2); at--) {
     const word = doc.word(at);
@@ -232,7 +242,7 @@ function continuesName(doc: Doc, i: number): boolean {
   return false;
 }
 
-/** The start of "j for john" or "n as in nancy" whose word is the token, plus one; 0 for any other token. */
+/** For the last word of "j for john" or "n as in nancy": the start of the phrase plus one. 0 for any other token. */
 function spelledStart(doc: Doc, i: number): number {
   const at = doc.word(i - 1) === 'in' && doc.word(i - 2) === 'as' ? i - 3 : i - 2;
   const letter = doc.word(at);
@@ -261,7 +271,7 @@ function claimUrl(doc: Doc, from: number, at: number): void {
 }
 
 function claimBareUrl(doc: Doc, dot: number): void {
-  // Only at the last dot's own word: an earlier one finds the whole.
+  // Only the word of the last dot is searched. An earlier word would find the same path again.
   let from = dot - 1;
   while (isFiller(doc.tokens[from])) from -= 1;
   if (doc.tokens[from]?.kind !== 'word' || doc.isTaken(from) || notNames.has(doc.word(from)))
@@ -289,7 +299,7 @@ function isNamePart(doc: Doc, i: number): boolean {
   );
 }
 
-/** "/help", "slash help", also several. */
+/** The end of a path, which may have several steps: "/help", "slash help". */
 function pathEnd(doc: Doc, start: number): number {
   let end = start;
   for (let steps = 0; steps < 12; steps++) {

@@ -14,13 +14,13 @@ type Question<T> = {
   signal?: AbortSignal;
 };
 
-/** A model reads at most so much of a call: about two hours of talk. */
+/** A model gets at most this much of a call: about two hours of talk. */
 const textCharactersMax = 200_000;
 
 /**
- * Asks for one JSON object about a text. The text is data: it stands between two marks that it cannot contain
- * (they are made of its own digest), the instructions say so before and after, and whatever comes back counts only
- * if the schema takes it.
+ * Asks a model for one JSON object about a text. The text is data, never an instruction: it stands between two marks
+ * made of its own digest, which it therefore cannot contain, and the instructions before and after say so. An answer
+ * counts only if the schema accepts it.
  */
 export async function askAbout<T>(
   llm: LlmProvider,
@@ -49,14 +49,14 @@ function refused(message: string): { failure: LlmFailure } {
   return { failure: { statusCode: 502, exception: 'LlmMalformed', message } };
 }
 
-/** Models like to wrap their object in a code fence. */
+/** The JSON in an answer. Models often wrap it in a code fence. */
 function jsonIn(text: string): string {
   const start = text.indexOf('{');
   const end = text.lastIndexOf('}');
   return start >= 0 && end > start ? text.slice(start, end + 1) : text;
 }
 
-/** A link that nobody said can only come from an attack or an invention. */
+/** True if the answer has a link that nobody said. Such a link comes from an attack or an invention. */
 function hasStrangeLink(answer: string, text: string): boolean {
   const said = text.toLowerCase();
   return (answer.match(/\b(?:https?:\/\/|www\.)[^\s"\\)]+/gi) ?? []).some(

@@ -3,16 +3,16 @@ import { reasonOf } from '../../lib/errors.ts';
 import { parseJson } from '../../lib/json.ts';
 import type { LlmConfig } from '../config.ts';
 
-/** Why a model gave nothing usable; the message is for an operator and never quotes the call. */
+/** Why a model gave no usable answer. The message is for an operator and never quotes the call. */
 export type LlmFailure = { statusCode: number; exception: string; message: string };
 
 type LlmAnswer = { text: string } | { failure: LlmFailure };
 
-/** `model` names another one of the same service than the operator's own choice. */
+/** `model` names another model of the same service than the configured one. */
 type LlmPrompt = { system: string; user: string; model?: string };
 
 export type LlmProvider = {
-  /** One answer to one prompt. Never throws and never takes longer than the configured time. */
+  /** Sends one prompt. Never throws and never takes longer than the configured time. */
   complete(prompt: LlmPrompt, signal?: AbortSignal): Promise<LlmAnswer>;
 };
 
@@ -20,10 +20,10 @@ const Completion = z.object({
   choices: z.array(z.object({ message: z.object({ content: z.string() }) })).min(1),
 });
 
-/** An answer is a page of text; what is longer is a mistake or an attack. */
+/** A useful answer is about a page of text. Anything longer than this is a mistake or an attack. */
 const answerBytesMax = 512 * 1024;
 
-/** A client of any OpenAI-compatible address, or nothing where none is configured. */
+/** A client for the configured address, or undefined if none is configured. */
 export function llmProvider(
   config: LlmConfig | undefined,
   monotonicMs: () => number = () => performance.now(),
@@ -47,7 +47,7 @@ export function llmProvider(
       try {
         const response = await fetch(address, {
           method: 'POST',
-          // The operator's address is trusted as written; where it points on to is not.
+          // The operator's address is trusted, but not an address that it redirects to.
           redirect: 'error',
           headers: {
             'content-type': 'application/json',

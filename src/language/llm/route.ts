@@ -13,19 +13,21 @@ import {
   translationsBy,
 } from './tasks.ts';
 
-/** The reader of an extractive summary is told this when a model was asked and failed. */
+/** Added to an extractive summary if a model was asked and failed. */
 export const fallbackNote = '(Extractive summary: the language model gave no usable answer.)';
 
-/** Part of the time that a task has is kept for the extractive form, should the model not answer. */
+/**
+ * The share of a task's time that the model may use. The rest is kept for the extractive form, in case the model fails.
+ */
 const shareForModel = 0.6;
 
 type Input<K extends TaskName> = LanguageTasks[K]['input'];
 type Output<K extends TaskName> = LanguageTasks[K]['output'];
 
-/** Does a task on the language thread, without a model. */
+/** Runs a task on the language thread, without a model. */
 export type OnThread = <K extends TaskName>(task: K, input: Input<K>) => Promise<Output<K>>;
 
-/** Tasks done with a model's help; a task that is not here needs none. */
+/** Tasks that use a model where one is configured. A task that is not listed needs none. */
 type Routes = {
   [K in TaskName]?: (
     llm: LlmProvider,
@@ -36,8 +38,8 @@ type Routes = {
 };
 
 /**
- * The model is asked from here, where waiting costs nothing; the extractive form is made on the thread beside it
- * and stands where the model fails.
+ * The main thread asks the model, where waiting costs nothing. The language thread makes the extractive form meanwhile,
+ * and it is returned if the model fails.
  */
 const routes: Routes = {
   translation: (llm, { utterance, config }, _onThread, signal) =>

@@ -50,7 +50,10 @@ const ChapterAnswer = z.object({
 
 type NamedChapter = z.infer<typeof ChapterAnswer>['chapters'][number];
 
-/** The model names the turns and the words; sentences and times come from the call itself. */
+/**
+ * Asks the model for the turns at which chapters begin and for their titles. Sentences and times come from the call
+ * itself.
+ */
 export async function chaptersBy(
   llm: LlmProvider,
   turns: readonly SpokenTurn[],
@@ -104,8 +107,8 @@ export async function translationBy(
 }
 
 /**
- * Many utterances in one question, each answered by its own text: a question for each of thousands would spend the
- * budget of an hour, and a model that sees the lines together translates them as one conversation.
+ * Translates many utterances in one prompt and returns one text for each. Thousands of separate prompts would use up
+ * the budget of an hour, and a model translates better when it sees the lines as one conversation.
  */
 export async function translationsBy(
   llm: LlmProvider,
@@ -148,10 +151,10 @@ function longestTranslation(text: string): number {
   return Math.max(200, text.length * 6);
 }
 
-/** A client's own description of its call, for the translation. */
+/** The longest description of a call that a client may add for its translation. */
 const contextCharactersMax = 4_000;
 
-/** The settings of a translation in words; a setting that is left out says nothing. */
+/** The settings of a translation in words. A setting that is left out adds nothing. */
 function wishesOf(settings: Partial<TranslationConfig>): string {
   const wishes = [
     ...(settings.model === 'enhanced'
@@ -174,7 +177,7 @@ function wishesOf(settings: Partial<TranslationConfig>): string {
   return wishes.map((wish) => ` ${wish}`).join('');
 }
 
-/** A translation has the time of its utterance; words of another language have no times of their own. */
+/** A translated utterance keeps its time. Its words get no times: they do not match the words that were said. */
 function translated(utterance: Utterance, target: string, text: string): Translated {
   return {
     original_language: utterance.language,

@@ -22,7 +22,7 @@ const typeOf: Partial<Record<CueKind, string>> = {
   health: 'HEALTHCARE_NUMBER',
 };
 
-/** Kinds of number that were asked for and are to be taken out, in the order of the question. */
+/** The requested kinds of numbers that redaction must remove, in the order of the questions. */
 export function wantedKinds(
   asked: readonly CueKind[],
   wants: (type: string) => boolean,
@@ -31,8 +31,8 @@ export function wantedKinds(
 }
 
 /**
- * Digits behind a question for a secret are that secret unless the words around them tell otherwise: a recogniser
- * may have lost a group, and the check digit is wrong then.
+ * Claims digits after a question for a secret, unless the words around them explain them otherwise. No check digit is
+ * required: a recogniser may have lost some of the digits.
  */
 export function claimAsked(doc: Doc, wants: (type: string) => boolean): void {
   const kinds = wantedKinds(doc.asked, wants);
@@ -42,7 +42,7 @@ export function claimAsked(doc: Doc, wants: (type: string) => boolean): void {
       const end = cardDateEnd(doc, i);
       if (end === 0) continue;
       const run = runAt(doc, i, false);
-      // The head of a longer number is no date.
+      // The start of a longer number is not a date.
       if (run?.from === i && run.to > end && kinds.length > 1) i = run.to - 1;
       else if (doc.claim('CREDIT_CARD_EXPIRATION', i, end)) i = end - 1;
     }
@@ -79,7 +79,7 @@ function typeFor(kinds: readonly CueKind[], { digits, chars }: Run): string | un
   const ordered = kinds.toSorted((a, b) => Number(b === 'expiry') - Number(a === 'expiry'));
   const kind = ordered.find(fits);
   if (kind !== undefined) return typeOf[kind];
-  // A piece of the number: the rest was said before, comes later, or was not heard.
+  // This is a fragment of the number: the rest came before, follows later, or was not heard.
   const secret = kinds.find((one) => secretKinds.has(one));
   return secret !== undefined && digits >= shortestPiece ? typeOf[secret] : undefined;
 }

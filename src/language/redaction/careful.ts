@@ -18,12 +18,12 @@ import { claimEmails } from '../entities/web.ts';
 import { dayAt, smallAt, yearAt } from '../text/numbers.ts';
 
 /**
- * Two passes around the finders, for redaction alone. A finder is measured by the labels it gives, wrong ones count
- * as much as missing ones. For redaction a name that stays is worse than a word too many that goes.
+ * Two passes around the finders, used by redaction only. A finder is judged by its labels, so a wrong label costs as
+ * much as a missing one. For redaction, a name that stays is worse than a word too many that goes.
  *
- * Spans taken out before the finders look. A finder wants to be right about the label: it checks that a card
- * number is a card number, and gives up where a recogniser has misheard a digit. Redaction wants the digits gone, so
- * it goes by the words around them. It claims types that are asked for only.
+ * This pass claims spans before the finders run. A finder gives up when a recogniser has misheard a digit of a card
+ * number. Redaction must remove those digits anyway, so this pass goes by the words around them. It claims requested
+ * types only.
  */
 export function claimCarefully(doc: Doc, wanted: ReadonlySet<string> | undefined): void {
   const wants = (type: string): boolean => !wanted || wanted.has(type);
@@ -31,7 +31,7 @@ export function claimCarefully(doc: Doc, wanted: ReadonlySet<string> | undefined
   if (wants('BANK_ACCOUNT')) claimIbans(doc);
   if (wants('CREDIT_CARD')) claimCards(doc, digitRuns(doc));
   if (wants('CREDIT_CARD_EXPIRATION')) claimExpiries(doc);
-  // A card, its date and its code may have been one run: what is left of it is looked at anew.
+  // A card, its date and its security code may have been one run, so the rest of that run is searched again.
   const runs = digitRuns(doc);
   if (wants('CVV')) claimSecurityCodes(doc, runs);
   if (wants('ROUTING_NUMBER')) claimRouting(doc, runs);
@@ -52,25 +52,25 @@ function digitRuns(doc: Doc): Run[] {
 
 const otherNumbers = new Set<Cue['kind']>(['id', 'vehicle', 'health', 'passport', 'license']);
 
-/** A run as long as a card, whether or not its check digit is right: one misheard digit makes it wrong. */
+/** Claims a run as long as a card number without checking the digit: one misheard digit would make it wrong. */
 function claimCards(doc: Doc, runs: readonly Run[]): void {
   for (const run of runs) {
     if (run.digits < 12) continue;
     const cue = cueOf(doc, run.from, run.to);
-    // The digits inside an IBAN are glued to its letters.
+    // Digits inside an IBAN have no space before them.
     if (!doc.tokens[run.from]?.spaced && doc.tokens[run.from - 1]?.kind === 'word') continue;
-    // The shortest debit cards have twelve digits, as some telephone numbers do.
+    // The shortest debit card numbers have twelve digits, as some phone numbers do.
     if (run.digits < 13 && cue?.kind !== 'card') continue;
     if (cue?.adjacent && otherNumbers.has(cue.kind)) continue;
     if (!/^[2-6]/.test(run.chars) && cue?.kind !== 'card') continue;
     const length = /^3[47]/.test(run.chars) ? 15 : 16;
-    // The date and the code of a card often follow in one breath.
+    // Speakers often add the date and the security code of a card without a pause.
     const head = headOf(run, length) ?? (run.digits <= 19 ? run : undefined);
     if (head) doc.claim('CREDIT_CARD', head.from, head.to);
   }
 }
 
-/** The pieces at the start of a run that make exactly so many digits. */
+/** The start of a run with exactly this many digits. */
 function headOf(run: Run, digits: number): Run | undefined {
   let length = 0;
   for (const [index, piece] of run.pieces.entries()) {
@@ -84,7 +84,10 @@ function headOf(run: Run, digits: number): Run | undefined {
 const betweenCueAndDate =
   /^(?:is|it's|its|was|are|date|dates|in|the|of|end|at|on|um|uh|er|and|month|until|till|to|thru|through|by|says|just|month|that's|i|think|believe|me|see|it|then|so|yeah|yes|okay|for|my|card|this|[:.,-])$/;
 
-/** The date of a card stands at most so many tokens behind its cue: "the expiry date on it is um let me see oh nine twenty seven". */
+/**
+ * The date of a card stands at most this many tokens behind its cue: "the expiry date on it is um let me see oh nine
+ * twenty seven".
+ */
 const expiryReach = 14;
 
 function claimExpiries(doc: Doc): void {
@@ -95,7 +98,7 @@ function claimExpiries(doc: Doc): void {
       const end = cardDateEnd(doc, at);
       if (end > 0) {
         doc.claim('CREDIT_CARD_EXPIRATION', at, end);
-        // "valid from May 23 to May 28": both days are on the card.
+        // In "valid from May 23 to May 28" both dates are on the card.
         if (!/^(?:to|until|till|through)$/.test(doc.word(end))) break;
         at = end;
         continue;
@@ -103,7 +106,7 @@ function claimExpiries(doc: Doc): void {
       if (!betweenCueAndDate.test(doc.word(at))) break;
     }
   }
-  // Behind a claimed card a month and a year need no cue.
+  // Behind a claimed card number, a month and a year need no cue.
   for (let i = 1; i < doc.tokens.length; i++)
     if (doc.spanEndingAt(i - 1)?.type === 'CREDIT_CARD') {
       let at = i;
@@ -136,13 +139,13 @@ function isOtherExpiry(doc: Doc, i: number): boolean {
   return false;
 }
 
-/** The end of a month and a year that begin at the token, however they are said; or 0. */
+/** The end of a month and a year that begin at the token, in any spoken form, or 0. */
 export function cardDateEnd(doc: Doc, i: number): number {
   if (doc.isTaken(i)) return 0;
   if (isMonthName(doc.word(i))) return shortYearEnd(doc, i + 1);
   const run = runAt(doc, i, false);
   if (run?.from === i) {
-    // The longest that makes a month and a year: "one two two seven" is December 27, not January 22.
+    // The longest match wins: "one two two seven" is December 27, not January 22.
     for (const length of [8, 6, 4, 3]) {
       const head = headOf(run, length);
       if (head && isMonthAndYear(head.chars)) return head.to;
@@ -153,7 +156,7 @@ export function cardDateEnd(doc: Doc, i: number): number {
     const end = shortYearEnd(doc, run.to);
     if (end > 0) return end;
   }
-  // "first of thirty one", "seven year twenty nine": the month by its number.
+  // Matches the month by its number: "first of thirty one", "seven year twenty nine".
   const month = dayAt(doc.tokens, i);
   if (!month || month.value > 12) return 0;
   const next = doc.word(month.next) === 'month' ? month.next + 1 : month.next;
@@ -171,7 +174,7 @@ function shortYearEnd(doc: Doc, i: number): number {
 }
 
 export function isMonthAndYear(chars: string): boolean {
-  // With a day before or behind the month: few cards have one, many callers say one.
+  // Accepts a day before or behind the month. Few cards have one, but many callers say one.
   if (chars.length === 8)
     return isMonthAndYear(chars.slice(2)) || isMonthAndYear(chars.slice(0, 2) + chars.slice(4));
   const digits = chars.length === 3 ? `0${chars}` : chars;
@@ -180,7 +183,7 @@ export function isMonthAndYear(chars: string): boolean {
   return month >= 1 && month <= 12 && /^(?:20)?(?:2\d|3\d|4[0-5])$/.test(year);
 }
 
-/** Tokens between a cue and its digits, either way. */
+/** A cue stands at most this many tokens before or behind its digits. */
 const codeReach = 9;
 
 function claimSecurityCodes(doc: Doc, runs: readonly Run[]): void {
@@ -194,7 +197,7 @@ function claimSecurityCodes(doc: Doc, runs: readonly Run[]): void {
   }
 }
 
-/** Before the digits or behind them, in the same sentence. */
+/** True if a security code is named before or behind the digits in the same sentence. */
 function hasSecurityCue(doc: Doc, run: Run): boolean {
   for (let at = run.from - 1; at >= Math.max(0, run.from - codeReach); at--) {
     if (/^[.!;]$/.test(doc.word(at))) break;
@@ -226,14 +229,14 @@ function isSecurityCue(doc: Doc, i: number): boolean {
   return false;
 }
 
-/** Directly behind a card or its date, with nothing but marks between. */
+/** True if the digits stand directly behind a card or its date, with at most marks between. */
 function followsCard(doc: Doc, from: number): boolean {
   let at = from - 1;
   while (at >= 0 && /^(?:[,.;-]|and|um|uh|then)$/.test(doc.word(at))) at -= 1;
   return /^CREDIT_CARD/.test(doc.spanEndingAt(at)?.type ?? '');
 }
 
-/** "the code is 905", but not the code of an error or of a place. */
+/** True for "the code is 905", but not for the code of an error or of a place. */
 function isCalledCode(doc: Doc, from: number): boolean {
   for (let at = from - 1; at >= Math.max(0, from - 4); at--)
     if (doc.word(at) === 'code')
@@ -252,7 +255,7 @@ function claimRouting(doc: Doc, runs: readonly Run[]): void {
   }
 }
 
-/** Names that banks of other countries have for their number. */
+/** True behind a name that banks of other countries use for their number. */
 function isBehindBankCode(doc: Doc, from: number): boolean {
   for (let at = from - 1; at >= Math.max(0, from - 6); at--) {
     if (/^(?:transit|bsb|rtn|blz)$/.test(doc.word(at))) return true;
@@ -266,7 +269,7 @@ function claimBankAccounts(doc: Doc, runs: readonly Run[]): void {
     if (run.digits < 6 || run.digits > 17 || doc.isTaken(run.from)) continue;
     const cue = cueOf(doc, run.from, run.to);
     const isAccount = cue?.kind === 'account' && /^(?:account|acct|acc)$/.test(doc.word(cue.at));
-    // Fewer than eight digits are a customer's number more often, unless money is spoken of.
+    // Fewer than eight digits are usually a customer number, unless the talk is of money.
     const isBanks = isAccount && !isCustomers(doc, cue.at) && run.digits >= 8;
     if (
       cue?.kind === 'bank' ||
@@ -278,14 +281,14 @@ function claimBankAccounts(doc: Doc, runs: readonly Run[]): void {
   }
 }
 
-/** "customer account", "my electricity account" */
+/** True for "customer account" or "my electricity account". */
 function isCustomers(doc: Doc, cue: number): boolean {
   return /^(?:customer|client|user|member|loyalty|rewards|electricity|gas|water|energy|broadband|phone|mobile|internet|online|utility|store)$/.test(
     doc.word(cue - 1),
   );
 }
 
-/** "send the money to", "take it from": but nobody is transferred to a bank account. */
+/** True for "send the money to" or "take it from". "Transfer" alone is not enough: callers are transferred too. */
 function isPaidTo(doc: Doc, from: number): boolean {
   if (/^(?:credit|debit)$/.test(doc.word(from - 1))) return true;
   if (!/^(?:to|into|from)$/.test(doc.word(from - 1))) return false;
@@ -298,7 +301,10 @@ function isPaidTo(doc: Doc, from: number): boolean {
   return isPaid;
 }
 
-/** The checksum of an IBAN is wrong as soon as one letter is misheard: its form and the word are enough. */
+/**
+ * Claims IBANs by their form and the word beside them. The checksum is not required: one misheard letter makes it
+ * wrong.
+ */
 function claimIbans(doc: Doc): void {
   const cue = doc.tokens.findIndex(
     (token, i) =>
@@ -343,16 +349,16 @@ const notPhones = new Set<Cue['kind']>([
   'birth',
 ]);
 
-/** Ten to thirteen digits that no word makes anything else, or seven behind a word of calling. */
+/** Claims ten to thirteen digits that no word explains otherwise, or seven digits behind a word of calling. */
 function claimPhones(doc: Doc, runs: readonly Run[]): void {
   for (const whole of runs) {
-    // "212-555-0162, 14 Rosewood Court": the house is no part of the number.
+    // In "212-555-0162, 14 Rosewood Court" the house number is not part of the phone number.
     const head = headOf(whole, 10);
     const run = head && isWrittenPhone(head) && doc.word(head.to) === ',' ? head : whole;
     if (run.digits < 7 || run.digits > 14 || doc.isTaken(run.from)) continue;
     const cue = cueOf(doc, run.from, run.to);
     const isOther = cue && notPhones.has(cue.kind) && cue.adjacent;
-    // "303-555-0119 on file": a word behind it says less than the form itself.
+    // In "303-555-0119 on file" the written form is a stronger sign than the word behind it.
     if (isOther && (cue.at < run.from || !isWrittenPhone(run))) continue;
     const isPlus = /^(?:\+|plus)$/.test(doc.word(run.from - 1));
     const isLong = run.digits >= 10 && run.digits <= 13 && run.pieces.length >= 2;
@@ -366,8 +372,8 @@ function isWrittenPhone(run: Run): boolean {
 }
 
 /**
- * Words taken out after the finders: nobody knows them, and they stand where a name is said. A list of names never holds the
- * next caller's, and a first name that is no everyday word either is one.
+ * Claims unknown words where a sentence expects a name. This runs after the finders. No list holds every name, so a
+ * word that is on no list and stands in the place of a name counts as one.
  */
 export function claimNamesCarefully(doc: Doc, wanted: ReadonlySet<string> | undefined): void {
   if (wanted && !wanted.has('NAME_GIVEN')) return;
@@ -381,7 +387,7 @@ export function claimNamesCarefully(doc: Doc, wanted: ReadonlySet<string> | unde
   claimSpellings(doc);
 }
 
-/** "demir, d e m i r": the letters say the name once more. */
+/** Claims letters that spell a name: "demir, d e m i r". */
 function claimSpellings(doc: Doc): void {
   for (let i = 0; i < doc.tokens.length; i++) {
     const end = spellingEnd(doc, i);
@@ -399,7 +405,10 @@ function claimSpellings(doc: Doc): void {
   }
 }
 
-/** No everyday word, place, firm, day or product; with a capital where the text has capitals. */
+/**
+ * True if the word is on no list of everyday words, places, firms, days or products. In a text with capitals it needs
+ * one.
+ */
 function isUnknownWord(doc: Doc, i: number): boolean {
   const token = doc.tokens[i];
   if (token?.kind !== 'word' || doc.isTaken(i) || token.lower.length < 3) return false;
@@ -419,7 +428,7 @@ function isKnownName(doc: Doc, i: number): boolean {
 const greetings =
   /^(?:hi|hello|hey|dear|morning|afternoon|evening|thanks|cheers|bye|goodbye|okay|ok|alright|right|then|well|sorry|yes|yeah|yep|sure|perfect|great|lovely|welcome|back|please|so|no)$/;
 
-/** The words around the token are those around a name. */
+/** True if the words around the token are typical of a name. */
 function isNamePlace(doc: Doc, i: number): boolean {
   let at = i - 1;
   while (/^(?:um|uh|er|,|:|like)$/.test(doc.word(at)) && at > i - 4) at -= 1;
@@ -448,15 +457,15 @@ function isNamePlace(doc: Doc, i: number): boolean {
   )
     return true;
   if (isSurnameOf(doc, i + 1)) return true;
-  // "Is that Wanjiru?", "This is Wanjiru": in a text with capitals only, without them it may be anything.
+  // "Is that Wanjiru?", "This is Wanjiru": this sign counts only in a text with capitals.
   if (doc.hasCase && /^(?:is|am|i'm|it's|that's|you're)$/.test(one)) return ends;
-  // A word between a comma and the end of the sentence is somebody who is spoken to.
+  // A word between a comma and the end of the sentence is a person who is spoken to.
   if (doc.hasCase && isComma && /^(?:|[.?!,])$/.test(doc.word(i + 1))) return true;
   if (doc.hasCase && doc.startsSentence(i) && doc.word(i + 1) === ',') return true;
   return /^(?:told|promised|speaking)$/.test(doc.word(i + 1));
 }
 
-/** "... is my last name", "the ... residence" */
+/** Matches what follows a surname: "... is my last name", "the ... residence". */
 function isSurnameOf(doc: Doc, next: number): boolean {
   if (/^(?:residence|household)$/.test(doc.word(next))) return true;
   if (!/^(?:is|was|'s)$/.test(doc.word(next))) return false;

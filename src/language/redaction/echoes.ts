@@ -2,7 +2,7 @@ import { runAt } from '../entities/code-runs.ts';
 import { Doc } from '../entities/doc.ts';
 import type { EntitySpan } from '../types.ts';
 
-/** Numbers that open an account or a purse, by the label of their marker. */
+/** Labels of numbers that give access to an account or to money. */
 const secretLabels = [
   'CREDIT_CARD',
   'CREDIT_CARD_EXPIRATION',
@@ -11,17 +11,19 @@ const secretLabels = [
   'ROUTING_NUMBER',
   'BANK_ACCOUNT',
 ] as const;
-/** Fewer digits of a longer number are in many numbers. */
+/** At least this many digits count as repeated. Shorter pieces of a number occur in many other numbers. */
 const shortestEcho = 4;
 
-/** Digits of a secret that was taken out before, said again in whole or in part: the other party reads them back. */
+/**
+ * Finds digits of a removed secret that are said again in whole or in part, as when the other party reads them back.
+ */
 export function echoesIn(
   text: string,
   numbers: Readonly<Record<string, Record<string, number>>>,
 ): EntitySpan[] {
   const secrets = secretLabels.flatMap((label) =>
     Object.keys(numbers[label] ?? {})
-      // Others stand for numbers of before a restart, whose digits nobody kept.
+      // Keys without `=` stand for numbers from before a restart, whose digits were not kept.
       .filter((key) => key.startsWith('='))
       .map((key) => ({ label, key, digits: key.slice(1) })),
   );

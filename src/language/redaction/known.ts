@@ -2,11 +2,14 @@ import { isCommon } from '../entities/gazetteer.ts';
 import { alignWords } from '../rewrite/words.ts';
 import type { RedactedPiece, RedactionForm, RedactionState } from './redact.ts';
 
-/** Entities that name someone or something by itself. A date or a sum is nobody's: it stays where no rule takes it. */
+/**
+ * Entities that identify a person or a thing by themselves. A date or an amount identifies nobody and is left to the
+ * other rules.
+ */
 const naming =
   /^(?:NAME|NAME_MEDICAL_PROFESSIONAL|EMAIL|USERNAME|PASSWORD|ORGANIZATION|ORGANIZATION_MEDICAL_FACILITY|LOCATION_(?:ADDRESS|ADDRESS_STREET|CITY|ZIP)|PHONE_NUMBER|CREDIT_CARD|BANK_ACCOUNT|ROUTING_NUMBER|ACCOUNT_NUMBER|NUMERICAL_PII|SSN|HEALTHCARE_NUMBER|VEHICLE_ID|PASSPORT_NUMBER|DRIVER_LICENSE)$/;
 const personal = /^NAME/;
-/** Shorter ones are initials, house numbers and the like: they would cover half of any text. */
+/** Shorter entities are initials, house numbers and the like. They would cover half of any text. */
 const shortestCharacters = 3;
 const shortestDigits = 4;
 
@@ -14,11 +17,11 @@ type Entity = { tokens: string[]; label: string; number: number };
 type KeyToken = { text: string; lower: string; start: number; end: number };
 
 type KnownEntities = {
-  /** The piece with every known entity covered that still stands in it. */
+  /** Covers every known entity that still stands in the piece. */
   coverIn(piece: RedactedPiece, form: RedactionForm): RedactedPiece;
 };
 
-/** Entities that a conversation's redaction has taken out, to be found again as the same words. */
+/** Entities that the redaction of a conversation has removed, ready to be found again by the same words. */
 export function knownEntities(numbers: RedactionState['numbers']): KnownEntities {
   const byFirst = new Map<string, Entity[]>();
   const add = (entity: Entity): void => {
@@ -33,12 +36,12 @@ export function knownEntities(numbers: RedactionState['numbers']): KnownEntities
       const tokens = tokensOf(key).map(({ lower }) => lower);
       if (!isTelling(tokens.join(''))) continue;
       add({ tokens, label, number });
-      // People are called by a part of their name later on.
+      // A person is often called by one part of the name later in a call.
       if (personal.test(label) && tokens.length > 1)
         for (const part of tokens) if (isTelling(part)) add({ tokens: [part], label, number });
     }
   }
-  // The longest first; of equals the one that was met first.
+  // The longest comes first; of equal lengths, the one that was found first.
   for (const others of byFirst.values())
     others.sort((a, b) => b.tokens.length - a.tokens.length || a.number - b.number);
   return { coverIn: (piece, form) => coverIn(piece, form, byFirst) };
@@ -87,7 +90,7 @@ function coverIn(
 function isAt(entity: Entity, tokens: readonly KeyToken[], i: number): boolean {
   const isThere = entity.tokens.every((token, j) => tokens[i + j]?.lower === token);
   if (!isThere || entity.tokens.length > 1) return isThere;
-  // "will" and "may" are names too: an everyday word alone counts where it is written like a name.
+  // "will" and "may" are also names. An everyday word alone counts only if it is written like a name.
   const token = tokens[i];
   return token !== undefined && (!isCommon(token.lower) || /^\p{Lu}\p{Ll}/u.test(token.text));
 }
@@ -96,7 +99,7 @@ function isTelling(text: string): boolean {
   return text.length >= (/^\d+$/.test(text) ? shortestDigits : shortestCharacters);
 }
 
-/** Cut as the keys are made: letters and digits, the at sign of an address with them. */
+/** Splits a text as the keys are made: letters and digits, including the at sign of an address. */
 function tokensOf(text: string): KeyToken[] {
   return [...text.matchAll(/[\p{L}\p{N}@]+/gu)].map((match) => ({
     text: match[0],

@@ -6,9 +6,9 @@ import {
 import { foundTypes } from '../entities/types.ts';
 
 /**
- * Why texts cannot be redacted of an entity type or preset, as a person is told it; undefined for one that works.
- * A name that means nothing, or a type that nothing here finds, would leave every text as it is while the call
- * says that it is redacted: whoever takes such a name from outside refuses it.
+ * The reason, in a person's words, why texts cannot be redacted of an entity type or preset; undefined if they can. An
+ * unknown name, or a type that no finder finds, would leave every text as it is although the call is reported as
+ * redacted. Code that takes such a name from outside must therefore refuse it.
  */
 export function redactionProblem(name: string): string | undefined {
   const unknown = unknownEntityType(name);
@@ -18,9 +18,9 @@ export function redactionProblem(name: string): string | undefined {
 }
 
 /**
- * A text has the most specific label only: a first name alone is NAME_GIVEN, a street without its town no
- * LOCATION_ADDRESS. Who asks for names to be taken out means those too. Presets are not widened: their contents are
- * the interface's.
+ * A text gets the most specific label only: a first name alone is NAME_GIVEN, a street without a town is no
+ * LOCATION_ADDRESS. A request to remove names means those labels too. Presets are not widened, because the API defines
+ * their contents.
  */
 const narrower: Readonly<Record<string, readonly string[]>> = {
   NAME: ['NAME_FAMILY', 'NAME_GIVEN', 'NAME_MEDICAL_PROFESSIONAL'],
@@ -38,7 +38,7 @@ const narrower: Readonly<Record<string, readonly string[]>> = {
   DATE: ['DATE_INTERVAL', 'DOB'],
 };
 
-/** The single types behind a list of presets and types; undefined when the list is empty: everything then. */
+/** The single types behind a list of presets and types. Undefined if the list is empty, which means every type. */
 export function wantedTypes(names: readonly string[]): Set<string> | undefined {
   if (names.length === 0) return undefined;
   const wide = names.flatMap((name) => [

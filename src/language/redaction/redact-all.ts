@@ -9,30 +9,33 @@ import {
   type RedactionState,
 } from './redact.ts';
 
-/** A piece of a finished transcript. `voice` names who speaks: a number goes on only in the same voice. */
+/** One utterance of a finished transcript. `voice` names the speaker: a number continues only in the same voice. */
 export type TranscriptPiece = { voice: string; index: number; text: string; words: Word[] };
 
-/** The steps over one transcript remember this: the numbers of all voices together, the open end of each. */
+/**
+ * State between the steps over one transcript: the numbers given to entities of all voices, and each voice's unfinished
+ * end.
+ */
 export type TranscriptRedactionState = {
   numbers: RedactionState['numbers'];
   voices: Record<string, Omit<RedactionState, 'numbers'>>;
 };
 
 export type RedactAllInput = {
-  /** In order of time. */
+  /** Pieces in order of time. */
   pieces: TranscriptPiece[];
   entityTypes: string[];
   form: RedactionForm;
   state?: TranscriptRedactionState;
-  /** True: nothing comes after these pieces, so what is held is let go. */
+  /** True if nothing follows these pieces, so everything held is released. */
   isLast: boolean;
 };
 
 export type RedactAllOutput = { pieces: RedactedPiece[]; state: TranscriptRedactionState };
 
 /**
- * Redacts a part of a finished transcript. Nobody waits for its words, so the end of a piece that could be the head
- * of a number is always held until its voice speaks on, over the border between two parts too.
+ * Redacts one batch of a finished transcript. Nobody waits for the words, so the end of a piece that could begin a
+ * number is always held until its voice speaks again, even across two batches.
  */
 export function redactAll(input: RedactAllInput): RedactAllOutput {
   const { entityTypes, form, isLast } = input;
@@ -64,15 +67,15 @@ export type RedactKnownInput = {
 };
 
 /**
- * A second look, when the whole transcript has been through the first: a name that one sentence gives away is taken
- * out where nothing around it would have told, before that sentence and in other voices.
+ * Makes a second pass when the first has seen the whole transcript. A name that one sentence reveals is then removed
+ * everywhere, also before that sentence and in other voices.
  */
 export function redactKnown({ pieces, numbers, form }: RedactKnownInput): RedactedPiece[] {
   const known = knownEntities(numbers);
   return pieces.map((piece) => known.coverIn(piece, form));
 }
 
-/** Places of the covered words in the text as it is now. */
+/** Positions of the covered words in the redacted text. */
 function shifted(covered: readonly Covered[]): CoveredSpan[] {
   let shift = 0;
   return covered.map(({ start, end, shown, type }) => {

@@ -18,20 +18,20 @@ import type { Word } from '../../protocol/addons.ts';
 /** MARKER: `[NAME_1]`, the same entity always the same number. MASK: one `#` per character, spaces kept. */
 export type RedactionForm = 'MARKER' | 'MASK';
 
-/** An utterance that waits because its end could be the head of a card number. */
+/** An utterance that waits because its end could begin a card number. */
 export type Held = { id?: string; text: string; words: Word[] };
 
 /**
- * One speaker's redaction remembers this between utterances. Plain data, but it holds what was taken out: it lives
- * as long as the call and is never sent.
+ * State of one speaker's redaction between utterances. It is plain data, but it contains what was removed: it lives as
+ * long as the call and is never sent.
  */
 export type RedactionState = {
   numbers: Record<string, Record<string, number>>;
-  /** The end of what was released last, where a number that goes on may have begun. */
+  /** The end of the last released text, where a number may have begun. */
   tail?: string;
-  /** A number may come in more than two pieces: all that wait, in order. */
+  /** Waiting utterances in order. A number may come in more than two pieces. */
   held?: Held[];
-  /** The question of the other party before the tail, or before the held finals. */
+  /** The other party's question before the tail, or before the held finals. */
   asked?: readonly string[];
 };
 
@@ -39,49 +39,55 @@ export type RedactInput = {
   id?: string;
   text: string;
   words?: Word[];
-  /** Presets and single types; empty means everything that is found. */
+  /** Presets and single types. An empty list means everything that can be found. */
   entityTypes: string[];
   form: RedactionForm;
   state?: RedactionState;
-  /** The last turns of the other party, in order: a question tells what a bare number is. */
+  /** The last turns of the other party, in order. A question tells the kind of a bare number. */
   asked?: readonly string[];
-  /** True: a final may be kept back while its tail could be the head of a card number. */
+  /** True if a final may be held back while its end could begin a card number. */
   mayHold?: boolean;
-  /** True: what is held is let go; `text` is not looked at. For the hold's end and the call's. */
+  /** True to release what is held, at the end of the hold or of the call. `text` is then ignored. */
   flush?: boolean;
-  /** True: a text that will be replaced. Digits at its end are covered, nothing is remembered. */
+  /** True for a text that will be replaced. Digits at its end are covered and nothing is remembered. */
   partial?: boolean;
 };
 
-/** A part of the utterance as it was given, and what stands for it now. */
+/** A span of the original utterance and the text that replaces it. */
 export type Covered = { start: number; end: number; shown: string; type: string };
 
 export type Redacted = { id?: string; text: string; words: Word[]; covered: Covered[] };
 
-/** A part of a redacted text, by that text's own characters, and the type of what was there. */
+/** A span in the redacted text and the type of the entity that stood there. */
 export type CoveredSpan = { start: number; end: number; type: string };
 
 export type RedactedPiece = { index: number; text: string; words: Word[]; covered: CoveredSpan[] };
 
 export type RedactOutput = {
-  /** In the order in which they came; empty when the utterance is held. */
+  /** Texts in the order in which they came. Empty if the utterance is held. */
   released: Redacted[];
   held: boolean;
-  /** Time to wait for the next utterance before calling with `flush`; 0 when nothing is held. */
+  /** How long to wait for the next utterance before a call with `flush`. 0 if nothing is held. */
   holdMs: number;
   state: RedactionState;
 };
 
-/** Longer than a breath between two groups of a card number, shorter than anybody waits for a transcript. */
+/**
+ * This is longer than a breath between two groups of a card number, and shorter than a reader of the transcript would
+ * wait.
+ */
 const holdMsMax = 3_000;
 
-/** Utterances of one speaker that wait for the rest of a number. More than these are no number any more. */
+/** At most this many utterances of one speaker may wait for the rest of a number. A longer sequence is no number. */
 export const maxUtterancesHeld = 16;
 
-/** The head of a number fills at most this much of an utterance's end. */
+/** The start of a number takes at most this many characters at the end of an utterance. */
 const tailCharacters = 160;
 
-/** One step of one speaker's redaction: an utterance in, what may leave out, what to remember for the next. */
+/**
+ * One step of one speaker's redaction. It takes an utterance and returns the texts that may be released and the next
+ * state.
+ */
 export function redactStep(input: RedactInput): RedactOutput {
   const state: RedactionState = structuredClone(input.state ?? { numbers: {} });
   const look = lookFor(input);
@@ -113,21 +119,21 @@ export function redactStep(input: RedactInput): RedactOutput {
   const before = held.length > 0 ? heldTexts : state.tail ? [state.tail] : [];
   const joined = joinFinals([...before, next.text]);
   const seam = joined.length - next.text.length;
-  // Each utterance is looked at by itself; together they are looked at only for what lies across the seams.
+  // Each utterance is searched alone. The joined text is searched only for entities that lie across two utterances.
   const crossing = before.length === 0 ? [] : crossingOf(joined, [...before, next.text], look);
   const spans = pieceSpans(held, crossing, look);
   const run = openRun(joined);
-  // A number that ends here and has its head before is whole: it must not be looked at again without its head.
+  // A number that began before and ends here is complete. It must not be searched again without its start.
   const goesOn = run !== undefined && run.start < seam;
   const isWhole =
     crossing.some((span) => span.end > seam) && (run === undefined || isFull(run, look));
-  // The held finals have begun like a number already: however its groups are cut, it goes on while digits are missing.
+  // The held finals already begin like a number. However it is divided, it continues while digits are missing.
   const waits =
     !isWhole &&
     run !== undefined &&
     (goesOn && held.length > 0 ? run.digits < longestNumber : mayContinue(next.text, look));
   if (input.mayHold && run && waits && held.length < maxUtterancesHeld) {
-    // A final that lies wholly before the number's head has nothing to wait for.
+    // A final that ends before the number begins need not wait.
     const free = goesOn ? held.filter((_, i) => endOf(held, i) <= run.start).length : held.length;
     const released = held.slice(0, free).map((piece, i) => cover.all(piece, spans[i] ?? []));
     if (free > 0 && free === held.length) state.tail = tailOf(joinFinals(heldTexts));
@@ -141,10 +147,10 @@ export function redactStep(input: RedactInput): RedactOutput {
   return { released, held: false, holdMs: 0, state };
 }
 
-/** Something else is asked for by now: no number goes on over that question. */
+/** True if the other party now asks for something else. No number continues across another question. */
 function isOtherQuestion(before: readonly string[] | undefined, { asked }: Look): boolean {
   const askedBefore = before === undefined ? [] : askedFor(before);
-  // A turn that asks for nothing lies in the middle of a number as often as behind it.
+  // A turn without a question may stand inside a number as well as behind it.
   if (askedBefore.length === 0 || asked.length === 0) return false;
   return !askedBefore.some((kind) => asked.includes(kind));
 }
@@ -155,10 +161,10 @@ function afterQuestion(input: RedactInput, { asked = [], ...state }: RedactionSt
   return { ...after, released: [...before.released, ...after.released] };
 }
 
-/** The search of one step, by the types to take out and by the question. */
+/** The search of one step: the types to remove, and the question. */
 type Look = {
   wanted: ReadonlySet<string> | undefined;
-  /** Kinds of number that were asked for, and those of them that are to be taken out. */
+  /** The kinds of numbers that were asked for, and those of them that must be removed. */
   asked: readonly CueKind[];
   kinds: readonly CueKind[];
   find(text: string): EntitySpan[];
@@ -172,7 +178,7 @@ function lookFor({ entityTypes, asked = [] }: RedactInput): Look {
     wanted,
     asked: askedKinds,
     kinds: wantedKinds(askedKinds, wants),
-    // Without a list everything that can be found is asked for, the kinds found only by request too.
+    // Without a list, everything is searched for, including the kinds found only on request.
     find: (text) =>
       findEntities(
         text,
@@ -190,7 +196,7 @@ function lookFor({ entityTypes, asked = [] }: RedactInput): Look {
   };
 }
 
-/** Entities across the seams of the texts, by the characters of all of them joined. */
+/** Entities that lie across two of the texts, by their characters in the joined text. */
 function crossingOf(joined: string, texts: readonly string[], look: Look): EntitySpan[] {
   if (texts.length < 2) return [];
   let at = -1;
@@ -200,7 +206,7 @@ function crossingOf(joined: string, texts: readonly string[], look: Look): Entit
     .filter((span) => seams.some((seam) => span.start < seam && span.end > seam + 1));
 }
 
-/** The spans of each piece that waits: its part of the entities that cross a seam, and its own. */
+/** Spans to redact in each held utterance: its own, and its share of the spans that lie across several utterances. */
 function pieceSpans(
   held: readonly Held[],
   crossing: readonly EntitySpan[],
@@ -212,12 +218,12 @@ function pieceSpans(
   });
 }
 
-/** The end of a piece in the text of all that wait. */
+/** The end of a held utterance, by its characters in the joined text. */
 function endOf(held: readonly Held[], index: number): number {
   return held.slice(0, index + 1).reduce((sum, { text }) => sum + text.length + 1, -1);
 }
 
-/** Entities that cross a seam come first; a piece's own ones stay where nothing is over them. */
+/** Merges two lists of entities. The first list wins where they overlap. */
 function merged(first: readonly EntitySpan[], more: readonly EntitySpan[]): EntitySpan[] {
   const free = more.filter(
     (span) => !first.some((other) => other.start < span.end && span.start < other.end),
@@ -225,7 +231,7 @@ function merged(first: readonly EntitySpan[], more: readonly EntitySpan[]): Enti
   return [...first, ...free];
 }
 
-/** The parts of the spans that lie in a piece of the text, by the piece's own characters. */
+/** The spans that lie inside a range of the text, by the characters of that range. */
 function within(spans: readonly EntitySpan[], from: number, to: number): EntitySpan[] {
   return spans
     .filter((span) => span.start < to && span.end > from)
@@ -236,9 +242,9 @@ function within(spans: readonly EntitySpan[], from: number, to: number): EntityS
     }));
 }
 
-/** Only an end with digits can be the head of anything. */
+/** The end of a text, if it has digits. Only digits can begin a number. */
 function tailOf(text: string): string {
-  // The first word of what was cut may be half a word.
+  // The first word of the tail may be cut in half.
   const tail =
     text.length > tailCharacters ? text.slice(-tailCharacters).replace(/^\S*\s/, '') : text;
   return /\d|\b(?:zero|oh|one|two|three|four|five|six|seven|eight|nine|double|ten|\w+teen|\w+ty)\b[^\p{L}\d]*(?:\b(?:um|uh|er)\b[^\p{L}\d]*)?$/iu.test(
@@ -250,7 +256,7 @@ function tailOf(text: string): string {
 
 type OpenRun = { start: number; digits: number; chars: string; explained: boolean; bare: boolean };
 
-/** The run of digits that ends the text, by its first character: it could go on in the next one. */
+/** The run of digits that ends the text and could continue in the next one. */
 function openRun(text: string): OpenRun | undefined {
   const tail = text.slice(-tailCharacters);
   const doc = new Doc(tail);
@@ -271,7 +277,7 @@ function openRun(text: string): OpenRun | undefined {
   return undefined;
 }
 
-/** A mark or a word that a speaker fills a pause with. */
+/** True for a mark or a filler word. */
 function isNothing({ kind, lower }: TextToken): boolean {
   return (
     kind === 'mark' ||
@@ -281,7 +287,7 @@ function isNothing({ kind, lower }: TextToken): boolean {
   );
 }
 
-/** Longer than every number that people say: a card. */
+/** The longest number that people say is that of a card. */
 const longestNumber = 16;
 const fullLengths: Partial<Record<CueKind, number>> = {
   card: 16,
@@ -291,7 +297,7 @@ const fullLengths: Partial<Record<CueKind, number>> = {
   expiry: 4,
 };
 
-/** All digits of what was asked for are there. */
+/** True if all digits of the requested number have been said. */
 function isFull({ digits }: OpenRun, { kinds }: Look): boolean {
   const lengths = kinds.map((kind) => fullLengths[kind] ?? longestNumber);
   return digits >= Math.max(...lengths, kinds.length === 0 ? longestNumber : 0);
@@ -299,18 +305,18 @@ function isFull({ digits }: OpenRun, { kinds }: Look): boolean {
 
 const numberTypes =
   /^(?:CREDIT_CARD|SSN|BANK_ACCOUNT|ROUTING_NUMBER|PHONE_NUMBER|ACCOUNT_NUMBER|NUMERICAL_PII|HEALTHCARE_NUMBER|PASSPORT_NUMBER|DRIVER_LICENSE)$/;
-/** A number that nothing was said about is held from so many digits on: fewer are a price, a time, a count. */
+/** A number without any explanation is held from this many digits on. Fewer digits are a price, a time or a count. */
 const shortestHead = 3;
 
 function mayContinue(text: string, look: Look): boolean {
   const run = openRun(text);
   if (!run || run.explained || run.digits > 15) return false;
-  // The answer to a question for the number: whatever it begins with goes on.
+  // This answers a question for the number, so it continues until it is complete.
   if (look.kinds.length > 0) return !isFull(run, look);
   const { wanted } = look;
   if (wanted && ![...wanted].some((type) => numberTypes.test(type))) return false;
   const isCard = /\b(?:card|visa|mastercard|amex|debit|credit)\b/i.test(text);
-  // Somebody asked for a number that stays: only what begins like a card may be something else.
+  // The number asked for may stay in the text. Only a run that begins like a card is held.
   if (look.asked.length > 0 && !isCard)
     return /^[3-6]/.test(run.chars) && run.digits >= 4 && run.digits % 4 === 0;
   return run.digits >= (isCard || run.bare ? 2 : shortestHead);
@@ -335,7 +341,7 @@ function coverPartial(input: RedactInput, look: Look, cover: Cover): Redacted {
   return cover.all(piece, [...spans, ...open]);
 }
 
-/** Writes over what was found, with the numbers that the conversation has given out so far. */
+/** Replaces entities by markers, numbered by the conversation's list so far. */
 class Cover {
   readonly #numbers: RedactionState['numbers'];
   readonly #form: RedactionForm;
@@ -345,7 +351,10 @@ class Cover {
     this.#form = form;
   }
 
-  /** A short text that is exactly something taken out before: an entity's own text, without its surroundings. */
+  /**
+   * The span of a text that consists of exactly one entity removed before. This finds it without the words that
+   * surrounded it.
+   */
   known(text: string): EntitySpan[] {
     const key = keyOf(text);
     if (key === '' || text.length > tailCharacters) return [];
@@ -392,7 +401,10 @@ class Cover {
   }
 }
 
-/** The same entity however it was cased, spaced and spoken. `__proto__` and the like stay ordinary keys. */
+/**
+ * The key of an entity, the same for every casing, spacing and spoken form. The prefix keeps `__proto__` and similar
+ * texts ordinary keys.
+ */
 function keyOf(text: string): string {
   const doc = new Doc(text);
   const run = runAt(doc, 0, true);

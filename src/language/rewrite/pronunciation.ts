@@ -1,6 +1,6 @@
 /**
- * The sound of a phrase, as a short string: near sounds share a letter. By the rules of English spelling, no
- * dictionary: brand names stand in none, and a pronunciation that the caller gives is spelled as it sounds.
+ * The sound of a phrase as a short string in which similar sounds share a letter. It follows the rules of English
+ * spelling, since no dictionary holds brand names. A pronunciation from the caller is spelled as it sounds.
  */
 export function soundOf(phrase: string): string {
   return phrase
@@ -49,7 +49,10 @@ function wordSound(word: string): string {
 
 const vowels = new Set('aeiouAOY');
 
-/** Edit distance over sounds, by length: a vowel for a vowel and voiced for voiceless cost little. */
+/**
+ * The edit distance of two sounds, relative to their length. Confusing two vowels, or a voiced and a voiceless
+ * consonant, costs little.
+ */
 export function soundDistance(a: string, b: string): number {
   const longest = Math.max(a.length, b.length);
   if (longest === 0) return 0;

@@ -4,12 +4,12 @@ import { looksLikeQuestion } from '../summary/clauses.ts';
 const names =
   /^(?:NAME|NAME_GIVEN|NAME_FAMILY|NAME_MEDICAL_PROFESSIONAL|ORGANIZATION|ORGANIZATION_MEDICAL_FACILITY|LOCATION_CITY|LOCATION_STATE|LOCATION_COUNTRY|LOCATION_ADDRESS|LOCATION_ADDRESS_STREET|LOCATION)$/;
 
-/** Starts of new sentences in speech without marks, once the sentence before has enough words to stand. */
+/** Words that start a new sentence in speech without marks, once the sentence before is long enough. */
 const starters =
   /\s(?=(?:okay|ok|alright|thank you|thanks|hello|sorry|please|yes|no|yeah|so|but|and then|and|because)\s+(?:um\s+|uh\s+)*(?:i|i'm|i'll|i've|i'd|we|we'll|we're|you|you'll|you're|they|they're|he|she|it|it's|that's|there's|there is|my|your|let me|can|could|is|are|do|what|when|how|if|the)\b|(?:can|could|would|do|did|will|what|how|when|where|why)\s+(?:you|i|we)\b)/i;
 const shortest = 7;
 
-/** Sentences, capitals and marks for a text that has none; a text with marks is left as it is. */
+/** Adds sentences, capitals and marks to a text that has none. A text with marks is left as it is. */
 export function punctuate(text: string): string {
   if (/[.!?…。]/u.test(text) || !/[a-z]/i.test(text)) return text;
   const lead = /^\s*/.exec(text)?.[0] ?? '';

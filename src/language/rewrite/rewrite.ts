@@ -6,17 +6,20 @@ import { spellingOf } from './spelling.ts';
 import { vocabularyOf } from './vocabulary.ts';
 import { rewriteWords } from './words.ts';
 
-/** The part of a request's `realtime_processing` (or of a job's settings) that changes words. */
+/** The settings that change words, from a request's `realtime_processing` or from a job. */
 export type RewriteSettings = {
   custom_vocabulary?: boolean | undefined;
   custom_vocabulary_config?: CustomVocabularyConfig | null | undefined;
   custom_spelling?: boolean | undefined;
   custom_spelling_config?: CustomSpellingConfig | null | undefined;
-  /** Sentences and capitals for a model that writes none. */
+  /** Adds sentences and capitals where a model writes none. */
   punctuation_enhanced?: boolean | undefined;
 };
 
-/** Marks first (they need the recognised words), then the caller's vocabulary, and the caller's spelling has the last word. */
+/**
+ * Rewrites an utterance in three steps: marks first, since they need the recognised words; then the caller's
+ * vocabulary; the caller's spelling last, so that it wins.
+ */
 export function rewriteUtterance(utterance: Utterance, settings: RewriteSettings): Utterance {
   let result = utterance;
   if (settings.punctuation_enhanced) result = rewriteWords(result, punctuate);
@@ -42,7 +45,7 @@ export function rewriteUtterance(utterance: Utterance, settings: RewriteSettings
   return result;
 }
 
-/** Sessions send the same settings with every utterance: the last few stay prepared. */
+/** Sessions send the same settings with every utterance, so the last few prepared ones are kept. */
 const prepared = new Map<string, unknown>();
 const preparedMax = 32;
 

@@ -1,6 +1,6 @@
 import type { CustomSpellingConfig } from '../../protocol/addon-configs.ts';
 
-/** Replaces each misspelling by its preferred spelling, whole words only, whatever the case. */
+/** Replaces each misspelling by its preferred spelling. Only whole words count, in any case. */
 type Spelling = (text: string) => string;
 
 export function spellingOf(dictionary: CustomSpellingConfig['spelling_dictionary']): Spelling {

@@ -5,16 +5,16 @@ import { soundDistance, soundOf } from './pronunciation.ts';
 
 export type VocabularyItem = CustomVocabularyConfig['vocabulary'][number];
 
-/** Words of the caller's trade put where something that sounds like them was recognised. */
+/** Puts a term of the caller's vocabulary where a similar-sounding word was recognised. */
 type Vocabulary = (text: string, confidenceOf: (start: number, end: number) => number) => string;
 
 type Form = { letters: string; sound: string };
 type Term = { value: string; threshold: number; forms: Form[]; words: number };
 
-/** A window of words that could be one term: "north gate bank". */
+/** At most this many words are compared with one term: "north gate bank". */
 const widestWindow = 4;
 
-/** Under this the recogniser itself doubts the word: of such words one in three is wrong. */
+/** Below this confidence the recogniser itself doubts the word: one in three of such words is wrong. */
 const doubtfulConfidence = 0.87;
 
 export function vocabularyOf(items: readonly VocabularyItem[], defaultIntensity = 0.5): Vocabulary {
@@ -41,7 +41,7 @@ function termOf(item: VocabularyItem, defaultIntensity: number): Term {
   }));
   return {
     value: value.trim(),
-    // 0 takes only what is spelled the same, 1 takes what shares six sounds of ten.
+    // 0 accepts only the same spelling. 1 accepts phrases that share six of ten sounds.
     threshold: strength * 0.4,
     forms: forms.filter((form) => form.letters !== ''),
     words: value.trim().split(/\s+/).length,
@@ -52,7 +52,7 @@ function lettersOf(text: string): string {
   return text.toLowerCase().replace(/[^\p{L}\p{N}]/gu, '');
 }
 
-/** Sounds that are confused at the start of a word share a drawer. */
+/** Groups sounds that are confused at the start of a word. */
 function firstClass(sound: string): string {
   const first = sound[0] ?? '';
   if (/[aeiouAOY]/.test(first)) return 'a';
@@ -66,7 +66,7 @@ function firstClass(sound: string): string {
   );
 }
 
-/** A word of the text, made ready once for all the windows it is in. */
+/** A word of the text, prepared once for all word sequences that contain it. */
 type SpokenWord = { token: TextToken; letters: string; sound: string; isPlain: boolean };
 
 function replaceIn(
@@ -137,8 +137,8 @@ function bestAt(
 type Window = { letters: string; sound: string; isPlain: boolean; words: number };
 
 /**
- * Everyday words are right far more often than they are a misheard brand: one of them is never touched while the
- * recogniser stands by it, several only when they sound nearly the same.
+ * The factor on the distance between spoken words and a term. Everyday words are far more often right than a misheard
+ * brand: one such word is replaced only if the recogniser doubts it, several only if they sound nearly the same.
  */
 function caution(window: Window, isDoubtful: () => boolean): number {
   if (!window.isPlain) return window.letters.length < 4 ? 1.6 : 1;
@@ -147,7 +147,7 @@ function caution(window: Window, isDoubtful: () => boolean): number {
   return isDoubtful() ? 1.3 : 2;
 }
 
-/** 0: spelled the same, or as a given pronunciation; 1: nothing in common. */
+/** Returns 0 for the same spelling or a given pronunciation, and 1 for nothing in common. */
 function distanceTo(term: Term, letters: string, sound: string): number {
   let best = Infinity;
   for (const form of term.forms) {
@@ -155,7 +155,7 @@ function distanceTo(term: Term, letters: string, sound: string): number {
     const size = Math.max(form.letters.length, letters.length);
     if (Math.abs(form.letters.length - letters.length) > size * 0.4 || size > 60) continue;
     const bySound = soundDistance(form.sound, sound);
-    // The mean of both cannot come under the threshold any more.
+    // The mean of the two distances can no longer fall below the threshold.
     if (bySound / 2 > term.threshold) continue;
     best = Math.min(best, (letterDistance(form.letters, letters) + bySound) / 2);
   }

@@ -2,8 +2,8 @@ import { round3 } from '../../lib/round.ts';
 import type { Utterance, Word } from '../../protocol/addons.ts';
 
 /**
- * Changes the text of an utterance and brings its words along. The text changes first; then the words are cut
- * anew from it: words outside a change keep their own times, the words of a change share its time by length.
+ * Changes the text of an utterance and derives its words again from the new text. Words outside a change keep their
+ * times; words inside a change share its time by length.
  */
 export function rewriteWords(utterance: Utterance, change: (text: string) => string): Utterance {
   const text = change(utterance.text);
@@ -11,7 +11,9 @@ export function rewriteWords(utterance: Utterance, change: (text: string) => str
   return { ...utterance, text, words: alignWords(utterance.words, text) };
 }
 
-/** The text's own pieces, each with the space before it as live words have it, timed by the old words. */
+/**
+ * Cuts the text into words, each with the space before it as in live results, and takes the times from the old words.
+ */
 export function alignWords(words: readonly Word[], text: string): Word[] {
   const pieces = text.match(/\s*\S+/g) ?? [];
   const [head, tail] = commonEnds(words, pieces);
@@ -42,7 +44,7 @@ function commonEnds(words: readonly Word[], pieces: readonly string[]): [number,
 }
 
 function spread(pieces: readonly string[], old: readonly Word[], at: number): Word[] {
-  // The number of words is as before: only spellings changed, every time stays.
+  // The number of words is unchanged, so only spellings changed and every time stays.
   if (pieces.length === old.length)
     return pieces.map((piece, i) => ({ ...(old[i] as Word), word: piece }));
   const start = old[0]?.start ?? at;

@@ -13,7 +13,7 @@ const values: Record<SentimentLabel, number> = {
 
 const quarters = 4;
 
-/** The mood of each party over the call, quarter by quarter of the call's time. */
+/** The mood of each party in each quarter of the call's time. */
 export function courseOf(turns: readonly SpokenTurn[]): SentimentCourse[] {
   const start = turns[0]?.start ?? 0;
   const length = Math.max(1e-6, (turns.at(-1)?.end ?? 0) - start);

@@ -1,15 +1,15 @@
 import { sentimentExamples } from '../data/sentiment-examples.ts';
 
-/** The counted examples lean this way, where they lean clearly. */
+/** The direction in which the counted examples clearly lean. */
 type Leaning = 'negative' | 'positive' | undefined;
 
 type Label = 'negative' | 'neutral' | 'positive';
 const labels: Record<string, Label> = { n: 'negative', x: 'neutral', p: 'positive' };
 
-/** A label must be so much likelier than neutral (a logarithm): under this the sentence stays neutral. */
+/** A label needs this lead over neutral, as a logarithm of likelihoods. Below it the sentence stays neutral. */
 const clearly = 4;
 
-/** Counts of each word and pair of words by label: naive Bayes over presence. */
+/** Counts of each word and pair of words by label. The classifier is naive Bayes over presence. */
 const counts = {
   negative: new Map<string, number>(),
   neutral: new Map<string, number>(),

@@ -1,6 +1,8 @@
 import type { SentimentLabel } from '../types.ts';
 
-/** A call is full of neutral sentences: what was expressed decides, both only where both weigh. */
+/**
+ * The overall sentiment of a call. Most sentences are neutral, so only the others count; `mixed` needs enough of both.
+ */
 export function overallOf(counts: Record<SentimentLabel, number>): SentimentLabel {
   const good = counts.positive + counts.mixed / 2;
   const bad = counts.negative + counts.mixed / 2;

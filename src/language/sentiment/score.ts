@@ -17,7 +17,7 @@ type LexiconNode = {
   entry?: LexiconEntry;
 };
 
-/** The lexicon as a tree of words: the longest phrase that begins at a word is found in as many steps as it has words. */
+/** The lexicon as a tree of words. Finding the longest phrase at a word takes as many steps as the phrase has words. */
 const root: LexiconNode = { next: new Map(), stems: [] };
 
 for (const line of sentimentLexicon.split('\n')) {
@@ -30,7 +30,7 @@ for (const line of sentimentLexicon.split('\n')) {
       if (!next) node.next.set(word, (next = { next: new Map(), stems: [] }));
       node = next;
     }
-    // The first mention wins: the strong groups stand before the weak ones.
+    // The first entry of a phrase wins: strong groups stand before weak ones.
     node.entry ??= { value: Number(value), emotion: emotion as Emotion };
   }
 }
@@ -67,16 +67,16 @@ const fillers = new Set(
   'um uh er erm uhm hmm mm ah like just well i mean you know'.split(' ').slice(0, 9),
 );
 
-/** Not to be told: nothing said, or in no language that we know. */
+/** The score of a text that is empty or in an unknown language. */
 export const unknownSentiment: SentimentScore = { label: 'unknown', emotion: 'neutral' };
 
 /**
- * The feeling of one sentence, heard without the rest of the call. Neutral: information, requests, a problem stated
- * without an evaluation, set phrases of courtesy. Negative: anger, worry, blame, a bad evaluation, sarcasm by what is
- * meant. Positive: praise, relief, thanks beyond the bare formula. Mixed: a good and a bad evaluation both.
+ * Scores one sentence without the rest of the call. Neutral: information, requests, a problem stated without judgement,
+ * courtesies. Negative: anger, worry, blame, a bad judgement, sarcasm by its meaning. Positive: praise, relief, more
+ * than formal thanks. Mixed: a good and a bad judgement in one sentence.
  */
 export function scoreSentiment(sentence: string): SentimentScore {
-  // A label needs no more than a breath of text; the cut keeps the patterns' cost bounded on any input.
+  // A label needs only a few seconds of speech. The cut bounds the cost of the patterns on any input.
   const plain = normalize(withoutNames(sentence.slice(0, 1_500)));
   if (!isEnglish(plain)) return unknownSentiment;
   const kept = courtesies
@@ -95,16 +95,19 @@ export function scoreSentiment(sentence: string): SentimentScore {
   const heard = tally.label(kept);
   const words = kept.match(/[\p{L}']+/gu)?.length ?? 0;
   if (heard.label !== 'neutral' || words < fewestWords || acknowledgement.test(plain)) return heard;
-  // The lexicon heard nothing: how such sentences are put may still lean one way.
+  // The lexicon found nothing, but the counted examples may still lean one way.
   const leaning = leaningOf(kept);
   if (leaning === 'negative') return { label: leaning, emotion: 'disappointment' };
   return leaning === 'positive' ? { label: leaning, emotion: 'contentment' } : heard;
 }
 
-/** In fewer words the way of putting it says nothing: "This is Sam", "No, that's all". */
+/** Shorter sentences say nothing by their wording: "This is Sam", "No, that's all". */
 const fewestWords = 6;
 
-/** "This is Joy Payne", "Good Hope Clinic, how may I help?": a name is no feeling, whatever else its words mean. */
+/**
+ * Removes names, which express no feeling even if their words do: "This is Joy Payne", "Good Hope Clinic, how may I
+ * help?".
+ */
 function withoutNames(sentence: string): string {
   const kept = sentence
     .replace(
@@ -115,12 +118,12 @@ function withoutNames(sentence: string): string {
   return /\p{L}{2}/u.test(kept) ? kept : sentence;
 }
 
-/** Whole words in capitals, in a sentence that also has others or is long enough to mean it. */
+/** True if at least two words of four or more letters are in capitals. */
 function isShouted(sentence: string): boolean {
   return (sentence.match(/\b[A-Z]{4,}\b/g)?.length ?? 0) >= 2;
 }
 
-/** Places where a "but" or its like turns the sentence: each side is weighed by itself. */
+/** Positions of "but" and similar words. Each side is weighed alone. */
 function contrastsOf(text: string): number[] {
   return [...text.matchAll(contrasts)].map((match) => match.index);
 }
@@ -135,13 +138,13 @@ function normalize(text: string): string {
     .trim()
     .split(/\s+/)
     .filter((word) => !fillers.has(word) || word === 'like' || word === 'just');
-  // "i'm i'm", "no no", "so so much": a stutter counts once; a repeated pair is kept, it may be emphasis.
+  // A stutter counts once: "i'm i'm", "no no", "so so much". A repeated pair of words stays, since it may be emphasis.
   const kept: string[] = [];
   for (const word of words) if (word !== kept.at(-1)) kept.push(word);
   return kept.join(' ').replace(/ ([.,!?]+)/g, '$1');
 }
 
-/** Enough of the words are known; a word or two in Latin letters gets the benefit of the doubt. */
+/** True if enough words are known English. One or two words in Latin letters count as English. */
 function isEnglish(text: string): boolean {
   const words = text.match(/[\p{L}']+/gu) ?? [];
   if (words.length === 0) return false;
@@ -174,7 +177,7 @@ function weighWords(text: string, tally: Tally): void {
     if (!isExempt(words, i, end)) {
       if (isBoosted(words, i)) value *= 1.4;
       if (!(isPhrase && startsNegated(words[i] ?? '')) && isNegated(words, i))
-        // "not good" is bad; "not terrible" is hardly praise, "never disappointed" has its own entry.
+        // "not good" is bad. "not terrible" is hardly praise, and "never disappointed" has its own entry.
         value = value > 0 ? -Math.max(1.2, value * 0.8) : Math.abs(value) >= 2 ? 0.5 : 0.8;
       tally.add(value, entry.emotion, places[i] ?? 0);
     }
@@ -190,14 +193,14 @@ function isBoosted(words: readonly string[], i: number): boolean {
   return boosters.has(words[i - 1] ?? '') || boosters.has(words[i - 2] ?? '');
 }
 
-/** A "not" among the four words before, in the same clause. */
+/** True if a "not" is among the four words before, in the same clause. */
 function isNegated(words: readonly string[], i: number): boolean {
   for (let at = i - 1; at >= Math.max(0, i - 4); at--) {
     const word = words[at] ?? '';
     if (/^[.,!?]/.test(word) || contrastWord.test(word) || word === 'and' || word === 'because')
       return false;
     if (word === 'only' || word === 'just') continue;
-    // "never felt so humiliated": the strongest yes there is.
+    // "never felt so humiliated" strengthens the word instead of negating it.
     if (
       word === 'never' &&
       words.slice(at + 1, i).some((between) => /^(?:so|such|anything|more)$/.test(between))
@@ -216,7 +219,7 @@ function isNegated(words: readonly string[], i: number): boolean {
   return false;
 }
 
-/** Good and bad words that name something here rather than judge it. */
+/** True for good or bad words that name a thing here and judge nothing. */
 function isExempt(words: readonly string[], i: number, end: number): boolean {
   const word = words[i] ?? '';
   const before = words[i - 1] ?? '';
@@ -336,7 +339,7 @@ class Tally {
       this.#strongest = { size: Math.abs(value), emotion };
   }
 
-  /** Signs that only count together, and not against a good word. */
+  /** Adds a sign of irritation. Such signs count only together, and only without a good word. */
   irritate(weight: number): void {
     if (weight < 0.95 || this.#good >= 1) return;
     this.#bad += weight;
@@ -348,7 +351,7 @@ class Tally {
   label(text: string): SentimentScore {
     const isContrasted = this.#contrasts.length > 0;
     const weak = 0.55;
-    // Plain problem words do not add up to a judgement: one of them must be one by itself.
+    // Plain problem words do not add up to a judgement: at least one word must judge by itself.
     if (this.#strongestBad.size < 1 && !(isContrasted && this.#good >= 1))
       this.#bad = Math.min(this.#bad, 0.9);
     const goodSide = this.#clauses.some(

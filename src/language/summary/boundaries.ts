@@ -2,7 +2,7 @@ import { contentWords } from '../text/content.ts';
 import { clausesOf, wordsIn } from './clauses.ts';
 import type { SpokenTurn } from '../types.ts';
 
-/** Words with which people open another topic. */
+/** Words that open another topic. */
 const openers: [pattern: RegExp, weight: number][] = [
   [
     /\b(?:one|another|the|an|a) (?:more|last|other|second|final|different|separate|quick|further) (?:thing|question|issue|point|matter|problem|request|favou?r)s?\b/,
@@ -29,7 +29,9 @@ const openers: [pattern: RegExp, weight: number][] = [
 const closers =
   /\b(?:no,? (?:that's|that is|nothing)|that's (?:all|everything|it)|nothing else|that will be all|that'll be all)\b/;
 
-/** The turns at which a topic opens: the reason for the call first, then where words and cues say that it turned. */
+/**
+ * The turns at which a topic begins: first the reason for the call, then each turn whose words or cues show a change.
+ */
 export function boundariesOf(turns: readonly SpokenTurn[]): number[] {
   const first = turns.findIndex((turn, i) => isTopical(turn, i));
   if (first < 0) return turns.length > 0 ? [0] : [];
@@ -48,7 +50,7 @@ export function boundariesOf(turns: readonly SpokenTurn[]): number[] {
   return found.sort((a, b) => a - b);
 }
 
-/** The first turn that says more than who speaks. */
+/** True for a turn that says more than who is speaking. */
 function isTopical(turn: SpokenTurn, index: number): boolean {
   const text = turn.text.toLowerCase();
   if (
@@ -75,7 +77,7 @@ function openingScore(
     /\b(?:anything|something) else\b/.test(text) &&
     /\b(?:can|help|is there|will that be)\b/.test(text);
   if (isOffer && contentWords(text).length < 8) {
-    // The agent's offer opens nothing when the answer is no.
+    // An offer of the agent opens no topic if the answer is no.
     const answer = turns[i + 1]?.text.toLowerCase() ?? '';
     if (
       /^(?:\W*(?:um|uh|okay|oh|well))*\W*(?:no|nope|that's|not|i'm good|nothing)\b/.test(answer) ||
@@ -93,12 +95,12 @@ function openingScore(
     cue = Math.max(cue, 1);
   const isNew = shift - 0.5;
   if (cue >= 0.8) return cue + isNew * 0.4;
-  // "And how do I ...": the caller's next question, once the last one had its answer.
+  // "And how do I ...": the caller asks the next question after the last one was answered.
   if (cue > 0)
     return turn.role !== 'agent' && shift > 0.75 && !isQuestionTurn(turns[i - 1])
       ? cue + shift * 0.5
       : 0;
-  // Without a cue only a whole change of words counts, and only at a turn that opens with substance.
+  // Without a cue, a turn opens a topic only if nearly all its words are new and it has substance.
   return shift > 0.97 &&
     turn.role !== 'agent' &&
     (words[i]?.length ?? 0) >= 5 &&
@@ -114,7 +116,7 @@ function isQuestionTurn(turn: SpokenTurn | undefined): boolean {
   return last?.isQuestion ?? false;
 }
 
-/** The topic before came to an end: an "okay, good" stands in front. */
+/** True if the topic before has ended: an "okay, good" stands before the turn. */
 function isSettled(turns: readonly SpokenTurn[], i: number): boolean {
   const before = turns[i - 1]?.text.toLowerCase() ?? '';
   return (
@@ -123,7 +125,7 @@ function isSettled(turns: readonly SpokenTurn[], i: number): boolean {
   );
 }
 
-/** 0: the next turns go on with the same words; 1: with none of them. */
+/** How much the words change at a turn: 0 if the next turns use the same words, 1 if they share none. */
 function topicShift(words: readonly string[][], i: number): number {
   const before = new Set(words.slice(Math.max(0, i - 7), i).flat());
   const after = new Set(words.slice(i, i + 4).flat());

@@ -9,7 +9,7 @@ import type { SpokenTurn } from '../types.ts';
 
 export type TimedTurn = SpokenTurn & { words?: Word[] };
 
-/** The chapters of a call: cut where the topic turns, the greeting kept with what it leads to. */
+/** Divides a call into chapters where the topic changes. The greeting stays with the chapter it leads to. */
 export function chaptersOf(turns: readonly TimedTurn[], givenStarts?: number[]): Chapter[] {
   const spoken = turns.filter((turn) => turn.text.trim() !== '');
   if (spoken.length === 0) return [];
@@ -43,7 +43,7 @@ function chapterOf(
   };
 }
 
-/** Frequent here, rare in the other chapters. */
+/** Words that are frequent in this chapter and rare in the others. */
 function keywordsOf(
   turns: readonly SpokenTurn[],
   chaptersWith: ReadonlyMap<string, number>,
@@ -65,7 +65,7 @@ function keywordsOf(
     .map((entry) => entry.word);
 }
 
-/** The opening words of the topic, cut to a line. */
+/** The first words of the topic, cut to one line. */
 function headlineOf(turns: readonly SpokenTurn[]): string {
   const opening =
     clausesOf(turns.slice(0, 5)).find(

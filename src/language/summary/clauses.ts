@@ -1,7 +1,7 @@
 import { splitSentences } from '../text/sentences.ts';
 import type { SpokenTurn } from '../types.ts';
 
-/** One thing somebody said, cleaned for reading: no fillers, no stutter, no "okay so" before it. */
+/** One statement, cleaned for reading: without fillers, stutter or an "okay so" before it. */
 export type Clause = {
   turn: number;
   order: number;
@@ -14,7 +14,7 @@ const leading =
   /^(?:(?:okay|ok|alright|all right|right|so|well|um|uh|er|erm|yeah|yes|yep|no problem|oh|ah|and|but|now|great|perfect|lovely|good|sure|of course|thank you|thanks|sorry|i see|got it|actually|hi there|hi|hello|hey|good (?:morning|afternoon|evening)|let me see|let me check|let me have a look|one (?:second|moment)(?: please)?|give me a second|you're right|that's right|oh no|thank goodness|honestly|done|absolutely|certainly|fair enough|i understand|you can)\b[\s,.!:-]*)+/i;
 const fillers = /(?:^|\s|,)(?:um|uh|er|erm|uhm|mm|hmm|you know|i mean)\b,?(?=\s|$|[.,!?])/gi;
 
-/** A word said twice, but no figure and no letter: "four four one" is a number. */
+/** A repeated word is a stutter, but repeated figures and letters are not: "four four one" is a number. */
 const stutter =
   /\b(?!(?:zero|oh|one|two|three|four|five|six|seven|eight|nine|ten|twenty|double|very|so)\b)([\p{L}']{2,}|I)((?:[ ,]+\1\b)+)/giu;
 
@@ -37,7 +37,7 @@ export function clausesOf(turns: readonly SpokenTurn[]): Clause[] {
   return clauses;
 }
 
-/** A long sentence without marks is cut where a new statement begins: speech has no full stops. */
+/** Cuts a long sentence without marks where a new statement begins. Recognised speech may have no full stops. */
 function breathe(sentence: string): string[] {
   const words = wordsIn(sentence);
   if (words <= 16 || (words <= 30 && /[,;]/.test(sentence))) return [sentence];
@@ -47,7 +47,7 @@ function breathe(sentence: string): string[] {
   const joined: string[] = [];
   for (const piece of pieces) {
     const last = joined.at(-1);
-    // Too short to stand alone: it stays with what was said before.
+    // This clause is too short to stand alone, so it is joined to the one before.
     if (last !== undefined && (wordsIn(piece) < 5 || wordsIn(last) < 4))
       joined[joined.length - 1] = `${last} ${piece}`;
     else joined.push(piece);
@@ -64,7 +64,7 @@ function tidy(piece: string): string {
   text = text.replace(stutter, '$1').replace(/\s+([,.?!])/g, '$1');
   const without = text.replace(leading, '');
   if (wordsIn(without) >= 2) text = without;
-  // "Chloe, I have ...": whom one speaks to is no part of what is said.
+  // "Chloe, I have ...": the name of the person addressed is removed.
   text = text.replace(
     /^(?:(?:mr|mrs|ms|miss)\.? )?\p{Lu}\p{Ll}+(?: \p{Lu}\p{Ll}+)?, (?=(?:I|we|my|this|it|you|the|can|could|is|do)\b)/u,
     '',

@@ -11,7 +11,7 @@ const budgets: Record<SummarizationType, number> = {
   concise: 55,
 };
 
-/** A two-hour call has thousands of clauses; entities are looked for in so many of the best at most. */
+/** A two-hour call has thousands of clauses. Entities are searched for in at most this many of the best. */
 const candidatesKept = 400;
 
 const done =
@@ -27,7 +27,7 @@ const finding =
 const chatter =
   /^(?:welcome to|for calling|(?:\w+, )?this is|my name is|you(?:'re| are) speaking|speaking with|thank(?:s| you)|bye|goodbye|you're welcome|have a|hello|hi\b|good (?:morning|afternoon|evening)|how can|how may|great|perfect|okay|ok\b|will do|you too|no problem|i've got that|as i said|that's right|is there anything|sorry to hear|i'm sorry|let me|one moment|go ahead|i knew it|take care|yes please|that's (?:correct|everything|all)|speaking|oh\b|hold on|bear with|no worries)/i;
 
-/** A long sentence pays so much for its length: 1 would fill the summary with scraps, 0 with the longest turns. */
+/** How strongly a sentence pays for its length. 1 would fill the summary with scraps, 0 with the longest turns. */
 const costPower = 0.35;
 
 type Scored = Clause & {
@@ -38,7 +38,7 @@ type Scored = Clause & {
   entities: Map<string, number>;
 };
 
-/** The sentences of a call that tell most about it, in the order in which they were said, with who said them. */
+/** The most informative sentences of a call, in spoken order, each with its speaker. */
 export function summarize(turns: readonly SpokenTurn[], type: SummarizationType): string {
   const chosen = choose(turns, budgets[type]);
   if (chosen.length === 0) return '';
@@ -51,14 +51,14 @@ export function summarize(turns: readonly SpokenTurn[], type: SummarizationType)
   return [...(caller ? [`${caller} called.`] : []), ...asProse(chosen, label)].join(' ');
 }
 
-/** The speaker is named where it changes. */
+/** Joins clauses to prose and names the speaker where it changes. */
 function asProse(clauses: readonly Clause[], label: (role: string) => string): string[] {
   return clauses.map((clause, i) =>
     clause.role === clauses[i - 1]?.role ? clause.text : `${label(clause.role)}${clause.text}`,
   );
 }
 
-/** One channel alone tells nobody who spoke. */
+/** True if the call has one channel, which does not tell who spoke. */
 function isNamelessVoice(turns: readonly SpokenTurn[]): boolean {
   const [first] = turns;
   return (
@@ -73,7 +73,7 @@ function labelOf(role: string): string {
     : `${role.slice(0, 1).toUpperCase()}${role.slice(1)}: `;
 }
 
-/** The caller: the full name in turns that are not the agent's, or the one that the agent repeats. */
+/** The caller's name: a full name from turns that are not the agent's, or the name that the agent repeats. */
 function callerOf(turns: readonly SpokenTurn[]): string | undefined {
   const early = turns.slice(0, 30);
   for (const isAgent of [false, true])
@@ -92,7 +92,7 @@ function choose(turns: readonly SpokenTurn[], budget: number): Clause[] {
   const perChapter = new Map<number, number>();
   let used = 4;
   const left = new Set(scored);
-  // At most some dozens of picks over a bounded list: linear in the call.
+  // At most 40 clauses are picked from a bounded list, so the work grows linearly with the call.
   while (left.size > 0 && chosen.length < 40) {
     let best: Scored | undefined;
     let bestGain = 0;
@@ -117,13 +117,14 @@ function choose(turns: readonly SpokenTurn[], budget: number): Clause[] {
       seen.set(key, (seen.get(key) ?? 0) + 1);
   }
   const inOrder = (): Scored[] => chosen.toSorted((a, b) => a.order - b.order);
-  // The speaker is written too, and how often is known only now: the sentence that was chosen last goes first.
+  // The speakers' names take space too, which is known only now. The sentences that were picked last are dropped until
+  // the text fits.
   while (chosen.length > 1 && wordsIn(asProse(inOrder(), labelOf).join(' ')) + 4 > budget)
     chosen.pop();
   return inOrder();
 }
 
-/** A sentence adds this to those chosen: its own weight by how new its words are, its entities only where they are new. */
+/** The gain of adding a sentence: its weight times the share of words that are new, plus its new entities. */
 function gainOf(clause: Scored, seen: ReadonlyMap<string, number>): number {
   let fresh = 0;
   for (const key of clause.keys) fresh += 1 / (1 + (seen.get(key) ?? 0) * 2.5);
@@ -163,7 +164,7 @@ function weigh(
   for (const stem of keys) score += 0.12 * Math.min(4, counts.get(stem) ?? 0);
   score = Math.min(score, 1.4) + Math.min(keys.size, 6) * 0.12;
   const sinceCut = clause.turn - (cuts[Math.max(0, chapter)] ?? 0);
-  // The opening of a topic says what the topic is about.
+  // The first sentences of a topic say what it is about.
   if (!isAgent && sinceCut >= 0 && sinceCut <= 2 && keys.size >= 2)
     score += sinceCut === 0 ? 1.6 : 0.8;
   if (done.test(clause.text) && actions.test(clause.text)) score += isAgent ? 1.5 : 0.7;
@@ -174,7 +175,7 @@ function weigh(
   if (clause.isQuestion) score -= !isAgent && sinceCut <= 1 ? 0.2 : 1.6;
   if (chatter.test(clause.text)) score -= 1.4;
   if (words < 4) score -= 1;
-  // The first line names the caller already.
+  // The first line of the summary already names the caller.
   if (/\b(?:date of birth|my name|this is|speaking)\b/i.test(clause.text) && keys.size <= 3)
     score -= 1.2;
   return { score, words, chapter: Math.max(0, chapter), keys };
@@ -199,7 +200,10 @@ const weights: Record<string, number> = {
   PHONE_NUMBER: 0.3,
 };
 
-/** "three working days": the unit and the two words before it. Looked for backwards, since words have no longest length. */
+/**
+ * A duration: its unit and the two words before it, as in "three working days". The search runs backwards, because the
+ * length of a word is not bounded.
+ */
 function howLong(text: string): string | undefined {
   const unit = / (?:hours|days|weeks|months)\b/i.exec(text);
   if (!unit) return undefined;
@@ -210,7 +214,7 @@ function howLong(text: string): string | undefined {
   return before.join(' ') + unit[0];
 }
 
-/** Amounts, days and numbers are what a manager looks for; how long something takes, too. */
+/** Adds the amounts, days, numbers and durations of a clause, which a manager looks for. */
 function withEntities(clause: Omit<Scored, 'entities'>): Scored {
   const entities = new Map<string, number>();
   const spans = findEntities(clause.text);

@@ -1,6 +1,6 @@
 import type { Utterance } from '../../protocol/addons.ts';
 
-/** One caption: rows of text from one millisecond to another. */
+/** One caption: rows of text with a start and an end in milliseconds. */
 export type Caption = { startMs: number; endMs: number; rows: string[] };
 
 export type CueLimits = {
@@ -10,19 +10,19 @@ export type CueLimits = {
   rows: number;
 };
 
-/** A pause that ends a cue, unless the cue has to stay longer anyway. */
+/** A pause of this length ends a caption, unless the caption must stay longer to be readable. */
 const longestPauseMs = 1_000;
 /**
- * A cue may come so much later than its first word, so that the one before it can be read: for a minimum duration,
- * and where two people speak at once.
+ * A caption may start this much later than its first word. The one before it then stays readable, also where two people
+ * speak at once.
  */
 const longestLagMs = 1_000;
 
 type ShownWord = { text: string; isSpaced: boolean; startMs: number; endMs: number };
 
 /**
- * The captions of a transcript: in order, none over another, none empty. No row and no cue is longer than asked for.
- * A cue lasts as long as asked for unless the next one would come more than a second late.
+ * The captions of a transcript: in order, without overlap, none empty. No row and no caption is longer than the limits
+ * allow. A caption lasts at least the requested time unless the next one would be more than a second late.
  */
 export function cuesOf(utterances: readonly Utterance[], limits: CueLimits): Caption[] {
   const cues = voicesOf(utterances).flatMap((voice) => packed(voice, limits));
@@ -32,7 +32,7 @@ export function cuesOf(utterances: readonly Utterance[], limits: CueLimits): Cap
   );
 }
 
-/** The words of each voice in a row: what two people say at once is never in one cue. */
+/** Consecutive words of each voice. Words of two people who speak at once never share a caption. */
 function voicesOf(utterances: readonly Utterance[]): ShownWord[][] {
   const voices = new Map<string, ShownWord[]>();
   for (const utterance of utterances) {
@@ -40,7 +40,7 @@ function voicesOf(utterances: readonly Utterance[]): ShownWord[][] {
     const tokens = voices.get(voice) ?? [];
     voices.set(voice, tokens);
     for (const token of tokensOf(utterance)) {
-      // Times from outside may step back; a cue never does.
+      // Input times may step back; the times of captions never do.
       const startMs = Math.max(token.startMs, tokens.at(-1)?.startMs ?? 0);
       tokens.push({ ...token, startMs, endMs: Math.max(token.endMs, startMs + 1) });
     }
@@ -59,13 +59,13 @@ function tokensOf(utterance: Utterance): ShownWord[] {
   return words.flatMap(({ word, start, end }, i) => {
     const shown = plain(word);
     if (shown === '') return [];
-    // Languages without spaces have words without one; words that are not the text have lost theirs.
+    // Languages without spaces have no space before a word. Words that do not match the text have lost theirs.
     const isSpaced = i === 0 || !isWhole || /^\s/.test(word);
     return [{ text: shown, isSpaced, startMs: msOf(start), endMs: msOf(end) }];
   });
 }
 
-/** A text without words shares its time by length. */
+/** A text without words shares its time among its words by length. */
 function spread({ text, start, end }: Utterance): ShownWord[] {
   const pieces = plain(text).split(' ').filter(Boolean);
   const length = pieces.reduce((sum, piece) => sum + piece.length, 0);
@@ -80,7 +80,9 @@ function spread({ text, start, end }: Utterance): ShownWord[] {
   });
 }
 
-/** One line without what would end a cue: line breaks of any kind, control characters, the arrow of the times. */
+/**
+ * One line without characters that would end a caption: line breaks, control characters, the arrow between two times.
+ */
 function plain(text: string): string {
   if (/^ ?[\p{L}\p{N}.,!?']+$/u.test(text)) return text.trimStart();
   return text
@@ -113,7 +115,7 @@ function mayJoin(cue: Caption, token: ShownWord, { minMs, maxMs }: CueLimits): b
   return !isPause || token.startMs < cue.startMs + minMs;
 }
 
-/** The rows with one more word, or nothing when it does not fit. */
+/** The rows with one more token, or undefined if it does not fit. */
 function withToken(
   rows: readonly string[],
   token: ShownWord,
@@ -124,7 +126,9 @@ function withToken(
   return rows.length < most ? [...rows, token.text] : undefined;
 }
 
-/** A word longer than a row is cut: the limit is the client's, and a row that leaves the screen is not read at all. */
+/**
+ * Cuts a word that is longer than a row. The client sets that limit, and a row that runs off the screen cannot be read.
+ */
 function cutToRow(token: ShownWord, rowCharacters: number): ShownWord[] {
   if (fits(token.text, rowCharacters)) return [token];
   const characters = Array.from(token.text);
@@ -143,12 +147,15 @@ function cutToRow(token: ShownWord, rowCharacters: number): ShownWord[] {
   }).filter(({ text }) => text.trim() !== '');
 }
 
-/** In characters as a reader counts them. They are never more than the units of the string, which are counted already. */
+/**
+ * True if the text has at most this many characters as a reader counts them. Those are never more than its UTF-16
+ * units, which are checked first.
+ */
 function fits(text: string, characters: number): boolean {
   return text.length <= characters || Array.from(text).length <= characters;
 }
 
-/** Gives every cue its time on the screen, one after the other. */
+/** Gives each caption its time on the screen, one after the other. */
 function spacedOut(cues: readonly Caption[], { minMs, maxMs }: CueLimits): Caption[] {
   let beforeMs = 0;
   return cues.map((cue, i) => {

@@ -1,6 +1,6 @@
 import type { TextToken } from './tokens.ts';
 
-/** Numbers as people say them. All functions take tokens and an index and answer where they stopped. */
+/** Numbers as people say them. Each function takes tokens and an index and returns the index where it stopped. */
 export const units = new Map(
   'zero nought one two three four five six seven eight nine'
     .split(' ')
@@ -36,7 +36,7 @@ export function isFiller(token: TextToken | undefined): boolean {
 
 type Cardinal = { value: number; next: number };
 
-/** Past a hyphen or a filler between the words of one number. */
+/** Skips a hyphen or a filler between the words of one number. */
 function past(tokens: readonly TextToken[], i: number): number {
   let at = i;
   if (tokens[at]?.text === '-' && !tokens[at]?.spaced) at += 1;
@@ -44,7 +44,7 @@ function past(tokens: readonly TextToken[], i: number): number {
   return at;
 }
 
-/** A number under a hundred in words, or written digits. */
+/** Matches a number below a hundred in words, or written digits. */
 export function smallAt(tokens: readonly TextToken[], i: number): Cardinal | undefined {
   const token = tokens[i];
   if (!token) return undefined;
@@ -69,7 +69,7 @@ const scales = new Map([
   ['billion', 1_000_000_000],
 ]);
 
-/** A whole number: "two hundred and thirty", "3 hundred and 40", "1,284", "a thousand". */
+/** Matches a whole number: "two hundred and thirty", "3 hundred and 40", "1,284", "a thousand". */
 export function cardinalAt(tokens: readonly TextToken[], i: number): Cardinal | undefined {
   const isArticle = tokens[i]?.lower === 'a' || tokens[i]?.lower === 'couple';
   if (isArticle && !scales.has(tokens[i + 1]?.lower ?? '')) return undefined;
@@ -99,7 +99,7 @@ export function cardinalAt(tokens: readonly TextToken[], i: number): Cardinal | 
   return { value: total + current, next };
 }
 
-/** Digits with thousands commas and decimals as one number, or words under a hundred. */
+/** Matches digits with thousands commas and decimals as one number, or words below a hundred. */
 function written(tokens: readonly TextToken[], i: number): Cardinal | undefined {
   const token = tokens[i];
   if (token?.kind !== 'number') return smallAt(tokens, i);
@@ -129,7 +129,7 @@ function written(tokens: readonly TextToken[], i: number): Cardinal | undefined 
 
 export type Ordinal = { value: number; next: number; named: boolean };
 
-/** "the twenty first", "21st", "third"; `named` is false for a bare 21. */
+/** Matches "the twenty first", "21st" or "third". `named` is false for a bare 21. */
 export function dayAt(tokens: readonly TextToken[], i: number): Ordinal | undefined {
   const token = tokens[i];
   if (!token) return undefined;

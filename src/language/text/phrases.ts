@@ -3,8 +3,8 @@ import { tokenize, type TextToken } from './tokens.ts';
 type PhraseNode = { next: Map<string, PhraseNode>; ends: boolean };
 
 /**
- * Many phrases searched at once, word by word. A hyphen, a dot after a short word ("St. Louis") or an ampersand
- * in the text may stand between the words of a phrase, so one entry fits every spelling of it.
+ * Searches many phrases at once, word by word. A hyphen, a dot after a short word ("St. Louis") or an ampersand may
+ * stand between the words in the text, so one entry matches every spelling of a phrase.
  */
 export class Phrases {
   readonly #root: PhraseNode = { next: new Map(), ends: false };

@@ -1,6 +1,6 @@
 /**
- * The finals of one speaker as one text of the same length. A recogniser ends each final with a mark: between two
- * pieces of a number, an address or a spelling that mark is nothing that was said.
+ * Joins the finals of one speaker to one text of the same length. A recogniser ends each final with a mark. Between two
+ * pieces of a number, an address or a spelling nobody said that mark, so it is removed.
  */
 export function joinFinals(texts: readonly string[]): string {
   let joined = '';
@@ -16,7 +16,7 @@ export function joinFinals(texts: readonly string[]): string {
   return joined;
 }
 
-/** Longer than any word of a number, with fillers around it. */
+/** Longer than any word of a number with fillers around it. */
 const reach = 60;
 
 const piece =
@@ -24,7 +24,7 @@ const piece =
   'alpha|alfa|bravo|charlie|delta|echo|foxtrot|golf|hotel|india|juliett?|kilo|lima|mike|november|oscar|papa|quebec|romeo|sierra|tango|uniform|victor|whiske?y|yankee|zulu';
 const filler = '(?:um|uh|er|erm|uhm|and|then|okay|no|wait|sorry)';
 
-/** The end of a text that may go on: a digit, a letter, half an address, a month, a spelling. */
+/** Matches the end of a text that may continue: a digit, a letter, half an address, a month, a spelling. */
 const opens = new RegExp(
   `(?:^|[^\\p{L}\\d])(?:${piece}|as in \\p{L}+|(?:dot|at) \\p{L}+|january|february|march|april|may|june|july|august|september|october|november|december|\\p{L}+(?:th|st|nd|rd|first|second|third))[^\\p{L}\\d]*(?:${filler}[^\\p{L}\\d]*){0,3}$`,
   'iu',

@@ -1,4 +1,4 @@
-/** A piece of a text by its characters. */
+/** A span of a text, by its characters. */
 type TextSpan = { start: number; end: number };
 
 const abbreviations = new Set(
@@ -7,7 +7,7 @@ const abbreviations = new Set(
   ),
 );
 
-/** Sentences by their end marks; abbreviations, initials, decimals and addresses do not end one. */
+/** Splits a text at the marks that end sentences. Abbreviations, initials, decimals and addresses end none. */
 export function splitSentences(text: string): TextSpan[] {
   const spans: TextSpan[] = [];
   let start = 0;

@@ -4,7 +4,7 @@ import { cuesOf, type Caption, type CueLimits } from './cues.ts';
 
 type SubtitlesConfig = NonNullable<PreRecordedRequest['subtitles_config']>;
 
-/** The files of subtitles that a request asks for, one for each format. */
+/** The subtitle files that a request asks for, one for each format. */
 export function subtitlesOf(
   utterances: readonly Utterance[],
   config: SubtitlesConfig = { formats: ['srt'], style: 'default' },
@@ -21,8 +21,8 @@ export function subtitlesOf(
 }
 
 /**
- * Values that a setting leaves open: two rows of 42 characters, as broadcasters have them, for at most seven seconds. The
- * style `compliance` adds a second at least, line ends of CRLF, and numbers in both formats.
+ * Fills in the settings that a request leaves open: two rows of 42 characters, as broadcasters use, for at most seven
+ * seconds. The style `compliance` adds a minimum of a second, CRLF line ends, and numbers in both formats.
  */
 export function limitsOf(config: SubtitlesConfig): CueLimits {
   const { minimum_duration: minS, maximum_duration: maxS } = config;
@@ -52,7 +52,7 @@ function vttLines(cues: readonly Caption[], isNumbered: boolean): string[] {
   ];
 }
 
-/** In WebVTT these begin a tag or a reference. In SRT there is no way to write them otherwise. */
+/** In WebVTT these characters begin a tag or a reference. SRT has no escape for them. */
 function escaped(row: string): string {
   return row.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }

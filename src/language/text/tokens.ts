@@ -1,6 +1,6 @@
 /**
- * A text as small tokens: words, runs of digits, single marks. Everything downstream speaks of token
- * indexes and turns them into characters at the end, so spans are exact whatever was skipped between.
+ * A text as small tokens: words, runs of digits, single marks. All later steps use token indexes and convert them to
+ * characters only at the end, so spans stay exact whatever was skipped.
  */
 type TokenKind = 'word' | 'number' | 'mark';
 
@@ -10,15 +10,15 @@ export type TextToken = {
   lower: string;
   start: number;
   end: number;
-  /** White space (or the start of the text) stands before it. */
+  /** True if white space or the start of the text stands before the token. */
   spaced: boolean;
-  /** First letter is a capital. */
+  /** True if the first letter is a capital. */
   capital: boolean;
 };
 
 const pattern = /(\p{L}[\p{L}\p{M}]*(?:['’]\p{L}+)*)|(\p{Nd}+)|(\S)/gu;
 
-/** A run without a space can be a megabyte: one word is never longer than this, the rest is the next token. */
+/** The longest token. A text without spaces can be a megabyte: a longer run is cut and continues in the next token. */
 const longestToken = 200;
 
 export function tokenize(text: string): TextToken[] {

@@ -6,7 +6,9 @@ import { tokenize, type TextToken } from '../text/tokens.ts';
 const months = 'january february march april may june july august september october november december'.split(' '); // prettier-ignore
 const weekdays = 'sunday monday tuesday wednesday thursday friday saturday'.split(' ');
 const dayMs = 86_400_000;
-/** A day without its year that was so many days ago is meant; an older one is the next of its kind. */
+/**
+ * A day without a year means the past day if that was at most this many days ago. Otherwise the next such day is meant.
+ */
 const recentDays = 60;
 
 export function monthOf(word: string): number {
@@ -14,7 +16,9 @@ export function monthOf(word: string): number {
   return plain.length < 3 ? 0 : months.findIndex((month) => month === plain || (plain.length <= 4 && month.startsWith(plain))) + 1; // prettier-ignore
 }
 
-/** A day of the calendar as 2026-03-04. `day` is the day of the call: "tomorrow" and days without a year are seen from there. */
+/**
+ * A calendar day such as 2026-03-04. `day` is the day of the call, which "tomorrow" and days without a year refer to.
+ */
 export function dateOf(text: string, day: string, side: 'past' | 'next'): string | undefined {
   const lower = text.toLowerCase();
   return relativeDay(lower, day) ?? writtenDay(lower, day, side) ?? spokenDay(lower, day, side);
@@ -35,14 +39,14 @@ function relativeDay(text: string, day: string): string | undefined {
   const weekday = weekdays.indexOf(name);
   if (weekday < 0) return undefined;
   const now = new Date(today).getUTCDay();
-  // Weeks begin on Monday: "next Friday" is the one of the next week, "Friday" the first that comes.
+  // Weeks begin on Monday. "Next Friday" is the Friday of the next week, "Friday" the first that comes.
   const inWeek = ((weekday + 6) % 7) - ((now + 6) % 7);
   if (which === 'next') return at(inWeek + 7);
   if (which === 'last') return at(inWeek < 0 ? inWeek : inWeek - 7);
   return at(inWeek < 0 ? inWeek + 7 : inWeek);
 }
 
-/** 2026-03-04, 3/14/1986, 14.3.1986, 14/03/86: the month is first with slashes unless it cannot be. */
+/** Reads 2026-03-04, 3/14/1986, 14.3.1986 or 14/03/86. With slashes the month comes first unless it cannot be one. */
 function writtenDay(text: string, day: string, side: 'past' | 'next'): string | undefined {
   const iso = /\b(\d{4})-(\d{1,2})-(\d{1,2})\b/.exec(text);
   if (iso) return calendarDay(Number(iso[1]), Number(iso[2]), Number(iso[3]));
@@ -67,7 +71,7 @@ function fullYear(year: number, day: string, side: 'past' | 'next'): number {
   return side === 'past' && full > Number(day.slice(0, 4)) ? full - 100 : full;
 }
 
-/** "March third", "the 21st of June 1986", "nineteen eighty six" behind. */
+/** Reads "March third" or "the 21st of June 1986", also with a spoken year ("nineteen eighty six") behind. */
 function spokenDay(text: string, day: string, side: 'past' | 'next'): string | undefined {
   const tokens = tokenize(text);
   const at = tokens.findIndex(({ lower }) => monthOf(lower) > 0);
@@ -97,14 +101,14 @@ function spokenDay(text: string, day: string, side: 'past' | 'next'): string | u
   return withYear(year, month, date.value, day, side);
 }
 
-/** Past marks and small words between the parts of a day. */
+/** Skips marks and small words inside a date. */
 function past(tokens: readonly TextToken[], from: number): number {
   let at = from;
   while (/^(?:[,.]|the|of|um|uh|in)$/.test(tokens[at]?.lower ?? '')) at += 1;
   return at;
 }
 
-/** "the third of March": the day that ends right before the month. */
+/** In "the third of March": the day that ends directly before the month. */
 function dayBefore(tokens: readonly TextToken[], month: number) {
   for (let i = Math.max(0, month - 5); i < month; i++) {
     const day = dayAt(tokens, i);
@@ -121,7 +125,7 @@ function withYear(
   side: 'past' | 'next',
 ): string | undefined {
   if (year !== undefined) return calendarDay(year, month, date);
-  // A birthday without its year is no day.
+  // A birthday without a year has no value.
   if (side === 'past') return undefined;
   const thisYear = Number(day.slice(0, 4));
   const found = calendarDay(thisYear, month, date);
@@ -139,7 +143,7 @@ function calendarDay(year: number, month: number, date: number): string | undefi
 
 const pad = (value: number): string => String(value).padStart(2, '0');
 
-/** The month of a card's date, as 2029-04. */
+/** The month on a card, such as 2029-04. */
 export function expiryOf(text: string): string | undefined {
   const doc = new Doc(text.toLowerCase());
   const { tokens } = doc;
@@ -167,7 +171,7 @@ function monthYear(month: number, year: number): string | undefined {
   return `${year < 100 ? 2_000 + year : year}-${pad(month)}`;
 }
 
-/** A time of day as 15:30. Where nothing says which half of the day is meant, it is as it was said: 3:30. */
+/** A time of day such as 15:30. If no word tells the half of the day, it stays as said: 3:30. */
 export function timeOf(text: string): string | undefined {
   const lower = text.toLowerCase();
   if (/\bnoon\b|\bmidday\b/.test(lower)) return '12:00';

@@ -13,12 +13,12 @@ const names: readonly (readonly [RegExp, string])[] = [
   [/\bfrancs?\b|\bchf\b/i, 'CHF'],
   [/\bpesos?\b/i, 'MXN'],
 ];
-/** Whose dollars are meant, by the country of the call. */
+/** The dollar that is meant, by the calling code of the call's country. */
 const dollars: Readonly<Record<string, string>> = { '61': 'AUD', '64': 'NZD', '65': 'SGD', '852': 'HKD' }; // prettier-ignore
-/** Names of coins of a hundredth. */
+/** Names of coins worth a hundredth. */
 const hundredth = /^(?:cents?|pence|p)$/;
 
-/** An amount with two decimals, and its currency where the words name one. */
+/** An amount with two decimals, and its currency where the words name it. */
 export function moneyOf(text: string, callingCode: string | undefined): EntityValue | undefined {
   const hundredths = amountOf(text);
   if (hundredths === undefined) return undefined;
@@ -31,7 +31,7 @@ export function moneyOf(text: string, callingCode: string | undefined): EntityVa
   return { value, ...(currency === undefined ? {} : { currency }) };
 }
 
-/** In hundredths. */
+/** The amount in hundredths. */
 function amountOf(text: string): number | undefined {
   const figures = /\d[\d.,]*\d|\d/.exec(text)?.[0];
   if (figures !== undefined) {
@@ -63,7 +63,7 @@ function amountOf(text: string): number | undefined {
   return undefined;
 }
 
-/** "1,249.99", "1.299,50", "19.50", "1,200". */
+/** Reads "1,249.99", "1.299,50", "19.50" or "1,200". */
 function writtenAmount(figures: string): number {
   const last = Math.max(figures.lastIndexOf('.'), figures.lastIndexOf(','));
   const decimals = last < 0 ? 0 : figures.length - last - 1;

@@ -8,15 +8,15 @@ type TurnWithWords = SpokenTurn & {
 };
 type EntityOfTurn = NamedEntity & Partial<EntityValue> & { role: string };
 
-/** A longer silence ends the number, in seconds. */
+/** A longer silence, in seconds, ends the number. */
 const longestPauseS = 8;
 const mostTurns = 8;
-/** The question of an answer is among the last turns of the others. */
+/** The question is searched for in this many last turns of the other parties. */
 const turnsAsked = 4;
-/** A redaction's marker means nothing. */
+/** A redaction marker has no value. */
 const marker = /\[[A-Z_]+_\d+\]|\[REDACTED\]|#{2,}/;
 
-/** The entities of a whole call, each once: turns of one speaker that follow each other are looked at together. */
+/** The entities of a whole call, each once. Consecutive turns of one speaker are searched together. */
 export function entitiesOfTurns(
   turns: readonly TurnWithWords[],
   about: ValueContext,
@@ -48,7 +48,10 @@ export function entitiesOfTurns(
 
 type TurnsTogether = { own: TurnWithWords[]; asked: TurnWithWords[] };
 
-/** A turn goes on with the last of its speaker, unless he was silent for long or was asked something between. */
+/**
+ * Groups turns. A turn continues its speaker's last one unless the speaker was silent for long or was asked something
+ * in between.
+ */
 function groupsOf(turns: readonly TurnWithWords[]): TurnsTogether[] {
   const groups: TurnsTogether[] = [];
   const open = new Map<string, TurnsTogether>();

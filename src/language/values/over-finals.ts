@@ -6,10 +6,10 @@ import { joinFinals } from '../text/seams.ts';
 import type { EntitySpan, EntityValue, ValueContext } from '../types.ts';
 import { inCapitals, valueOf } from './value.ts';
 
-/** The place of a part of an entity: its final, and its characters there. */
+/** The position of a fragment of an entity: its final, and its characters in that final. */
 export type EntityPiece = { final: number; start: number; end: number };
 
-/** An entity with what it means, over as many finals as it was said in. */
+/** An entity with its value, and the finals it was said in. */
 export type HeardEntity = Partial<EntityValue> & {
   type: string;
   text: string;
@@ -26,8 +26,9 @@ export type OverFinals = {
 };
 
 /**
- * The entities of what one speaker said in several finals: a number with pauses is one entity, and letters that spell
- * a name correct it. Each final is looked at by itself, and all of them for what goes over their borders.
+ * The entities that one speaker said over several finals. A number with pauses becomes one entity, and letters that
+ * spell a name correct it. Each final is searched alone, and all of them together for entities that cross their
+ * borders.
  */
 export function entitiesOverFinals({ finals, asked, about, language }: OverFinals): HeardEntity[] {
   const kinds = askedFor(asked);
@@ -54,7 +55,7 @@ export function entitiesOverFinals({ finals, asked, about, language }: OverFinal
   const heard = [...crossing, ...free]
     .toSorted((a, b) => a.start - b.start)
     .map((span) => {
-      // A day that answers the question for a birthday is one.
+      // A date that answers the question for a birthday is a birthday.
       const type = span.type === 'DATE' && kinds.includes('birth') ? 'DOB' : span.type;
       const text = joined.slice(span.start, span.end);
       return { span, entity: { type, text, ...valueOf(type, text, about) } };
@@ -88,7 +89,7 @@ function piecesOf(
 }
 
 const dayNames = /\b(?:(?:next|this|last|coming) )?(?:mon|tues|wednes|thurs|fri|satur|sun)day\b|\b(?:the )?day after tomorrow\b|\btomorrow\b/gi; // prettier-ignore
-/** "today" is in every other sentence: it is a day that was named where hardly anything else was said. */
+/** "today" is in every other sentence. It counts as a date only if the turn says little else. */
 const bareDay = /^(?:um |uh |for |from )?(today|yesterday)(?: please)?[.!]?$/i;
 
 function relativeDays(text: string, taken: readonly EntitySpan[]): EntitySpan[] {
@@ -100,10 +101,10 @@ function relativeDays(text: string, taken: readonly EntitySpan[]): EntitySpan[] 
     .filter((span) => !taken.some((other) => overlaps(span, other)));
 }
 
-/** A spelling begins at most so many tokens behind its name: "my name is Shawn, that's spelled". */
+/** A spelling begins at most this many tokens behind its name: "my name is Shawn, that's spelled". */
 const spellingReach = 8;
 
-/** The letters that follow a name say how it is written. */
+/** Corrects names by the letters that follow them. */
 function namesAsSpelled(text: string, heard: readonly PlacedEntity[]): PlacedEntity[] {
   const doc = new Doc(text);
   const all = [...heard];
@@ -135,7 +136,7 @@ function namesAsSpelled(text: string, heard: readonly PlacedEntity[]): PlacedEnt
   return all.sort((a, b) => a.span.start - b.span.start);
 }
 
-/** A word on no list, right before its own spelling: it begins with the same letter. */
+/** An unknown word directly before its own spelling, with the same first letter. */
 function namedBefore(doc: Doc, i: number): { text: string; start: number } | undefined {
   for (let at = i - 1; at >= Math.max(0, i - 4); at--) {
     const token = doc.tokens[at];
@@ -146,7 +147,10 @@ function namedBefore(doc: Doc, i: number): { text: string; start: number } | und
   return undefined;
 }
 
-/** The word of the name that the letters are most like is written as they say; a name that is like none of them gets them behind it. */
+/**
+ * Writes the word of the name that is most like the letters as they spell it. If no word is like them, the spelled name
+ * is added behind.
+ */
 function withSpelling(name: string, letters: string): string {
   const words = name.trim().split(/\s+/);
   const likeness = words.map((word) => likenessOf(word.toLowerCase(), letters));
@@ -157,7 +161,9 @@ function withSpelling(name: string, letters: string): string {
   return words.map((word, i) => (i === at ? written : inCapitals(word))).join(' ');
 }
 
-/** The share of letters that both have, and half a point for the same or a like-sounding first one. */
+/**
+ * The share of letters that two words have in common, plus half a point for the same or a like-sounding first letter.
+ */
 function likenessOf(word: string, letters: string): number {
   const left = Array.from(letters);
   let same = 0;

@@ -1,11 +1,11 @@
-/** Calling codes of one and two digits; all others have three. */
+/** Calling codes of two digits. "+1" and "+7" have one, all others three. */
 const twoDigits = /^(?:2[07]|3[0-469]|4[013-9]|5[1-8]|6[0-6]|8[1246]|9[0-58])/;
-/** Countries in which a leading zero is part of the number. */
+/** Calling codes of countries in which a leading zero is part of the number. */
 const zeroStays = new Set(['39', '378']);
 const northAmerica = '1';
 const shortestNumber = 7;
 
-/** The calling code of an international number ("+12125550147" is "1"); undefined for another. */
+/** The calling code of an international number ("+12125550147" gives "1"), or undefined. */
 export function callingCodeOf(number: string | null | undefined): string | undefined {
   const digits = /^\+(\d{7,15})$/.exec(number?.trim() ?? '')?.[1];
   if (digits === undefined) return undefined;
@@ -13,7 +13,7 @@ export function callingCodeOf(number: string | null | undefined): string | undef
   return digits.slice(0, twoDigits.test(digits) ? 2 : 3);
 }
 
-/** The number as it is dialled from anywhere. Without a country, or without its area code, it stays as it was said. */
+/** The number as it is dialled from anywhere. If the country or the area code is unknown, it stays as it was said. */
 export function e164(digits: string, isInternational: boolean, code: string | undefined): string {
   if (digits.length < shortestNumber) return digits;
   if (isInternational) return `+${digits}`;

@@ -9,7 +9,7 @@ import { addressOf } from './web.ts';
 
 const bankCodeDigits = 9;
 
-/** The value of an entity's text; undefined where its words do not tell one. */
+/** The value of an entity's text, or undefined if its words do not give one. */
 export function valueOf(type: string, text: string, about: ValueContext): EntityValue | undefined {
   switch (type) {
     case 'CREDIT_CARD': {
@@ -60,7 +60,7 @@ function some(value: string | undefined): EntityValue | undefined {
   return value === undefined || value === '' ? undefined : { value };
 }
 
-/** Every digit, and letter, of all runs in the text: none is dropped for the words between them. */
+/** Every digit, or letter, of all runs in the text. The words between them are skipped. */
 function charsIn(text: string, withLetters: boolean): string {
   const doc = new Doc(text);
   let chars = '';
@@ -73,7 +73,7 @@ function charsIn(text: string, withLetters: boolean): string {
   return chars;
 }
 
-/** The check of an American bank code: weights of 3, 7 and 1. */
+/** Checks an American bank code with weights of 3, 7 and 1. */
 function isBankCode(digits: string): boolean {
   const weights = [3, 7, 1];
   const sum = Array.from(digits).reduce((all, digit, i) => all + Number(digit) * (weights[i % 3] ?? 0), 0); // prettier-ignore

@@ -16,7 +16,7 @@ const marks: Readonly<Record<string, string>> = {
   colon: ':',
 };
 
-/** A mail or web address as it is written; undefined when the words make none. */
+/** A spoken mail or web address as it is written, or undefined if the words make none. */
 export function addressOf(text: string): string | undefined {
   const tokens = tokenize(text.trim());
   let address = '';
@@ -25,7 +25,7 @@ export function addressOf(text: string): string | undefined {
     if (!token) break;
     const word = token.lower;
     if (isFiller(token) || (token.kind === 'mark' && word === ',')) continue;
-    // "m as in mike": the word only says which letter it was.
+    // "m as in mike": the word only tells the letter.
     if (word === 'as' && tokens[i + 1]?.lower === 'in' && /[a-z]$/.test(address)) {
       i += 2;
       continue;

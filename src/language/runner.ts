@@ -109,7 +109,7 @@ const reasons: Record<TaskFailure, [number, string, string]> = {
  */
 export function startLanguageRunner(options: LanguageRunnerOptions = {}): LanguageRunner {
   const clock = options.clock ?? systemClock;
-  const apartUntilMs = new Map<string, number>();
+  const slowOwners = new SlowOwners(clock);
   const lane = (name: LaneName, idleMs: number): Lane =>
     new Lane({
       clock,
@@ -117,7 +117,7 @@ export function startLanguageRunner(options: LanguageRunnerOptions = {}): Langua
       queueLimit: options.queueLimit ?? maxOrdersWaiting,
       idleMs,
       slowMs: slowMs[name],
-      onSlow: setApart,
+      onSlow: (owner) => slowOwners.add(owner),
       moveOut: (order) => lanes.apart.give(order),
       onReplaced: (reason) => options.onReplaced?.(reason),
     });
@@ -129,25 +129,6 @@ export function startLanguageRunner(options: LanguageRunnerOptions = {}): Langua
   };
   const llm = llmProvider(options.config);
   let lastId = 0;
-
-  function setApart(owner: string): void {
-    // Tasks without an owner come from many sessions. One slow task says nothing about the others.
-    if (owner === '') return;
-    apartUntilMs.delete(owner);
-    apartUntilMs.set(owner, clock.monotonicMs() + apartMs);
-    if (apartUntilMs.size <= maxOwnersApart) return;
-    for (const oldest of apartUntilMs.keys()) {
-      apartUntilMs.delete(oldest);
-      break;
-    }
-  }
-
-  function laneFor(task: TaskName, owner: string): Lane {
-    const untilMs = apartUntilMs.get(owner);
-    if (untilMs !== undefined && clock.monotonicMs() < untilMs) return lanes.apart;
-    if (untilMs !== undefined) apartUntilMs.delete(owner);
-    return lanes[laneOf[task] ?? 'live'];
-  }
 
   async function runOnThread<K extends TaskName>(
     task: K,
@@ -171,7 +152,7 @@ export function startLanguageRunner(options: LanguageRunnerOptions = {}): Langua
       };
       abort = () => order.lane?.abort(order);
       signal?.addEventListener('abort', abort, { once: true });
-      laneFor(task, owner).give(order);
+      lanes[slowOwners.has(owner) ? 'apart' : (laneOf[task] ?? 'live')].give(order);
     });
     signal?.removeEventListener('abort', abort);
     if ('output' in result) return result.output as LanguageTasks[K]['output'];
@@ -192,6 +173,36 @@ export function startLanguageRunner(options: LanguageRunnerOptions = {}): Langua
       await Promise.all(Object.values(lanes).map((one) => one.close()));
     },
   };
+}
+
+/** The owners whose orders were slow lately. */
+class SlowOwners {
+  readonly #clock: Clock;
+  readonly #untilMs = new Map<string, number>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  add(owner: string): void {
+    // Tasks without an owner come from many sessions. One slow task says nothing about the others.
+    if (owner === '') return;
+    this.#untilMs.delete(owner);
+    this.#untilMs.set(owner, this.#clock.monotonicMs() + apartMs);
+    if (this.#untilMs.size <= maxOwnersApart) return;
+    for (const oldest of this.#untilMs.keys()) {
+      this.#untilMs.delete(oldest);
+      break;
+    }
+  }
+
+  has(owner: string): boolean {
+    const untilMs = this.#untilMs.get(owner);
+    if (untilMs === undefined) return false;
+    if (this.#clock.monotonicMs() < untilMs) return true;
+    this.#untilMs.delete(owner);
+    return false;
+  }
 }
 
 const emptyUtterance = {

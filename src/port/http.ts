@@ -72,10 +72,10 @@ type HttpOptions = {
   isStarting?: boolean;
 };
 
-/** Opens the port. The function is long because it wires each part of the port to the others once, in order. */
+/** Opens the port: makes its parts once, in the order in which they need each other. */
 export async function listen(options: HttpOptions): Promise<HttpServer> {
-  const { config, log } = options;
-  if (!options.insecure) refuseOpenListener(config);
+  const { config, insecure, internalKey, log } = options;
+  if (!insecure) refuseOpenListener(config);
   const server = newServer();
   const limit = handleLimit();
   const room = connectionRoom(config.maxConnections, limit);
@@ -102,36 +102,16 @@ export async function listen(options: HttpOptions): Promise<HttpServer> {
   });
   const keyCheck = new KeyCheck({
     config,
-    insecure: options.insecure,
-    internalKey: options.internalKey,
+    insecure,
+    internalKey,
     publicUrl,
     isProxy,
     secrets,
     onKnown: (request) => connections.know(request),
   });
   const parts: Part[] = [];
-  const routers = {
-    public: express.Router(),
-    operator: express.Router(),
-    speech: express.Router(),
-  };
   const state: ServerState = { isStarting: options.isStarting ?? false, isAccepting: true };
-  const app = createApp({ options, publicUrl, keyCheck, routers, parts, state });
-  answerRequests(server, (request, response) => {
-    if (connections.admit(request, response, () => keyCheck.hasOperatorKey(request)))
-      app(request, response);
-  });
-  server.on(
-    'upgrade',
-    upgradeHandler({
-      parts,
-      keyCheck,
-      state,
-      admitted: (socket) => connections.admitted(socket),
-      log,
-    }),
-  );
-  refuseUnreadable(server, connections);
+  const routers = answer(server, { options, publicUrl, keyCheck, connections, parts, state });
   return {
     port,
     ownUrl,
@@ -180,6 +160,33 @@ function newServer(): Server {
   server.maxHeadersCount = httpLimits.maxHeadersCount;
   server.maxRequestsPerSocket = httpLimits.maxRequestsPerSocket;
   return server;
+}
+
+/** Answers requests and upgrades from here on; the routers are those that parts are mounted at. */
+function answer(server: Server, context: AnswerContext): Record<Access, Router> {
+  const { options, keyCheck, connections, parts, state } = context;
+  const routers = {
+    public: express.Router(),
+    operator: express.Router(),
+    speech: express.Router(),
+  };
+  const app = createApp({ ...context, routers });
+  answerRequests(server, (request, response) => {
+    if (connections.admit(request, response, () => keyCheck.hasOperatorKey(request)))
+      app(request, response);
+  });
+  server.on(
+    'upgrade',
+    upgradeHandler({
+      parts,
+      keyCheck,
+      state,
+      admitted: (socket) => connections.admitted(socket),
+      log: options.log,
+    }),
+  );
+  refuseUnreadable(server, connections);
+  return routers;
 }
 
 /** Hands every request to `answer`, also those that wait to be asked for their body. */
@@ -286,14 +293,16 @@ const remedies: Record<string, string> = {
   EACCES: '. Ports below 1024 need a right of their own: set PORT to a higher one',
 };
 
-type AppContext = {
+type AnswerContext = {
   options: HttpOptions;
   publicUrl: PublicUrl;
   keyCheck: KeyCheck;
-  routers: Record<Access, Router>;
+  connections: Connections;
   parts: Part[];
   state: ServerState;
 };
+
+type AppContext = Omit<AnswerContext, 'connections'> & { routers: Record<Access, Router> };
 
 type ServerState = { isStarting: boolean; isAccepting: boolean };
 

@@ -159,13 +159,60 @@ async function goOnWith(work: TakeOver, row: CallRow, from: LostNode): Promise<C
   const { calls, aheadMs } = work;
   const env = calls.environment;
   const legs = await legsOf(env.store.db, row.id);
-  const states = await sharedStates(env, row.id);
   const open = row.state === 'ended' ? [] : legs.filter(({ state }) => state === 'open');
   // Also of legs that go on: of what they had before nothing may be here, because the object store did not give it in time.
   for (const leg of legs) env.lostRecordings?.lacks(leg.id, from.node);
-  const heardUntil = await heardUntilOf(env, row.id);
-  const recovered = new Map<string, RecoveredLeg>();
+  const found = await findLegs(env, row.id, open);
+  // Times of the row are by the lost node's clock, ours is another.
+  const lostAtMs = from.seenAt + from.aheadMs;
+  const skewMs = aheadMs - from.aheadMs;
+  const going = open.filter(({ id }) => row.state === 'live' || found.recovered.has(id));
+  const call = calls.newCall(
+    recordFrom(row),
+    stateFrom(row, new Set(going.map(({ id }) => id)), lostAtMs),
+    row.fence,
+  );
+  call.restore({
+    pausedBy: row.paused,
+    pausedAt: row.paused_at ?? 0,
+    zeroAgoMs:
+      row.zero_at === null ? undefined : Math.max(0, env.clock.now() - skewMs - row.zero_at),
+  });
+  try {
+    call.events.knowLength(row.state === 'live' ? undefined : lengthOf(row, legs));
+    openLegs(env, call, row, going, found, {
+      // Its last sign of life is the least that it has heard; up to now it may have heard more.
+      heardToMs: row.state === 'live' ? lostAtMs : (row.hung_up_at ?? lostAtMs),
+      mayHaveHeardToMs:
+        row.state === 'live' && !from.hasLeft ? env.clock.now() - skewMs : undefined,
+    });
+    tellLoss(call, row, from, found.unrecordedS);
+    calls.adopt(call);
+  } catch (error) {
+    await call.abandon(); // half a call must not write beside whoever takes it next
+    throw error;
+  }
+  return call;
+}
+
+type FoundLegs = {
+  recovered: Map<string, RecoveredLeg>;
   /** Legs whose last session is lost as well: of what it had not said yet nobody knows. */
+  silent: Set<string>;
+  /** Call time up to which each leg has words. */
+  heardUntil: Map<string, number>;
+  unrecordedS: number;
+};
+
+/** What can still be had of the open legs: from their shared states, their sessions and the object store. */
+async function findLegs(
+  env: CallEnvironment,
+  callId: string,
+  open: readonly LegRow[],
+): Promise<FoundLegs> {
+  const states = await sharedStates(env, callId);
+  const heardUntil = await heardUntilOf(env, callId);
+  const recovered = new Map<string, RecoveredLeg>();
   const silent = new Set<string>();
   let unrecordedS = 0;
   await Promise.all(
@@ -180,62 +227,46 @@ async function goOnWith(work: TakeOver, row: CallRow, from: LostNode): Promise<C
       unrecordedS = Math.max(unrecordedS, taken.unrecordedBytes / rate);
     }),
   );
-  // Times of the row are by the lost node's clock, ours is another.
-  const lostAtMs = from.seenAt + from.aheadMs;
-  const going = open.filter(({ id }) => row.state === 'live' || recovered.has(id));
-  const call = calls.newCall(
-    recordFrom(row),
-    stateFrom(row, new Set(going.map(({ id }) => id)), lostAtMs),
-    row.fence,
-  );
-  const skewMs = aheadMs - from.aheadMs;
-  call.restore({
-    pausedBy: row.paused,
-    pausedAt: row.paused_at ?? 0,
-    zeroAgoMs:
-      row.zero_at === null ? undefined : Math.max(0, env.clock.now() - skewMs - row.zero_at),
-  });
-  const putTogether = (): void => {
-    call.events.knowLength(row.state === 'live' ? undefined : lengthOf(row, legs));
-    // Its last sign of life is the least that it has heard; up to now it may have heard more.
-    const heardToMs = row.state === 'live' ? lostAtMs : (row.hung_up_at ?? lostAtMs);
-    const mayHaveHeardToMs = env.clock.now() - skewMs;
-    for (const record of going) {
-      const leg = call.openLeg(
-        legRecordFrom(record, env.config.stereoRoles),
-        recovered.get(record.id),
-        record.offset_ms === null ? undefined : record.offset_ms / 1_000,
-      );
-      leg.heardUntilS = heardUntil.get(record.id) ?? 0;
-      if (silent.has(record.id)) call.holes.unsaid(leg);
-      if (row.zero_at === null) continue;
-      call.holes.lostWithNode(leg, (heardToMs - row.zero_at) / 1_000);
-      if (row.state === 'live' && !from.hasLeft)
-        leg.unknownToS = (mayHaveHeardToMs - row.zero_at) / 1_000;
-    }
-    if (row.state !== 'ended')
-      call.events.warn(
-        from.hasLeft ? 'NODE_LEFT' : 'NODE_LOST',
-        from.hasLeft
-          ? 'the node that carried the call was stopped: it goes on at another; what it had not sent on yet is a gap'
-          : 'the node that carried the call is lost: it goes on at another; what was only on the lost disk is a gap',
-        true,
-      );
-    if (unrecordedS >= leastUnrecordedS)
-      call.events.warn(
-        'RECORDING_LACKS',
-        `up to ${unrecordedS.toFixed(1)} s of a recording were only on the disk of the node that carried the call: they were heard, and the recording is silent there`,
-        true,
-      );
-    calls.adopt(call);
-  };
-  try {
-    putTogether();
-  } catch (error) {
-    await call.abandon(); // half a call must not write beside whoever takes it next
-    throw error;
+  return { recovered, silent, heardUntil, unrecordedS };
+}
+
+function openLegs(
+  env: CallEnvironment,
+  call: Call,
+  row: CallRow,
+  going: readonly LegRow[],
+  { recovered, silent, heardUntil }: FoundLegs,
+  { heardToMs, mayHaveHeardToMs }: { heardToMs: number; mayHaveHeardToMs: number | undefined },
+): void {
+  for (const record of going) {
+    const leg = call.openLeg(
+      legRecordFrom(record, env.config.stereoRoles),
+      recovered.get(record.id),
+      record.offset_ms === null ? undefined : record.offset_ms / 1_000,
+    );
+    leg.heardUntilS = heardUntil.get(record.id) ?? 0;
+    if (silent.has(record.id)) call.holes.unsaid(leg);
+    if (row.zero_at === null) continue;
+    call.holes.lostWithNode(leg, (heardToMs - row.zero_at) / 1_000);
+    if (mayHaveHeardToMs !== undefined) leg.unknownToS = (mayHaveHeardToMs - row.zero_at) / 1_000;
   }
-  return call;
+}
+
+function tellLoss(call: Call, row: CallRow, { hasLeft }: LostNode, unrecordedS: number): void {
+  if (row.state !== 'ended')
+    call.events.warn(
+      hasLeft ? 'NODE_LEFT' : 'NODE_LOST',
+      hasLeft
+        ? 'the node that carried the call was stopped: it goes on at another; what it had not sent on yet is a gap'
+        : 'the node that carried the call is lost: it goes on at another; what was only on the lost disk is a gap',
+      true,
+    );
+  if (unrecordedS >= leastUnrecordedS)
+    call.events.warn(
+      'RECORDING_LACKS',
+      `up to ${unrecordedS.toFixed(1)} s of a recording were only on the disk of the node that carried the call: they were heard, and the recording is silent there`,
+      true,
+    );
 }
 
 async function sharedStates(
@@ -250,7 +281,6 @@ async function sharedStates(
   return new Map(rows.map(({ leg_id, state }) => [leg_id, JSON.parse(state) as SharedLegState]));
 }
 
-/** Call time up to which each leg has words. */
 async function heardUntilOf(
   { store }: CallEnvironment,
   callId: string,

@@ -7,6 +7,7 @@ import {
 import type { Emotion } from '../../protocol/addons.ts';
 import { isCommon } from '../entities/gazetteer.ts';
 import type { SentimentScore } from '../types.ts';
+import { isExempt } from './exempt.ts';
 import { leaningOf } from './leaning.ts';
 
 type LexiconEntry = { value: number; emotion: Emotion };
@@ -217,90 +218,6 @@ function isNegated(words: readonly string[], i: number): boolean {
       continue;
   }
   return false;
-}
-
-/** True for good or bad words that name a thing here and judge nothing. */
-function isExempt(words: readonly string[], i: number, end: number): boolean {
-  const word = words[i] ?? '';
-  const before = words[i - 1] ?? '';
-  const next = words[end] ?? '';
-  if (end - i > 1)
-    return word === 'i' && /^(?:that|to|for)$/.test(next) && words[i + 1] === 'like'
-      ? false
-      : false;
-  switch (word) {
-    case 'like':
-    case 'likes':
-      return true;
-    case 'sweet':
-    case 'cool':
-    case 'fine':
-      return /^(?:potato|corn|bag|box|water)$/.test(next);
-    case 'fair':
-      return /^(?:use|usage|trade|price)$/.test(next);
-    case 'perfect':
-    case 'great':
-    case 'good':
-    case 'excellent':
-    case 'lovely':
-    case 'brilliant':
-    case 'wonderful':
-    case 'nice':
-      return (
-        /^(?:the|a)$/.test(before) &&
-        /^(?:condition|reason|time|day|fit|size|number|idea)$/.test(next)
-      );
-    case 'bad':
-    case 'poor':
-      return (
-        /^(?:line|connection|reception|signal|weather|credit|sector|debt)$/.test(next) ||
-        /^(?:line|connection|reception|signal|weather)$/.test(words[i - 2] ?? '')
-      );
-    case 'cold':
-    case 'hot':
-      return /^(?:water|tap|air|drinks?)$/.test(next);
-    case 'mental':
-      return next === 'health';
-    case 'stress':
-      return next === 'test';
-    case 'panic':
-      return /^(?:button|alarm)$/.test(next);
-    case 'pain':
-      return next !== 'in';
-    case 'treat':
-      return !/^[.!]?$/.test(next);
-    case 'bull':
-    case 'pants':
-    case 'weak':
-      return /^(?:signal|two|pair|of)$/.test(next) || before === 'the' || before === 'of';
-    case 'waste':
-      return /^(?:bin|bins|collection|water|disposal|pipe|management)$/.test(next);
-    case 'love':
-    case 'hope':
-    case 'fun':
-      return /^(?:to|fund)$/.test(next) && before !== 'i';
-    case 'legend':
-    case 'solid':
-      return /^(?:green|red|blue|orange|white|amber|wood|light)$/.test(next);
-    case 'smooth':
-    case 'warm':
-      return /^(?:water|up|start)$/.test(next);
-    case 'mad':
-      return before !== 'so' && before !== 'really';
-    case 'lawyer':
-    case 'solicitor':
-    case 'ombudsman':
-    case 'sue':
-      return (
-        !words.includes("i'll") &&
-        !words.includes('going') &&
-        !words.includes('gonna') &&
-        !words.includes('will') &&
-        !words.includes('hear')
-      );
-    default:
-      return false;
-  }
 }
 
 const acknowledgement =

@@ -48,12 +48,42 @@ const tunnelledFrameBytes = 4_194_304;
  * The sockets of live sessions. The handshake is completed even for a wrong token: released clients retry
  * after an HTTP error, and only a close code tells them that coming back is useless.
  */
-export function liveSockets(options: SocketsOptions): Upgrade & { close(): void } {
-  const servers = new Map<number, WebSocketServer>();
-  const serverFor = (frameLimitBytes: number): WebSocketServer => {
+export class LiveSockets implements Upgrade {
+  readonly #options: SocketsOptions;
+  readonly #servers = new Map<number, WebSocketServer>();
+
+  constructor(options: SocketsOptions) {
+    this.#options = options;
+    options.others?.serve({ sockets: (webSocket, request) => this.#take(webSocket, request) });
+  }
+
+  owns(pathname: string): boolean {
+    return paths.has(pathname);
+  }
+
+  handle(
+    request: IncomingMessage,
+    socket: Duplex,
+    head: Buffer,
+    admitted: () => void,
+  ): Promise<void> {
+    return this.#decide(request, socket, head, admitted).catch((error: unknown) => {
+      this.#options.log.error({ reason: reasonOf(error) }, 'a live socket could not be opened');
+      refuseUpgrade(socket, 503);
+    });
+  }
+
+  close(): void {
+    for (const server of this.#servers.values()) {
+      for (const client of server.clients) client.terminate();
+      server.close();
+    }
+  }
+
+  #serverFor(frameLimitBytes: number): WebSocketServer {
     // The limit of a message is fixed when a server is made, so there is one for each power of two.
     const limit = 2 ** Math.ceil(Math.log2(frameLimitBytes));
-    const existing = servers.get(limit);
+    const existing = this.#servers.get(limit);
     if (existing) return existing;
     const server = new WebSocketServer({
       noServer: true,
@@ -66,25 +96,25 @@ export function liveSockets(options: SocketsOptions): Upgrade & { close(): void 
       clientTracking: true,
       ...({ closeTimeout: 5_000 } as object), // newer than the published types
     });
-    servers.set(limit, server);
+    this.#servers.set(limit, server);
     return server;
-  };
+  }
 
-  async function decide(
+  async #decide(
     request: IncomingMessage,
     socket: Duplex,
     head: Buffer,
     admitted: () => void,
   ): Promise<void> {
-    const token = new URL(request.url ?? '', 'http://local').searchParams.get('token') ?? '';
-    const found = await options.sessions.find(token);
+    const token = tokenOf(request);
+    const found = await this.#options.sessions.find(token);
     if (socket.destroyed) return;
-    if (found.outcome === 'unknown' && options.refuseTokenWith401) {
+    if (found.outcome === 'unknown' && this.#options.refuseTokenWith401) {
       refuseUpgrade(socket, 401);
       return;
     }
     const node =
-      found.outcome === 'elsewhere' ? await toNode(found.node, token, request) : undefined;
+      found.outcome === 'elsewhere' ? await this.#toNode(found.node, token, request) : undefined;
     if (socket.destroyed) {
       node?.terminate();
       return;
@@ -100,10 +130,10 @@ export function liveSockets(options: SocketsOptions): Upgrade & { close(): void 
         : node === undefined
           ? strangerFrameBytes
           : tunnelledFrameBytes;
-    serverFor(limit).handleUpgrade(request, socket, head, (webSocket) => {
+    this.#serverFor(limit).handleUpgrade(request, socket, head, (webSocket) => {
       // ws reports a peer's mistakes here and closes by itself. Without a listener the process would end.
       webSocket.on('error', (error) => {
-        options.log.debug({ reason: reasonOf(error) }, 'a live socket failed');
+        this.#options.log.debug({ reason: reasonOf(error) }, 'a live socket failed');
       });
       switch (found.outcome) {
         case 'session':
@@ -125,7 +155,7 @@ export function liveSockets(options: SocketsOptions): Upgrade & { close(): void 
   }
 
   /** A socket to the node that has the session, open; undefined where that cannot be had. */
-  async function toNode(
+  async #toNode(
     node: string,
     token: string,
     request: IncomingMessage,
@@ -133,7 +163,7 @@ export function liveSockets(options: SocketsOptions): Upgrade & { close(): void 
     const said = request.headers[acknowledgedBytesHeader];
     const headers = typeof said === 'string' ? { [acknowledgedBytesHeader]: said } : {};
     const query = new URLSearchParams({ token }).toString();
-    const line = await options.others?.connect(node, query, headers);
+    const line = await this.#options.others?.connect(node, query, headers);
     if (line === undefined) return undefined;
     return new Promise((resolve) => {
       line.once('open', () => {
@@ -144,11 +174,11 @@ export function liveSockets(options: SocketsOptions): Upgrade & { close(): void 
     });
   }
 
-  const take = (webSocket: WebSocket, request: IncomingMessage): void => {
-    const token = new URL(request.url ?? '', 'http://local').searchParams.get('token') ?? '';
+  /** A client that another node passes on. */
+  #take(webSocket: WebSocket, request: IncomingMessage): void {
     webSocket.pause();
-    options.sessions
-      .find(token)
+    this.#options.sessions
+      .find(tokenOf(request))
       .then((found) => {
         webSocket.resume();
         if (found.outcome === 'session')
@@ -157,24 +187,11 @@ export function liveSockets(options: SocketsOptions): Upgrade & { close(): void 
         else webSocket.close(4401, 'unknown or expired token');
       })
       .catch(() => webSocket.terminate());
-  };
-  options.others?.serve({ sockets: take });
+  }
+}
 
-  return {
-    owns: (pathname) => paths.has(pathname),
-    handle(request, socket, head, admitted) {
-      return decide(request, socket, head, admitted).catch((error: unknown) => {
-        options.log.error({ reason: reasonOf(error) }, 'a live socket could not be opened');
-        refuseUpgrade(socket, 503);
-      });
-    },
-    close() {
-      for (const server of servers.values()) {
-        for (const client of server.clients) client.terminate();
-        server.close();
-      }
-    },
-  };
+function tokenOf(request: IncomingMessage): string {
+  return new URL(request.url ?? '', 'http://local').searchParams.get('token') ?? '';
 }
 
 /** The byte with which the client says it begins; undefined for one that does not say a number. */

@@ -152,6 +152,11 @@ function diarizationOf(
 
 type AddonBlocks = Omit<PreRecordedResult, 'metadata' | 'transcription' | 'diarization'>;
 
+/** What makes each block that was asked for; nothing where it was not. */
+type BlockMakers = {
+  [Name in keyof AddonBlocks]?: (() => Promise<AddonBlocks[Name]>) | undefined | false;
+};
+
 /** The blocks that were asked for, made side by side: each has one order with the language threads at a time. */
 async function addonsOf(
   work: LanguageWork,
@@ -164,15 +169,44 @@ async function addonsOf(
     ...utterance,
     role: personName({ ...utterance, channels }).toLowerCase(),
   }));
-  const isOneVoice = new Set(roles.map(({ role }) => role)).size < 2;
-  const transcript = roles
-    .filter(({ text }) => text.trim() !== '')
-    .map(({ role, text }) => (isOneVoice ? text.trim() : `${role}: ${text.trim()}`))
-    .join('\n');
+  const makers: BlockMakers = {
+    ...blocksOfWords(work, request, { heard, utterances, roles }),
+    ...blocksOfTranscript(work, request, roles),
+    display_mode:
+      request.display_mode === true &&
+      (() => {
+        const startedAtMs = performance.now();
+        const lines = displayLines(sentencesOf(utterances));
+        return Promise.resolve(succeeded(lines, startedAtMs, lines.length === 0));
+      }),
+  };
+  // One after the other they begin: what is sent to a thread is copied, and the copies of two hours of talk are not
+  // made in one breath.
+  let begun = Promise.resolve();
+  const blocks = await Promise.all(
+    Object.entries(makers).map(async ([name, make]) => {
+      if (typeof make !== 'function') return [];
+      await (begun = begun.then(() => setImmediate()));
+      return [[name, await make()] as const];
+    }),
+  );
+  return Object.fromEntries(blocks.flat());
+}
+
+type WithRole = Utterance & { role: string };
+
+/** Made of the utterances, one by one or together. */
+function blocksOfWords(
+  work: LanguageWork,
+  request: PreRecordedRequest,
+  {
+    heard,
+    utterances,
+    roles,
+  }: { heard: RedactedUtterances; utterances: Utterance[]; roles: WithRole[] },
+): BlockMakers {
   const lengthOf = ({ text }: { text: string }): number => text.length;
-  const made: {
-    [Name in keyof AddonBlocks]?: (() => Promise<AddonBlocks[Name]>) | undefined | false;
-  } = {
+  return {
     translation: request.translation && (() => translationOf(work, request, utterances)),
     summarization:
       request.summarization &&
@@ -203,6 +237,21 @@ async function addonsOf(
     chapterization:
       request.chapterization === true &&
       (() => work.block('chapterization', { utterances: roles })),
+  };
+}
+
+/** Made of the whole conversation, as a language model reads it. */
+function blocksOfTranscript(
+  work: LanguageWork,
+  request: PreRecordedRequest,
+  roles: WithRole[],
+): BlockMakers {
+  const isOneVoice = new Set(roles.map(({ role }) => role)).size < 2;
+  const transcript = roles
+    .filter(({ text }) => text.trim() !== '')
+    .map(({ role, text }) => (isOneVoice ? text.trim() : `${role}: ${text.trim()}`))
+    .join('\n');
+  return {
     audio_to_llm:
       request.audio_to_llm &&
       (() => {
@@ -218,25 +267,7 @@ async function addonsOf(
         const classes = request.structured_data_extraction_config?.classes ?? [];
         return work.patientBlock('structuredData', { transcript, classes });
       }),
-    display_mode:
-      request.display_mode === true &&
-      (() => {
-        const startedAtMs = performance.now();
-        const lines = displayLines(sentencesOf(utterances));
-        return Promise.resolve(succeeded(lines, startedAtMs, lines.length === 0));
-      }),
   };
-  // One after the other they begin: what is sent to a thread is copied, and the copies of two hours of talk are not
-  // made in one breath.
-  let begun = Promise.resolve();
-  const blocks = await Promise.all(
-    Object.entries(made).map(async ([name, make]) => {
-      if (typeof make !== 'function') return [];
-      await (begun = begun.then(() => setImmediate()));
-      return [[name, await make()] as const];
-    }),
-  );
-  return Object.fromEntries(blocks.flat());
 }
 
 async function translationOf(

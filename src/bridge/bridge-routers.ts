@@ -4,7 +4,7 @@ import { callsApi } from './api/calls-api.ts';
 import { sharedCalls } from './api/shared-calls.ts';
 import { streamsApi } from './api/streams-api.ts';
 import { testEventsApi } from './api/test-events.ts';
-import type { BridgeOptions, BridgeParts } from './parts.ts';
+import type { BridgeOptions, BridgeParts } from './bridge-parts.ts';
 import { openRelay } from './relay/relay.ts';
 import { SearchBacklog } from './search/backlog.ts';
 import { searchApi } from './search/search-api.ts';

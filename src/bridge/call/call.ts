@@ -1,18 +1,15 @@
-import type { LegRequest } from '../session/leg-request.ts';
 import { isSameFormat, type LegRecord } from '../records/leg-record.ts';
 import { within } from '../../lib/clock.ts';
 import { reasonOf } from '../../lib/errors.ts';
 import { newId } from '../../lib/ids.ts';
 import { loggedId, type Logger } from '../../lib/log.ts';
-import type { UnreadSpeech } from '../../protocol/job.ts';
-import type { ServerMessage } from '../../protocol/live-messages.ts';
 import { CallClock } from './clock.ts';
 import { CallHoles, gapDetails } from './holes.ts';
 import { CallEnding } from './ending.ts';
 import { shareLegs } from './leg-states.ts';
 import { CallLeg } from './call-leg.ts';
 import type { CallEnvironment } from './environment.ts';
-import { legMetadata, type CallRecord } from '../records/call-record.ts';
+import { type CallRecord } from '../records/call-record.ts';
 import {
   publicState,
   step,
@@ -36,31 +33,19 @@ import type { LegGap } from '../records/ledger.ts';
 import { Leg } from '../leg/leg-audio.ts';
 import type { LegState } from '../leg/session-state.ts';
 import { bridgeMetrics } from '../metrics.ts';
+import { HeardWords } from './heard-words.ts';
+import { newLeg, requestOf } from './new-leg.ts';
 import { OpenStream } from './open-stream.ts';
 import { Pauses, type Pauser } from './pauses.ts';
-import { roleOf } from '../roles.ts';
 import { Redactor } from '../events/redactor.ts';
-import {
-  finalOf,
-  place,
-  utteranceIdOf,
-  type PartialResult,
-  type Result,
-} from '../records/timeline.ts';
-import { withdraws } from './consent.ts';
 import { learnt, toldFacts } from './facts.ts';
-import { callOverrides, sessionRequest } from '../session/session-request.ts';
+import { callOverrides } from '../session/session-request.ts';
 
 /**
  * A carrier whose callback says that the call is over may still send what was said last. Where nothing has come for so
  * long, the close of its socket was lost on the way.
  */
 const overQuietMs = 5_000;
-/** Less speech without words than this is in the record of the call alone; receivers are not told of it. */
-const unreadTellS = 1;
-/** A warning names so many places, and counts the others. */
-const mostPlacesTold = 5;
-
 type OpenCallOptions = {
   env: CallEnvironment;
   record: CallRecord;
@@ -83,12 +68,11 @@ export class Call {
   readonly #log: Logger;
   readonly #clock: CallClock;
   readonly #pauses: Pauses;
+  readonly #heard: HeardWords;
   readonly #ending: CallEnding;
   readonly #legs = new Map<string, CallLeg>();
   readonly #streams = new Map<string, OpenStream>();
   #state: CallState;
-  /** Of the last final: the summary is written in it. */
-  #languageCode = 'en';
   #stopWaiting: (() => void) | undefined;
   /** Since when the carrier's own callback says that the phone call is over. */
   #overSinceMs: number | undefined;
@@ -112,12 +96,19 @@ export class Call {
       onLeaseLost: () => onLeaseLost(this),
     });
     this.holes = new CallHoles(this.#clock, this.events);
+    this.#heard = new HeardWords({
+      env,
+      callId,
+      events: this.events,
+      streams: () => this.#streams.values(),
+      withdraw: () => this.#withdraw('words'),
+    });
     this.#ending = new CallEnding({
       env,
       record,
       events: this.events,
       log: this.#log,
-      languageCode: () => this.#languageCode,
+      languageCode: () => this.#heard.languageCode,
       legs: () => this.legs,
       state: () => this.#state,
       isWithdrawn: () => this.isWithdrawn,
@@ -238,7 +229,7 @@ export class Call {
     const newLegs: LegRecord[] = [];
     for (const track of start.tracks) {
       const going = this.#goingLeg(start, track);
-      const leg = going ?? this.#newLeg(start, track);
+      const leg = going ?? newLeg(start, track, this.record.direction, this.#env);
       if (going === undefined) newLegs.push(leg);
       tracks.set(track.name, leg);
     }
@@ -312,23 +303,6 @@ export class Call {
     );
   }
 
-  /** The service heard somebody there and found no words: people must not take the transcript for whole. */
-  #warnOfUnread(leg: CallLeg, unread: readonly UnreadSpeech[], zeroS: number): void {
-    if (unread.length === 0) return;
-    const seconds = (value: number) => value.toFixed(1);
-    const sumS = unread.reduce((sum, { start, end }) => sum + Math.max(0, end - start), 0);
-    const places = unread
-      .slice(0, mostPlacesTold)
-      .map(({ start, end }) => `${seconds(zeroS + start)} to ${seconds(zeroS + end)} s`);
-    const more = unread.length - places.length;
-    this.events.warn(
-      'SPEECH_UNREAD',
-      `track ${leg.record.track}: somebody spoke for ${seconds(sumS)} s in which no words were found: ` +
-        `${places.join(', ')}${more > 0 ? ` and ${String(more)} more` : ''}`,
-      sumS >= unreadTellS,
-    );
-  }
-
   /** The carrier itself lost this much: silence instead, and a declared gap. */
   #lost(leg: CallLeg | undefined, durationMs: number, cause: string): void {
     if (leg === undefined || !(durationMs > 0) || !this.takesStreams) return;
@@ -373,7 +347,8 @@ export class Call {
     if (JSON.stringify(this.record.overrides) === before) return;
     this.events.overridesChanged();
     for (const leg of this.legs)
-      if (!leg.isDone) leg.audio.changeRequest(this.#requestOf(leg.record));
+      if (!leg.isDone)
+        leg.audio.changeRequest(requestOf(leg.record, this.record, this.#env.config));
   }
 
   streamEnded(stream: OpenStream, how: StreamEnd, detail: string | undefined): void {
@@ -404,22 +379,12 @@ export class Call {
     return leg;
   }
 
-  #requestOf(record: LegRecord): LegRequest {
-    const { role, track } = record;
-    return sessionRequest({
-      template: this.#env.config.session,
-      overrides: this.record.overrides,
-      format: record,
-      metadata: legMetadata(this.record.metadata, { legId: record.id, role, track }),
-    }) as LegRequest;
-  }
-
   #openAudio(record: LegRecord, leg: () => CallLeg, recovered?: RecoveredLeg): Leg {
     const { config, journal, speech, clock } = this.#env;
     return new Leg({
       legId: record.id,
       callId: this.record.id,
-      request: this.#requestOf(record),
+      request: requestOf(record, this.record, config),
       ...(config.region === undefined ? {} : { region: config.region }),
       journal,
       speech,
@@ -430,7 +395,7 @@ export class Call {
       log: this.#log,
       clock,
       onMessage: (message, sessionId, atS) =>
-        this.#guarded(() => this.#heard(leg(), message, sessionId, atS)),
+        this.#guarded(() => this.#heard.take(leg(), message, sessionId, atS)),
       onState: (state) => this.#legChanged(leg(), state),
       onGap: (gap) => this.#guarded(() => this.#legGap(leg(), gap)),
       onSession: (session) => this.events.sessionOpened(record, session),
@@ -444,22 +409,6 @@ export class Call {
       ({ record, isDone }) =>
         !isDone && record.track === track.name && isSameFormat(record, format),
     )?.record;
-  }
-
-  #newLeg(start: StreamStart, track: StreamStart['tracks'][number]): LegRecord {
-    const { config, clock } = this.#env;
-    const { direction } = this.record;
-    const by = { carrier: start.carrier, direction, track: track.name };
-    return {
-      id: newId('leg', clock.now()),
-      role: track.role ?? roleOf(config.roles, by),
-      channelRoles: config.stereoRoles,
-      track: track.name,
-      startedAt: clock.now(),
-      encoding: start.encoding,
-      sampleRate: start.sampleRate,
-      channels: track.channels,
-    };
   }
 
   #legChanged(leg: CallLeg, state: LegState): void {
@@ -491,72 +440,6 @@ export class Call {
 
   #openLegIds(): ReadonlySet<string> {
     return new Set(this.legs.filter((leg) => !leg.isDone).map((leg) => leg.record.id));
-  }
-
-  // --- what the speech sessions say --------------------------------------------------------------
-
-  /** A message of a leg's session. `atS`: leg time of the session's own zero. */
-  #heard(leg: CallLeg, message: ServerMessage, sessionId: string, atS: number): void {
-    const zeroS = (leg.offsetS ?? 0) + atS;
-    if (message.type === 'post_final_transcript')
-      this.#warnOfUnread(leg, message.data.metadata.unread ?? [], zeroS);
-    if (message.type === 'speakers') {
-      // Of any other leg the role says who speaks.
-      if (leg.record.role === 'mixed') this.events.speakers(leg, sessionId, message.data);
-      return;
-    }
-    const placed = place(message, { sessionId, zeroS }, leg.lastFinals.get(sessionId));
-    const final = finalOf(message);
-    if (final !== undefined) leg.lastFinals.set(sessionId, final);
-    if (placed.kind === 'partial') this.#showPartial(leg, placed.partial);
-    if (placed.kind !== 'result') return;
-    this.events.result(leg, placed.result);
-    if (placed.result.type === 'call.transcript') this.#finalHeard(leg, placed.result);
-  }
-
-  #finalHeard(
-    leg: CallLeg,
-    { start, end, data }: Extract<Result, { type: 'call.transcript' }>,
-  ): void {
-    const { text, language, confidence } = data;
-    leg.heardUntilS = Math.max(leg.heardUntilS, end);
-    this.#languageCode = language;
-    if (leg.record.role !== 'agent' && withdraws(text, this.#env.config.consentWithdrawPhrases))
-      this.#withdraw('words');
-    if (this.#isRedacted) return;
-    const { track } = leg.record;
-    for (const { control } of this.#streams.values())
-      control.result?.({ track, text, startS: start, endS: end, confidence, language });
-  }
-
-  #showPartial(leg: CallLeg, partial: PartialResult): void {
-    const { feed } = this.#env;
-    // An entity is known by its whole: of a number that is still being said the first half would be shown in clear.
-    if (!feed.isWatched || this.#isRedacted) return;
-    const callId = this.record.id;
-    const { utteranceId, sessionId, start, end, text, language, channel } = partial;
-    feed.publish({
-      kind: 'partial',
-      callId,
-      message: {
-        type: 'partial',
-        call_id: callId,
-        leg_id: leg.record.id,
-        role: leg.roleOf(channel),
-        utterance: {
-          utterance_id: utteranceIdOf(leg.record.id, sessionId, utteranceId),
-          session_id: sessionId,
-          start,
-          end,
-          text,
-          language,
-        },
-      },
-    });
-  }
-
-  get #isRedacted(): boolean {
-    return this.#env.config.redactEntities.length > 0;
   }
 
   // --- the clock ---------------------------------------------------------------------------------

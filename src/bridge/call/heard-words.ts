@@ -1,0 +1,128 @@
+import type { UnreadSpeech } from '../../protocol/job.ts';
+import type { ServerMessage } from '../../protocol/live-messages.ts';
+import type { CallEvents } from '../events/call-events.ts';
+import {
+  finalOf,
+  place,
+  utteranceIdOf,
+  type PartialResult,
+  type Result,
+} from '../records/timeline.ts';
+import type { StreamControl } from '../streams.ts';
+import type { CallLeg } from './call-leg.ts';
+import { withdraws } from './consent.ts';
+import type { CallEnvironment } from './environment.ts';
+
+/** Less speech without words than this is in the record of the call alone; receivers are not told of it. */
+const unreadTellS = 1;
+/** A warning names so many places, and counts the others. */
+const mostPlacesTold = 5;
+
+type HeardWordsOptions = {
+  env: CallEnvironment;
+  callId: string;
+  events: CallEvents;
+  /** The call's open streams: a carrier may want the words back. */
+  streams: () => Iterable<{ control: StreamControl }>;
+  /** Somebody said that the call may not be heard. */
+  withdraw: () => void;
+};
+
+/** What the speech sessions of a call's legs say: placed on the call's clock, then told to events, watchers and carriers. */
+export class HeardWords {
+  readonly #options: HeardWordsOptions;
+  #languageCode = 'en';
+
+  constructor(options: HeardWordsOptions) {
+    this.#options = options;
+  }
+
+  /** The language of the last final: the summary is written in it. */
+  get languageCode(): string {
+    return this.#languageCode;
+  }
+
+  /** A message of a leg's session. `atS`: leg time of the session's own zero. */
+  take(leg: CallLeg, message: ServerMessage, sessionId: string, atS: number): void {
+    const zeroS = (leg.offsetS ?? 0) + atS;
+    if (message.type === 'post_final_transcript')
+      this.#warnOfUnread(leg, message.data.metadata.unread ?? [], zeroS);
+    if (message.type === 'speakers') {
+      // Of any other leg the role says who speaks.
+      if (leg.record.role === 'mixed') this.#options.events.speakers(leg, sessionId, message.data);
+      return;
+    }
+    const placed = place(message, { sessionId, zeroS }, leg.lastFinals.get(sessionId));
+    const final = finalOf(message);
+    if (final !== undefined) leg.lastFinals.set(sessionId, final);
+    if (placed.kind === 'partial') this.#showPartial(leg, placed.partial);
+    if (placed.kind !== 'result') return;
+    this.#options.events.result(leg, placed.result);
+    if (placed.result.type === 'call.transcript') this.#finalHeard(leg, placed.result);
+  }
+
+  #finalHeard(
+    leg: CallLeg,
+    { start, end, data }: Extract<Result, { type: 'call.transcript' }>,
+  ): void {
+    const { text, language, confidence } = data;
+    leg.heardUntilS = Math.max(leg.heardUntilS, end);
+    this.#languageCode = language;
+    if (
+      leg.record.role !== 'agent' &&
+      withdraws(text, this.#options.env.config.consentWithdrawPhrases)
+    )
+      this.#options.withdraw();
+    if (this.#isRedacted) return;
+    const { track } = leg.record;
+    for (const { control } of this.#options.streams())
+      control.result?.({ track, text, startS: start, endS: end, confidence, language });
+  }
+
+  #showPartial(leg: CallLeg, partial: PartialResult): void {
+    const { feed } = this.#options.env;
+    // An entity is known by its whole: of a number that is still being said the first half would be shown in clear.
+    if (!feed.isWatched || this.#isRedacted) return;
+    const callId = this.#options.callId;
+    const { utteranceId, sessionId, start, end, text, language, channel } = partial;
+    feed.publish({
+      kind: 'partial',
+      callId,
+      message: {
+        type: 'partial',
+        call_id: callId,
+        leg_id: leg.record.id,
+        role: leg.roleOf(channel),
+        utterance: {
+          utterance_id: utteranceIdOf(leg.record.id, sessionId, utteranceId),
+          session_id: sessionId,
+          start,
+          end,
+          text,
+          language,
+        },
+      },
+    });
+  }
+
+  get #isRedacted(): boolean {
+    return this.#options.env.config.redactEntities.length > 0;
+  }
+
+  /** The service heard somebody there and found no words: people must not take the transcript for whole. */
+  #warnOfUnread(leg: CallLeg, unread: readonly UnreadSpeech[], zeroS: number): void {
+    if (unread.length === 0) return;
+    const seconds = (value: number) => value.toFixed(1);
+    const sumS = unread.reduce((sum, { start, end }) => sum + Math.max(0, end - start), 0);
+    const places = unread
+      .slice(0, mostPlacesTold)
+      .map(({ start, end }) => `${seconds(zeroS + start)} to ${seconds(zeroS + end)} s`);
+    const more = unread.length - places.length;
+    this.#options.events.warn(
+      'SPEECH_UNREAD',
+      `track ${leg.record.track}: somebody spoke for ${seconds(sumS)} s in which no words were found: ` +
+        `${places.join(', ')}${more > 0 ? ` and ${String(more)} more` : ''}`,
+      sumS >= unreadTellS,
+    );
+  }
+}

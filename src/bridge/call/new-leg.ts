@@ -1,0 +1,40 @@
+import { newId } from '../../lib/ids.ts';
+import type { BridgeConfig } from '../config.ts';
+import { legMetadata, type CallRecord } from '../records/call-record.ts';
+import type { LegRecord } from '../records/leg-record.ts';
+import { roleOf } from '../roles.ts';
+import type { LegRequest } from '../session/leg-request.ts';
+import { sessionRequest } from '../session/session-request.ts';
+import type { StreamStart } from '../streams.ts';
+import type { CallEnvironment } from './environment.ts';
+
+/** The leg of a track that the call has not had yet. */
+export function newLeg(
+  start: StreamStart,
+  track: StreamStart['tracks'][number],
+  direction: CallRecord['direction'],
+  { config, clock }: Pick<CallEnvironment, 'config' | 'clock'>,
+): LegRecord {
+  const by = { carrier: start.carrier, direction, track: track.name };
+  return {
+    id: newId('leg', clock.now()),
+    role: track.role ?? roleOf(config.roles, by),
+    channelRoles: config.stereoRoles,
+    track: track.name,
+    startedAt: clock.now(),
+    encoding: start.encoding,
+    sampleRate: start.sampleRate,
+    channels: track.channels,
+  };
+}
+
+/** The request of the leg's sessions: the installation's template, and what this call overrides. */
+export function requestOf(leg: LegRecord, call: CallRecord, config: BridgeConfig): LegRequest {
+  const { role, track } = leg;
+  return sessionRequest({
+    template: config.session,
+    overrides: call.overrides,
+    format: leg,
+    metadata: legMetadata(call.metadata, { legId: leg.id, role, track }),
+  }) as LegRequest;
+}

@@ -11,6 +11,7 @@ import { isLoopback } from './port/addresses.ts';
 import { stayAwake, systemClock, wait } from './lib/clock.ts';
 import { watchProcess } from './lib/metrics.ts';
 import { reasonOf, TrunklineError } from './lib/errors.ts';
+import { every } from './lib/every.ts';
 import { createLog, type Logger } from './lib/log.ts';
 import type { Part } from './port/part.ts';
 import { version } from './lib/version.ts';
@@ -149,11 +150,12 @@ function endWhenOverdue(log: Logger, stopMs: number): () => void {
 function npmGone(env: Readonly<Record<string, string | undefined>>): Promise<NodeJS.Signals> {
   const parent = process.ppid;
   return new Promise((resolve) => {
-    const look = (): void => {
-      if (process.ppid !== parent) resolve('SIGTERM');
-      else systemClock.after(parentLookMs, look);
-    };
-    if (env['npm_lifecycle_event'] !== undefined) look();
+    if (env['npm_lifecycle_event'] === undefined) return;
+    every(systemClock, parentLookMs, () => {
+      if (process.ppid === parent) return;
+      resolve('SIGTERM');
+      return 'over';
+    });
   });
 }
 

@@ -4,6 +4,7 @@ import type { IsProxy } from '../port/addresses.ts';
 import { GuardedClient } from '../lib/guarded-fetch.ts';
 import { systemClock, wait, type Clock } from '../lib/clock.ts';
 import { counted } from '../lib/counted.ts';
+import { every } from '../lib/every.ts';
 import type { Logger } from '../lib/log.ts';
 import type { Part } from '../port/part.ts';
 import { shortSecretNote, type SecretJudge } from '../port/secrets.ts';
@@ -58,14 +59,7 @@ export async function startCarriers(options: CarriersOptions): Promise<Part & As
   const api = new GuardedClient({ trust: 'as-written' });
   const upgrades = new Upgrades(context);
   // Deadlines run by the clock, so the loop that looks for them uses the same clock.
-  let stopSweep = (): void => undefined;
-  const sweep = (): void => {
-    stopSweep = clock.after(sweepMs, () => {
-      sweep();
-      upgrades.tick();
-    });
-  };
-  sweep();
+  const sweeps = every(clock, sweepMs, () => upgrades.tick());
   const operator = Router();
   operator.get('/api/carriers', async (_request, response) => {
     const items = carrierSetups({
@@ -114,7 +108,7 @@ export async function startCarriers(options: CarriersOptions): Promise<Part & As
       upgrades.closeAll();
     },
     [Symbol.asyncDispose]: () => {
-      stopSweep();
+      void sweeps.stop();
       upgrades.terminateAll();
       return api[Symbol.asyncDispose]();
     },

@@ -3,6 +3,7 @@ import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
 import { version } from '../lib/version.ts';
 import { within } from '../lib/clock.ts';
+import { every, type Loop } from '../lib/every.ts';
 import type { NodesTable } from '../store/schema.ts';
 import { maxDatabaseWaitMs } from '../store/backend.ts';
 import type { Store } from '../store/store.ts';
@@ -73,9 +74,8 @@ export class Membership implements AsyncDisposable {
   #lastMs = -Infinity;
   #aheadMs = 0;
   #here: readonly NodeRow[] = [];
-  #beating: Promise<void> = Promise.resolve();
   #takingOver: Promise<void> | undefined;
-  #stopTimer: () => void = () => undefined;
+  #beats: Loop | undefined;
 
   private constructor(options: MembershipOptions) {
     this.#options = options;
@@ -92,7 +92,7 @@ export class Membership implements AsyncDisposable {
     membership.#seen(nowMs);
     await membership.#lookWhoIsHere(nowMs);
     // A SQLite file has one process: nobody else reads its signs of life.
-    if (options.store.kind === 'postgres') membership.#schedule();
+    if (options.store.kind === 'postgres') membership.#beats = membership.#beatAgain();
     return membership;
   }
 
@@ -187,24 +187,19 @@ export class Membership implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    this.#stopTimer();
-    const working = Promise.all([this.#beating, this.#takingOver]);
+    const working = Promise.all([this.#beats?.stop(), this.#takingOver]);
     await within(this.#options.clock, maxDatabaseWaitMs, working);
   }
 
-  #schedule(): void {
-    this.#stopTimer = this.#options.clock.after(this.#beatMs, () => {
-      this.#beating = this.#beat()
-        .catch((error: unknown) => {
-          nodeMetrics.missedBeats.inc();
-          this.#log.warn(
-            { err: error },
-            'a sign of life was not written: the database did not take it',
-          );
-        })
-        .finally(() => {
-          if (!this.#isClosed) this.#schedule();
-        });
+  #beatAgain(): Loop {
+    return every(this.#options.clock, this.#beatMs, () => this.#beat(), {
+      failed: (error) => {
+        nodeMetrics.missedBeats.inc();
+        this.#log.warn(
+          { err: error },
+          'a sign of life was not written: the database did not take it',
+        );
+      },
     });
   }
 

@@ -1,7 +1,8 @@
 import { createHash, createHmac } from 'node:crypto';
 import { Readable } from 'node:stream';
 import type { SignatureV4 } from '@smithy/signature-v4';
-import { wait, within, type Clock } from '../lib/clock.ts';
+import { within, type Clock } from '../lib/clock.ts';
+import { every } from '../lib/every.ts';
 import { GuardedClient } from '../lib/guarded-fetch.ts';
 import type { ObjectsConfig } from './config.ts';
 import { CredentialSource, NoCredentials } from './credentials.ts';
@@ -99,14 +100,9 @@ export class Bucket implements AsyncDisposable {
       }
       movedMs = clock.monotonicMs();
     };
-    const watching = new AbortController();
-    const watch = async (): Promise<void> => {
-      while (!watching.signal.aborted) {
-        await wait(clock, this.#stallMs / 4, watching.signal);
-        if (clock.monotonicMs() - movedMs > this.#stallMs) stalled.abort();
-      }
-    };
-    void watch();
+    const watch = every(clock, this.#stallMs / 4, () => {
+      if (clock.monotonicMs() - movedMs > this.#stallMs) stalled.abort();
+    });
     const stream = Readable.from(moving(), { objectMode: false, highWaterMark: 65_536 });
     stream.on('error', () => undefined); // the request that reads the body tells of it
     try {
@@ -129,7 +125,7 @@ export class Bucket implements AsyncDisposable {
       if (!answer.ok) throw new BucketError('away', `PUT: ${answer.reason}`);
       if (answer.status !== 200) throw refusal('PUT', answerOf(answer));
     } finally {
-      watching.abort();
+      void watch.stop();
       stream.destroy();
     }
   }

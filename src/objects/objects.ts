@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { sql, type ExpressionBuilder, type RawBuilder, type Transaction } from 'kysely';
 import { within, type Clock } from '../lib/clock.ts';
 import { reasonOf } from '../lib/errors.ts';
+import { every, type Loop, type Next } from '../lib/every.ts';
 import type { Health } from '../lib/health.ts';
 import type { Logger } from '../lib/log.ts';
 import type { Part } from '../port/part.ts';
@@ -100,9 +101,7 @@ export class Objects implements Part, AsyncDisposable {
   #sweptMs: number;
   /** The place that each kind's sweep has reached; a kind without an entry is through. */
   readonly #sweeping = new Map<LocalFiles['kind'], string>();
-  #round: Promise<void> | undefined;
-  #again = false;
-  #cancelNext: () => void = () => undefined;
+  readonly #rounds: Loop;
 
   constructor(options: ObjectsOptions) {
     const { clock, log, store } = options;
@@ -120,7 +119,10 @@ export class Objects implements Part, AsyncDisposable {
     });
     // Counters begin at 0, so that the first failure shows as an increase.
     for (const what of ['copy', 'read', 'delete', 'probe']) objectMetrics.failures.inc({ what }, 0);
-    this.#next(0);
+    this.#rounds = every(clock, options.roundMs ?? defaultRoundMs, () => this.#work(), {
+      firstMs: 0,
+      failed: (error) => this.#roundFailed(error),
+    });
   }
 
   /** Files of this kind go to the store from now on. */
@@ -131,7 +133,7 @@ export class Objects implements Part, AsyncDisposable {
 
   /** Says that there is a new file. While the store is away the file waits for its turn. */
   wake(): void {
-    if (this.#failedRounds === 0) this.#next(0);
+    if (this.#failedRounds === 0) this.#rounds.wake();
   }
 
   /** Finds the object, if the store has it whole. */
@@ -282,48 +284,33 @@ export class Objects implements Part, AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closing.abort();
-    this.#cancelNext();
     // A copy under way is begun anew by the next start: the file is still here.
-    await within(this.#options.clock, maxDatabaseWaitMs, Promise.resolve(this.#round));
+    await within(this.#options.clock, maxDatabaseWaitMs, this.#rounds.stop());
     await this.#bucket[Symbol.asyncDispose]();
   }
 
-  #next(delayMs: number): void {
-    if (this.#closing.signal.aborted) return;
-    if (this.#round !== undefined) {
-      this.#again ||= delayMs === 0;
-      return;
-    }
-    this.#cancelNext();
-    this.#cancelNext = this.#options.clock.after(delayMs, () => {
-      this.#again = false;
-      this.#round = this.#work().finally(() => {
-        this.#round = undefined;
-        const { roundMs = defaultRoundMs } = this.#options;
-        const growth = 2 ** Math.max(0, this.#failedRounds - 1);
-        const pauseMs = Math.min(longestPauseMs, roundMs * growth);
-        this.#next(this.#again && this.#failedRounds === 0 ? 0 : pauseMs);
-      });
-    });
-  }
-
-  /** Never rejects. */
   async #work(): Promise<void> {
     try {
       await this.#probe();
       await this.#copyAll();
-      if ((await this.#erasures.run()) > 0 && this.#trouble !== undefined) this.#failedRounds++;
-      else this.#failedRounds = 0;
+      const undeleted = await this.#erasures.run();
       await this.#sweep();
-    } catch (error) {
-      this.#failedRounds++;
-      if (!(error instanceof BucketError) && !this.#closing.signal.aborted)
-        this.#log.warn(
-          { reason: reasonOf(error) },
-          'audio was not copied to the object store; the copy is tried again',
-        );
+      if (undeleted > 0 && this.#trouble !== undefined)
+        throw new BucketError('away', this.#trouble.reason);
+      this.#failedRounds = 0;
+    } finally {
+      await this.#count().catch(() => undefined); // waiting files are counted again in the next round
     }
-    await this.#count().catch(() => undefined); // waiting files are counted again in the next round
+  }
+
+  #roundFailed(error: unknown): Next {
+    if (!(error instanceof BucketError) && !this.#closing.signal.aborted)
+      this.#log.warn(
+        { reason: reasonOf(error) },
+        'audio was not copied to the object store; the copy is tried again',
+      );
+    const { roundMs = defaultRoundMs } = this.#options;
+    return { inMs: Math.min(longestPauseMs, roundMs * 2 ** this.#failedRounds++) };
   }
 
   /** Asks whether the bucket takes, gives back and deletes, when no other request has shown it for a while. */

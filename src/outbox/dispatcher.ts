@@ -1,5 +1,6 @@
 import { within, type Clock } from '../lib/clock.ts';
 import { reasonOf } from '../lib/errors.ts';
+import { every, type Loop } from '../lib/every.ts';
 import type { Logger } from '../lib/log.ts';
 import { maxDatabaseWaitMs } from '../store/backend.ts';
 import { Breaker, EndpointTrouble } from './breaker.ts';
@@ -63,10 +64,8 @@ export class Dispatcher {
   #round: Promise<void> | undefined;
   #again = false;
   #failures = 0;
-  #cancelPoll: () => void = () => undefined;
-  #cancelRenewal: () => void = () => undefined;
-  /** No courier is left whose lease could be renewed. */
-  #isOver = false;
+  #polls: Loop | undefined;
+  #renewals: Loop | undefined;
 
   constructor(options: DispatcherOptions) {
     this.#options = options;
@@ -89,8 +88,10 @@ export class Dispatcher {
   start(disabled: DisabledEndpoints): void {
     this.#disabled = disabled;
     for (const name of this.#works.keys()) countFromZero(name);
-    this.#poll();
-    this.#scheduleRenewal();
+    this.wake();
+    const { clock, config } = this.#options;
+    this.#polls = every(clock, config.pollMs, () => this.wake());
+    this.#renewals = every(clock, config.leaseMs / renewalsPerLease, () => this.#renew());
   }
 
   /** Something may be due: looks soon, and once more when a look is under way already. */
@@ -138,18 +139,15 @@ export class Dispatcher {
 
   /** Nothing new is begun. Attempts under way may end until the deadline, then they are given up. */
   async stop(deadlineMs: number): Promise<void> {
-    if (!this.#stop.signal.aborted) {
-      this.#stop.abort();
-      this.#cancelPoll();
-    }
+    this.#stop.abort();
+    void this.#polls?.stop();
     const { clock, log } = this.#options;
     const idle = this.#idle();
     await within(clock, deadlineMs, idle);
     const left = this.#couriers();
     for (const courier of left) courier.abort();
     await within(clock, maxDatabaseWaitMs, idle);
-    this.#isOver = true;
-    this.#cancelRenewal();
+    void this.#renewals?.stop(); // no courier is left whose lease could be renewed
     if (left.length === 0) return;
     const givenBack = this.#tables.claims
       .giveBack(left.map(({ claim }) => claim))
@@ -174,11 +172,6 @@ export class Dispatcher {
 
   #couriers(): Courier[] {
     return [...this.#works.values()].flatMap((work) => [...work.couriers]);
-  }
-
-  #poll(): void {
-    this.wake();
-    this.#cancelPoll = this.#options.clock.after(this.#options.config.pollMs, () => this.#poll());
   }
 
   async #rounds(): Promise<void> {
@@ -275,15 +268,6 @@ export class Dispatcher {
   changed(): void {
     this.#isDisabledOld = true;
     this.wake();
-  }
-
-  #scheduleRenewal(): void {
-    const { clock, config } = this.#options;
-    this.#cancelRenewal = clock.after(config.leaseMs / renewalsPerLease, () => {
-      void this.#renew().then(() => {
-        if (!this.#isOver) this.#scheduleRenewal();
-      });
-    });
   }
 
   /** Never rejects: a lease that cannot be renewed ends by itself. */

@@ -1,4 +1,5 @@
 import { within, type Clock } from '../lib/clock.ts';
+import { every, type Loop, type Next } from '../lib/every.ts';
 import type { Logger } from '../lib/log.ts';
 import { SettledTime } from '../lib/settled-time.ts';
 import type { OutboxConfig } from './config.ts';
@@ -73,11 +74,10 @@ export class Housekeeping {
   #sweepAtMs = 0;
   readonly #walks = { settled: newWalk(), undelivered: newWalk() };
   #purged = 0;
-  #cancel: () => void = () => undefined;
-  #cancelPurge: () => void = () => undefined;
-  #stopped = false;
-  #tick: Promise<void> | undefined;
-  #purging: Promise<void> | undefined;
+  #ticks: Loop | undefined;
+  /** Waits to be woken by a sweep, then goes step after step until nothing is due. */
+  #purges: Loop | undefined;
+  #isPurging = false;
   #warned = new Set<string>();
 
   constructor(options: HousekeepingOptions) {
@@ -94,30 +94,26 @@ export class Housekeeping {
       this.#aheadMs = clock.now() - clock.monotonicMs();
       tables.time.beforeNow = () => this.#followClock();
     }
-    this.#schedule();
+    const { log } = this.#options;
+    this.#purges = every(clock, Infinity, () => this.#purgeStep(), {
+      failed: (error) => {
+        this.#isPurging = false;
+        log.warn({ err: error }, 'old events could not be removed; tried again');
+      },
+    });
+    this.#ticks = every(clock, tickMs, () => this.#work(), {
+      failed: (error) => log.warn({ err: error }, 'the outbox could not tidy up'),
+    });
   }
 
   /** Waits for the step under way, but not for a database that does not answer. */
   async stop(maxMs: number): Promise<void> {
-    this.#stopped = true;
-    this.#cancel();
-    this.#cancelPurge();
-    await within(this.#options.clock, maxMs, Promise.all([this.#tick, this.#purging]));
+    const working = Promise.all([this.#ticks?.stop(), this.#purges?.stop()]);
+    await within(this.#options.clock, maxMs, working);
   }
 
   countSoon(): void {
     this.#countAtMs = 0;
-  }
-
-  #schedule(): void {
-    if (this.#stopped) return;
-    this.#cancel = this.#options.clock.after(tickMs, () => {
-      this.#tick = this.#work()
-        .catch((error: unknown) =>
-          this.#options.log.warn({ err: error }, 'the outbox could not tidy up'),
-        )
-        .finally(() => this.#schedule());
-    });
   }
 
   async #work(): Promise<void> {
@@ -133,7 +129,10 @@ export class Housekeeping {
       const isMore = await this.#parkOverdue();
       // A long backlog is done step by step, one each tick: other writes have their turn in between.
       this.#sweepAtMs = isMore ? nowMs : nowMs + sweepEveryMs;
-      if (!isMore) this.#purgeSoon(0);
+      if (!isMore && !this.#isPurging) {
+        this.#isPurging = true;
+        this.#purges?.wake();
+      }
     }
   }
 
@@ -188,23 +187,12 @@ export class Housekeeping {
     return calls === maxParkedPerStep;
   }
 
-  /** Step after step until nothing is due; one purge at a time. */
-  #purgeSoon(delayMs: number): void {
-    if (this.#stopped || (this.#purging !== undefined && delayMs === 0)) return;
-    const { clock, log } = this.#options;
-    this.#cancelPurge = clock.after(delayMs, () => {
-      const beganMs = clock.monotonicMs();
-      this.#purging = this.#purge()
-        .catch((error: unknown) => {
-          log.warn({ err: error }, 'old events could not be removed; tried again');
-          return false;
-        })
-        .then((isMore) => {
-          const restMs = (clock.monotonicMs() - beganMs) * restPerStep;
-          if (isMore) this.#purgeSoon(Math.max(1, restMs));
-          else this.#purging = undefined;
-        });
-    });
+  async #purgeStep(): Promise<Next> {
+    const { clock } = this.#options;
+    const beganMs = clock.monotonicMs();
+    this.#isPurging = await this.#purge();
+    if (this.#isPurging)
+      return { inMs: Math.max(1, (clock.monotonicMs() - beganMs) * restPerStep) };
   }
 
   /**

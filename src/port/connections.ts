@@ -5,6 +5,7 @@ import { isIPv6, type DropArgument, type Socket } from 'node:net';
 import { Counter } from 'prom-client';
 import type { Duplex } from 'node:stream';
 import type { Clock } from '../lib/clock.ts';
+import { every, type Loop } from '../lib/every.ts';
 import type { Logger } from '../lib/log.ts';
 import { metrics } from '../lib/metrics.ts';
 import type { IsProxy } from './addresses.ts';
@@ -201,7 +202,7 @@ export class Connections implements Disposable {
   #unansweredOfStrangers = 0;
   #notLogged = 0;
   #loggedMs = -Infinity;
-  #stopLooking: () => void;
+  readonly #looks: Loop;
 
   constructor(options: ConnectionsOptions) {
     const { server, room, isProxy, clock } = options;
@@ -213,12 +214,10 @@ export class Connections implements Disposable {
     server.on('drop', (dropped?: DropArgument) => {
       this.#dropped(dropped?.remoteAddress, room.connectionsAtMost);
     });
-    const look = (): void => {
+    this.#looks = every(clock, lookEveryMs, () => {
       this.#look();
       options.eachLook?.();
-      this.#stopLooking = clock.after(lookEveryMs, look);
-    };
-    this.#stopLooking = clock.after(lookEveryMs, look);
+    });
   }
 
   get count(): number {
@@ -226,7 +225,7 @@ export class Connections implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    this.#stopLooking();
+    void this.#looks.stop();
   }
 
   /**

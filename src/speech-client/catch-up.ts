@@ -1,4 +1,5 @@
 import type { Clock } from '../lib/clock.ts';
+import { every, type Loop, type Next } from '../lib/every.ts';
 
 const tickMs = 20;
 /** All legs together: audio that waited in journals must not crowd out the legs that are live. */
@@ -16,7 +17,7 @@ export type SessionBehind = {
 export class CatchUp {
   readonly #clock: Clock;
   readonly #behind = new Set<SessionBehind>();
-  #stopTimer: (() => void) | undefined;
+  #turns: Loop | undefined;
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -28,15 +29,14 @@ export class CatchUp {
 
   add(session: SessionBehind): void {
     this.#behind.add(session);
-    this.#stopTimer ??= this.#clock.after(tickMs, () => this.#tick());
+    this.#turns ??= every(this.#clock, tickMs, () => this.#tick());
   }
 
   remove(session: SessionBehind): void {
     this.#behind.delete(session);
   }
 
-  #tick(): void {
-    this.#stopTimer = undefined;
+  #tick(): Next {
     let budget = maxCatchUpBytesPerTick;
     for (const session of [...this.#behind]) {
       if (budget <= 0) break;
@@ -47,6 +47,8 @@ export class CatchUp {
       budget -= sent;
       if (!caughtUp) this.#behind.add(session);
     }
-    if (this.#behind.size > 0) this.#stopTimer ??= this.#clock.after(tickMs, () => this.#tick());
+    if (this.#behind.size > 0) return;
+    this.#turns = undefined;
+    return 'over';
   }
 }

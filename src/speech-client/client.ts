@@ -1,4 +1,5 @@
 import { wait, type Clock } from '../lib/clock.ts';
+import { every, type Loop, type Next } from '../lib/every.ts';
 import type { Logger } from '../lib/log.ts';
 import type { StreamingRequest } from '../protocol/live-request.ts';
 import { SpeechApi, sessionUrl, type RecordResult, type SpeechTarget } from './api.ts';
@@ -67,7 +68,7 @@ export class SpeechClient implements AsyncDisposable {
   readonly #sessions = new Map<SpeechSession, string | undefined>();
   /** One function of each leg that waits for a session: it says the cause again when that has changed. */
   readonly #tellCause = new Set<() => void>();
-  #stopSweep: (() => void) | undefined;
+  #sweeps: Loop | undefined;
   #refusal: string | undefined;
   /** The service's words when it last refused the key. */
   #unauthorized = '';
@@ -211,7 +212,7 @@ export class SpeechClient implements AsyncDisposable {
       },
     });
     this.#sessions.set(session, service);
-    this.#stopSweep ??= this.#clock.after(sweepMs, () => this.#sweep());
+    this.#sweeps ??= every(this.#clock, sweepMs, () => this.#sweep());
     return session;
   }
 
@@ -364,7 +365,7 @@ export class SpeechClient implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
-    this.#stopSweep?.();
+    void this.#sweeps?.stop();
     this.#orphans.close();
     this.#nodes.close();
     for (const session of [...this.#sessions.keys()]) session.drop();
@@ -395,8 +396,7 @@ export class SpeechClient implements AsyncDisposable {
       this.#log.info({ cause: before }, 'live sessions can be had again');
   }
 
-  #sweep(): void {
-    this.#stopSweep = undefined;
+  #sweep(): Next {
     const nowMs = this.#clock.monotonicMs();
     for (const [session, service] of [...this.#sessions]) {
       if (service !== undefined && this.#nodes.isGone(service)) {
@@ -404,7 +404,9 @@ export class SpeechClient implements AsyncDisposable {
         session.nodeIsGone();
       } else session.tick(nowMs);
     }
-    if (this.#sessions.size > 0) this.#stopSweep = this.#clock.after(sweepMs, () => this.#sweep());
+    if (this.#sessions.size > 0) return;
+    this.#sweeps = undefined;
+    return 'over';
   }
 }
 

@@ -1,6 +1,7 @@
 import { open, rm, stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { within, type Clock } from '../lib/clock.ts';
+import { every, type Loop } from '../lib/every.ts';
 import type { Logger } from '../lib/log.ts';
 import type { Health } from '../lib/health.ts';
 import { DiskRooms } from './disk-room.ts';
@@ -34,7 +35,7 @@ export class DiskWatch {
   #freeBytes = Number.POSITIVE_INFINITY;
   #hasBallast = false;
   readonly #clock: Clock;
-  #cancelNext: () => void = () => undefined;
+  #checks: Loop | undefined;
   #checking: Promise<void> | undefined;
   #closed = false;
 
@@ -48,7 +49,9 @@ export class DiskWatch {
   async start(): Promise<void> {
     this.#hasBallast = await exists(this.#ballastPath);
     await this.check();
-    this.#checkLater();
+    this.#checks = every(this.#clock, checkEveryMs, () => this.check(), {
+      failed: (error) => this.#options.log.warn({ err: error }, 'the disk check failed'),
+    });
   }
 
   /** Measures now. A measurement that is under way is joined, not repeated. */
@@ -88,19 +91,10 @@ export class DiskWatch {
 
   async close(): Promise<void> {
     this.#closed = true;
-    this.#cancelNext();
+    void this.#checks?.stop();
     // A file system that hangs answers nobody: the measurement is left behind.
     const checking = this.#checking?.catch(() => undefined);
     if (checking) await within(this.#clock, maxCloseMs, checking);
-  }
-
-  #checkLater(): void {
-    if (this.#closed) return;
-    this.#cancelNext = this.#clock.after(checkEveryMs, () => {
-      this.check()
-        .catch((error: unknown) => this.#options.log.warn({ err: error }, 'the disk check failed'))
-        .finally(() => this.#checkLater());
-    });
   }
 
   async #measure(): Promise<void> {

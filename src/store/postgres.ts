@@ -11,6 +11,7 @@ import {
 import { randomBytes } from 'node:crypto';
 import { within, wait, type Clock } from '../lib/clock.ts';
 import { TrunklineError, reasonOf } from '../lib/errors.ts';
+import { every } from '../lib/every.ts';
 import type { Logger } from '../lib/log.ts';
 import type { Health } from '../lib/health.ts';
 import {
@@ -72,13 +73,37 @@ export async function openPostgres(options: BackendOptions): Promise<Backend> {
     throw cannotBeUsed(error);
   }
   connections.marksCommits = true;
-  void forgetMarks(db, clock, signal, log);
-  if (config.migrate === 'at-start') void untilIndexesAreMade(db, connections, clock, signal, log);
-  void probe(db, clock, signal, (error) => {
+  const tell = (error: unknown): void => {
     state.health =
       error === undefined ? { state: 'ok' } : { state: 'down', detail: 'Postgres does not answer' };
     if (error !== undefined) log.error({ err: error }, 'Postgres does not answer');
-  });
+  };
+  const loops = [
+    every(clock, probeEveryMs, () => forgetMarks(db, signal), {
+      failed: (error) => log.warn({ reason: reasonOf(error) }, 'old marks of commits stay for now'),
+    }),
+    every(clock, probeEveryMs, async () => tell(await takesWrites(db)), {
+      failed: (error) => tell(error ?? new Error('no reason was given')),
+    }),
+  ];
+  if (config.migrate === 'at-start')
+    loops.push(
+      every(
+        clock,
+        indexAgainMs,
+        () => makeIndexes(db, connections, log, signal).then(() => 'over' as const),
+        {
+          firstMs: 0,
+          failed: (error) => {
+            if (!signal.aborted)
+              log.warn(
+                { reason: reasonOf(error) },
+                'an index could not be made; tried again in a minute',
+              );
+          },
+        },
+      ),
+    );
   return {
     db,
     retried: (work) => retriedWhileAway(clock, signal, work),
@@ -90,6 +115,7 @@ export async function openPostgres(options: BackendOptions): Promise<Backend> {
     threadsEnded: () => Promise.resolve(), // there is none
     close: async () => {
       closing.abort();
+      for (const loop of loops) void loop.stop();
       const destroyed = db
         .destroy()
         .catch((error: unknown) => log.warn({ err: error }, 'the connections could not be closed'));
@@ -103,22 +129,6 @@ export async function openPostgres(options: BackendOptions): Promise<Backend> {
   };
 }
 
-/** Asks for an answer every few seconds until the signal ends it. Never rejects. */
-async function probe(
-  db: Kysely<Database>,
-  clock: Clock,
-  signal: AbortSignal,
-  tell: (error: unknown) => void,
-): Promise<void> {
-  while (!signal.aborted) {
-    await wait(clock, probeEveryMs, signal);
-    if (signal.aborted) return;
-    await takesWrites(db).then(tell, (error: unknown) =>
-      tell(error ?? new Error('no reason was given')),
-    );
-  }
-}
-
 /** Undefined, or why not: a primary that became a replica answers every read. */
 async function takesWrites(db: Kysely<Database>): Promise<Error | undefined> {
   const { rows } = await sql<{
@@ -130,28 +140,14 @@ async function takesWrites(db: Kysely<Database>): Promise<Error | undefined> {
 }
 
 /** Marks are asked for within half a minute. What is older goes in steps, faster than it comes. */
-async function forgetMarks(
-  db: Kysely<Database>,
-  clock: Clock,
-  signal: AbortSignal,
-  log: Logger,
-): Promise<void> {
-  while (!signal.aborted) {
-    await wait(clock, probeEveryMs, signal);
-    for (let more = true; more && !signal.aborted;)
-      more = await sql`
-        delete from commit_marks where (at, mark) in (
-          select at, mark from commit_marks
-          where at < (extract(epoch from now()) * 1000)::bigint - ${marksKeptMs}::bigint
-          order by at limit ${marksPerStep})`
-        .execute(db)
-        .then(
-          ({ numAffectedRows }) => numAffectedRows === BigInt(marksPerStep),
-          (error: unknown) => {
-            log.warn({ reason: reasonOf(error) }, 'old marks of commits stay for now');
-            return false;
-          },
-        );
+async function forgetMarks(db: Kysely<Database>, signal: AbortSignal): Promise<void> {
+  for (let more = true; more && !signal.aborted;) {
+    const { numAffectedRows } = await sql`
+      delete from commit_marks where (at, mark) in (
+        select at, mark from commit_marks
+        where at < (extract(epoch from now()) * 1000)::bigint - ${marksKeptMs}::bigint
+        order by at limit ${marksPerStep})`.execute(db);
+    more = numAffectedRows === BigInt(marksPerStep);
   }
 }
 
@@ -165,26 +161,6 @@ async function makeIndexes(
   for (const index of await missingIndexes(db)) {
     log.info({ index: index.name }, 'an index is made beside the work');
     await connections.makeIndex(index, signal);
-  }
-}
-
-/** Never rejects. */
-async function untilIndexesAreMade(
-  db: Kysely<Database>,
-  connections: PostgresConnections,
-  clock: Clock,
-  signal: AbortSignal,
-  log: Logger,
-): Promise<void> {
-  while (!signal.aborted) {
-    try {
-      await makeIndexes(db, connections, log, signal);
-      return;
-    } catch (error) {
-      if (signal.aborted) return;
-      log.warn({ reason: reasonOf(error) }, 'an index could not be made; tried again in a minute');
-      await wait(clock, indexAgainMs, signal);
-    }
   }
 }
 

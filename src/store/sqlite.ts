@@ -16,6 +16,7 @@ import {
 } from 'kysely';
 import { TrunklineError, reasonOf } from '../lib/errors.ts';
 import { within, systemClock, type Clock } from '../lib/clock.ts';
+import { every, type Loop } from '../lib/every.ts';
 import type { Logger } from '../lib/log.ts';
 import type { Health } from '../lib/health.ts';
 import { maxCloseMs, type Backend, type BackendOptions } from './backend.ts';
@@ -264,13 +265,16 @@ export class WalWatch {
    */
   #owed = 1;
   #couldNotForget = false;
-  #cancelNext: () => void = () => undefined;
-  #closed = false;
+  readonly #looks: Loop;
 
   constructor(options: WalWatchOptions) {
     this.#options = options;
     this.#alarmBytes = options.alarmBytes ?? alarmBytes;
-    this.#lookLater();
+    const { clock, log } = options;
+    // The next look begins only after this one has ended: a checkpoint may wait behind a long transaction.
+    this.#looks = every(clock, options.lookEveryMs ?? lookEveryMs, () => this.#look(), {
+      failed: (error) => log.warn({ err: error }, 'the log could not be looked at'),
+    });
   }
 
   /** Answers whether deleted rows are gone from the files. If not, each look tries again. */
@@ -308,19 +312,7 @@ export class WalWatch {
   }
 
   close(): void {
-    this.#closed = true;
-    this.#cancelNext();
-  }
-
-  /** The next look begins only after this one has ended: a checkpoint may wait behind a long transaction. */
-  #lookLater(): void {
-    if (this.#closed) return;
-    const { clock, log } = this.#options;
-    this.#cancelNext = clock.after(this.#options.lookEveryMs ?? lookEveryMs, () => {
-      this.#look()
-        .catch((error: unknown) => log.warn({ err: error }, 'the log could not be looked at'))
-        .finally(() => this.#lookLater());
-    });
+    void this.#looks.stop();
   }
 
   async #look(): Promise<void> {

@@ -1,5 +1,6 @@
 import type { Transaction } from 'kysely';
 import { within, type Clock } from '../../lib/clock.ts';
+import { every, type Loop } from '../../lib/every.ts';
 import type { Logger } from '../../lib/log.ts';
 import { SettledTime } from '../../lib/settled-time.ts';
 import { enqueueEvent } from '../../outbox/enqueue.ts';
@@ -63,14 +64,14 @@ const keepTryingMs = 7 * 24 * 3_600_000;
 export class Eraser {
   readonly #options: EraserOptions;
   readonly #settled: SettledTime;
-  #stopLooking: () => void = () => undefined;
+  readonly #looks: Loop;
   #working: Promise<void> = Promise.resolve();
   readonly #stopped = new AbortController();
 
   constructor(options: EraserOptions) {
     this.#options = options;
     this.#settled = new SettledTime(options.clock);
-    this.#look();
+    this.#looks = every(options.clock, lookMs, () => this.#eraseSoon());
   }
 
   /** One call, and what of it was deleted is not readable in the database's files either, where that can be had now. */
@@ -126,7 +127,7 @@ export class Eraser {
     feed.publish({ kind: 'deleted', callId });
     log.info({ callId }, 'call erased');
     // Not waited for: a service that is away does not hold up the answer, and the list is stored.
-    this.#working = this.#working.then(() => this.#eraseSessions());
+    void this.#eraseSoon();
     return 'erased';
   }
 
@@ -150,19 +151,22 @@ export class Eraser {
     });
     secondPasses.wake();
     log.info({ callId }, 'audio of a call erased: its consent was withdrawn');
-    this.#working = this.#working.then(() => this.#eraseSessions());
+    void this.#eraseSoon();
   }
 
   /** The sessions of a call that is redacted: they have its words as they were said, and what is told of them is stored. */
   async eraseSessionsOf(callId: string): Promise<void> {
     await this.#options.store.transaction((tx) => this.#listSessions(tx, callId, []));
-    this.#working = this.#working.then(() => this.#eraseSessions());
+    void this.#eraseSoon();
   }
 
   async stop(): Promise<void> {
     this.#stopped.abort();
-    this.#stopLooking();
-    await within(this.#options.clock, maxDatabaseWaitMs, this.#working);
+    await within(
+      this.#options.clock,
+      maxDatabaseWaitMs,
+      Promise.all([this.#looks.stop(), this.#working]),
+    );
   }
 
   async #eraseRows(
@@ -271,11 +275,10 @@ export class Eraser {
     });
   }
 
-  #look(): void {
-    if (this.#stopped.signal.aborted) return;
-    this.#stopLooking = this.#options.clock.after(lookMs, () => {
-      this.#working = this.#working.then(() => this.#eraseSessions()).finally(() => this.#look());
-    });
+  /** One after the other: two at once would ask the service twice for one session. Never rejects. */
+  #eraseSoon(): Promise<void> {
+    this.#working = this.#working.then(() => this.#eraseSessions());
+    return this.#working;
   }
 
   async #eraseSessions(): Promise<void> {

@@ -1,6 +1,7 @@
 import { Router, type Request, type Response } from 'express';
 import type { Kysely } from 'kysely';
 import type { Clock } from '../../lib/clock.ts';
+import { every, type Loop } from '../../lib/every.ts';
 import { firstId, newId } from '../../lib/ids.ts';
 import { round3 } from '../../lib/round.ts';
 import type { LiveFeedMessage } from '../../protocol/api.ts';
@@ -43,7 +44,7 @@ export class LiveApi implements Disposable {
   readonly #changed = new Set<string>();
   #gathering = false;
   #stopFeed: (() => void) | undefined;
-  readonly #timers = new Map<'heartbeat' | 'levels', () => void>();
+  #loops: Loop[] = [];
 
   constructor(options: LiveApiOptions) {
     this.#options = options;
@@ -138,23 +139,18 @@ export class LiveApi implements Disposable {
   #start(): void {
     if (this.#stopFeed !== undefined) return;
     this.#stopFeed = this.#options.feed.watch((message) => this.#take(message));
-    this.#every('heartbeat', heartbeatMs, () => this.#everyone(': here\n\n'));
-    this.#every('levels', levelsMs, () => this.#sendLevels());
+    const { clock } = this.#options;
+    this.#loops = [
+      every(clock, heartbeatMs, () => this.#everyone(': here\n\n')),
+      every(clock, levelsMs, () => this.#sendLevels()),
+    ];
   }
 
   #stop(): void {
     this.#stopFeed?.();
     this.#stopFeed = undefined;
-    for (const stop of this.#timers.values()) stop();
-    this.#timers.clear();
-  }
-
-  #every(what: 'heartbeat' | 'levels', periodMs: number, work: () => void): void {
-    const next = (): void => {
-      work();
-      this.#every(what, periodMs, work);
-    };
-    this.#timers.set(what, this.#options.clock.after(periodMs, next));
+    for (const loop of this.#loops) void loop.stop();
+    this.#loops = [];
   }
 
   #take(message: FeedMessage): void {

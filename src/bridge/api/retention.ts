@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import { within, type Clock } from '../../lib/clock.ts';
+import { every, type Loop } from '../../lib/every.ts';
 import type { Logger } from '../../lib/log.ts';
 import { SettledTime } from '../../lib/settled-time.ts';
 import { maxDatabaseWaitMs } from '../../store/backend.ts';
@@ -40,20 +41,23 @@ const erasedLegsDays = 90;
 export class Retention {
   readonly #options: RetentionOptions;
   readonly #settled: SettledTime;
-  #stopWaiting: () => void = () => undefined;
-  #working: Promise<void> = Promise.resolve();
+  readonly #sweeps: Loop;
   #stopped = false;
 
   constructor(options: RetentionOptions) {
     this.#options = options;
     this.#settled = new SettledTime(options.clock);
-    this.#wait(firstSweepMs);
+    const { clock, log } = options;
+    const sweep = (): Promise<void> => this.sweep().then(() => undefined);
+    this.#sweeps = every(clock, sweepMs, sweep, {
+      firstMs: firstSweepMs,
+      failed: (error) => log.warn({ err: error }, 'retention sweep failed; tried again'),
+    });
   }
 
   async stop(): Promise<void> {
     this.#stopped = true;
-    this.#stopWaiting();
-    await within(this.#options.clock, maxDatabaseWaitMs, this.#working);
+    await within(this.#options.clock, maxDatabaseWaitMs, this.#sweeps.stop());
   }
 
   /** Everything that is due, however much it is. */
@@ -188,17 +192,5 @@ export class Retention {
     }
     retentionLag.set({ what }, 0);
     return total;
-  }
-
-  #wait(delayMs: number): void {
-    if (this.#stopped) return;
-    this.#stopWaiting = this.#options.clock.after(delayMs, () => {
-      this.#working = this.sweep()
-        .then(() => undefined)
-        .catch((error: unknown) =>
-          this.#options.log.warn({ err: error }, 'retention sweep failed; tried again'),
-        )
-        .finally(() => this.#wait(sweepMs));
-    });
   }
 }

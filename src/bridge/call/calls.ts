@@ -2,6 +2,7 @@ import { sql, type Transaction } from 'kysely';
 import { wait } from '../../lib/clock.ts';
 import { newId } from '../../lib/ids.ts';
 import { reasonOf } from '../../lib/errors.ts';
+import { every, type Loop } from '../../lib/every.ts';
 import { memoryShortage } from '../../port/memory.ts';
 import { enqueueEvent, type StoredEvent } from '../../outbox/enqueue.ts';
 import type { Database } from '../../store/schema.ts';
@@ -50,11 +51,14 @@ export class Calls {
   /** Legs of calls that are being stored: they have their places already. */
   #beginningLegs = 0;
   #draining = false;
-  #stopPacing: () => void = () => undefined;
+  readonly #pace: Loop;
 
   constructor(env: CallEnvironment) {
     this.#env = env;
-    this.#pace(env.clock.monotonicMs());
+    let lastMs = env.clock.monotonicMs();
+    this.#pace = every(env.clock, paceMs, () => {
+      lastMs = this.#keepPace(lastMs);
+    });
   }
 
   get(id: string): Call | undefined {
@@ -209,7 +213,7 @@ export class Calls {
 
   async leave(): Promise<void> {
     this.#draining = true;
-    this.#stopPacing();
+    void this.#pace.stop();
     const calls = this.all;
     const isStored = await Promise.all(calls.map((call) => call.leave(maxLeaveMs)));
     const unstored = isStored.filter((stored) => !stored).length;
@@ -394,16 +398,14 @@ export class Calls {
     if (this.#byKey.get(key) === call) this.#byKey.delete(key);
   }
 
-  #pace(lastMs: number): void {
-    this.#stopPacing = this.#env.clock.after(paceMs, () => {
-      const nowMs = this.#env.clock.monotonicMs();
-      if (nowMs - lastMs < paceMs + lateTickMs)
-        for (const call of this.#byId.values()) {
-          call.keepPace(nowMs);
-          call.endWhenOver(nowMs);
-        }
-      this.#pace(nowMs);
-    });
+  #keepPace(lastMs: number): number {
+    const nowMs = this.#env.clock.monotonicMs();
+    if (nowMs - lastMs < paceMs + lateTickMs)
+      for (const call of this.#byId.values()) {
+        call.keepPace(nowMs);
+        call.endWhenOver(nowMs);
+      }
+    return nowMs;
   }
 }
 

@@ -1,5 +1,6 @@
 import { sql, type Kysely } from 'kysely';
 import { within, type Clock } from '../../lib/clock.ts';
+import { every, type Loop } from '../../lib/every.ts';
 import type { Logger } from '../../lib/log.ts';
 import { maxDatabaseWaitMs } from '../../store/backend.ts';
 import type { Database } from '../../store/schema.ts';
@@ -68,31 +69,17 @@ type LegStatesOptions = {
 /** Shares the legs of all calls every second. While the database is away nothing waits: the next round writes what is true then. */
 export class LegStates implements AsyncDisposable {
   readonly #options: LegStatesOptions;
-  #sharing: Promise<void> = Promise.resolve();
-  #isClosed = false;
-  #stopTimer: () => void = () => undefined;
+  readonly #shares: Loop;
 
   constructor(options: LegStatesOptions) {
     this.#options = options;
-    this.#schedule();
+    const { calls, store, clock, log } = options;
+    this.#shares = every(clock, shareEveryMs, () => shareLegs(store.db, calls.all), {
+      failed: (error) => log.warn({ err: error }, 'the state of legs could not be shared'),
+    });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#isClosed = true;
-    this.#stopTimer();
-    await within(this.#options.clock, maxDatabaseWaitMs, this.#sharing);
-  }
-
-  #schedule(): void {
-    const { calls, store, clock, log } = this.#options;
-    this.#stopTimer = clock.after(shareEveryMs, () => {
-      this.#sharing = shareLegs(store.db, calls.all)
-        .catch((error: unknown) =>
-          log.warn({ err: error }, 'the state of legs could not be shared'),
-        )
-        .finally(() => {
-          if (!this.#isClosed) this.#schedule();
-        });
-    });
+    await within(this.#options.clock, maxDatabaseWaitMs, this.#shares.stop());
   }
 }

@@ -3,6 +3,7 @@ import { mkdirSync } from 'node:fs';
 import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { within, type Clock } from '../../lib/clock.ts';
+import { every, type Loop } from '../../lib/every.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { LegSnapshot } from '../records/leg-snapshot.ts';
 import { silenceFrame } from './backlog.ts';
@@ -122,7 +123,7 @@ export class Journal implements AsyncDisposable {
   #oldSegments: { movedAt: number | undefined; remove: () => Promise<void> } | undefined;
   /** The writer's count of unwritten bytes when all snapshots were last known to be written, or on their way. */
   #unwrittenBytes = 0;
-  #stopTimer: (() => void) | undefined;
+  readonly #ticks: Loop;
   #closing: Promise<void> | undefined;
 
   constructor(options: JournalOptions, recovered: Map<string, RecoveredLeg>, firstSeq: number) {
@@ -139,7 +140,7 @@ export class Journal implements AsyncDisposable {
       onSealed: (segment) => this.#seal(segment),
       onRecovered: () => this.#rewriteAll(),
     });
-    this.#stopTimer = this.#clock.after(tickMs, () => this.#tick());
+    this.#ticks = every(this.#clock, tickMs, () => this.#tick());
   }
 
   /**
@@ -277,7 +278,7 @@ export class Journal implements AsyncDisposable {
   }
 
   async #close(): Promise<void> {
-    this.#stopTimer?.();
+    void this.#ticks.stop();
     for (const entry of this.#legs.values()) this.#writeDown(entry);
     await this.#writer.close();
     const released = [...this.#legs.values()].map(async ({ store }) => {
@@ -328,7 +329,6 @@ export class Journal implements AsyncDisposable {
     });
     this.#writer.tick(); // begins a sync, and writes beside one take their time: so it comes last
     Object.assign(journalTotals, this.#writer.totals);
-    this.#stopTimer = this.#clock.after(tickMs, () => this.#tick());
   }
 
   #seal(segment: Segment): void {

@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import { bytesPerSecondOf } from '../records/leg-record.ts';
 import { within, type Clock } from '../../lib/clock.ts';
 import { reasonOf } from '../../lib/errors.ts';
+import { every, type Loop } from '../../lib/every.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { Objects } from '../../objects/objects.ts';
 import { maxDatabaseWaitMs } from '../../store/backend.ts';
@@ -38,14 +39,15 @@ const roles = ['customer', 'agent'] as const;
 export class LostRecordings implements AsyncDisposable {
   readonly #options: LostRecordingsOptions;
   readonly #lacking = new Map<string, Lacking>();
-  #looking: Promise<void> = Promise.resolve();
+  readonly #ofEarlier: Promise<void>;
+  readonly #looks: Loop;
   #isClosed = false;
-  #stopTimer: () => void = () => undefined;
 
   constructor(options: LostRecordingsOptions) {
     this.#options = options;
-    this.#looking = this.#ofEarlierRun().catch((error: unknown) => this.#failed(error));
-    this.#schedule();
+    const failed = (error: unknown): void => this.#failed(error);
+    this.#ofEarlier = this.#ofEarlierRun().catch(failed);
+    this.#looks = every(options.clock, lookMs, () => this.#look(), { failed });
   }
 
   /** The recording of this leg lies on the disk of that node. */
@@ -55,18 +57,8 @@ export class LostRecordings implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosed = true;
-    this.#stopTimer();
-    await within(this.#options.clock, maxDatabaseWaitMs, this.#looking);
-  }
-
-  #schedule(): void {
-    this.#stopTimer = this.#options.clock.after(lookMs, () => {
-      this.#looking = this.#look()
-        .catch((error: unknown) => this.#failed(error))
-        .finally(() => {
-          if (!this.#isClosed) this.#schedule();
-        });
-    });
+    const working = Promise.all([this.#ofEarlier, this.#looks.stop()]);
+    await within(this.#options.clock, maxDatabaseWaitMs, working);
   }
 
   #failed(error: unknown): void {

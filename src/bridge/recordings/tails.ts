@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { wait, within, type Clock } from '../../lib/clock.ts';
 import { reasonOf } from '../../lib/errors.ts';
+import { every, type Loop } from '../../lib/every.ts';
 import type { Logger } from '../../lib/log.ts';
 import { SettledTime } from '../../lib/settled-time.ts';
 import { BucketError } from '../../objects/bucket.ts';
@@ -53,9 +54,9 @@ export class Tails implements AsyncDisposable {
   readonly #options: TailsOptions;
   readonly #sent = new Map<string, Sent>();
   #isFailing = false;
-  #round: Promise<void> = Promise.resolve();
+  readonly #ofEarlier: Promise<void>;
+  readonly #rounds: Loop;
   #isClosed = false;
-  #stopTimer: () => void = () => undefined;
 
   constructor(options: TailsOptions) {
     this.#options = options;
@@ -73,34 +74,24 @@ export class Tails implements AsyncDisposable {
         );
       },
     });
-    this.#round = this.#ofEarlierRun().catch(() => undefined); // the hourly look finds them too
-    this.#schedule();
+    this.#ofEarlier = this.#ofEarlierRun().catch(() => undefined); // the hourly look finds them too
+    this.#rounds = every(options.clock, options.everyS * 1_000, () => this.#send(), {
+      failed: (error) => {
+        // The store's own health and metrics say the rest.
+        if (!this.#isFailing)
+          options.log.warn(
+            { reason: reasonOf(error) },
+            'audio of running calls does not get to the object store; tried again',
+          );
+        this.#isFailing = true;
+      },
+    });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosed = true;
-    this.#stopTimer();
-    await within(this.#options.clock, maxDatabaseWaitMs, this.#round);
-  }
-
-  #schedule(): void {
-    const { clock, everyS } = this.#options;
-    this.#stopTimer = clock.after(everyS * 1_000, () => {
-      this.#round = this.#send()
-        .then(() => (this.#isFailing = false))
-        .catch((error: unknown) => {
-          // The store's own health and metrics say the rest.
-          if (!this.#isFailing)
-            this.#options.log.warn(
-              { reason: reasonOf(error) },
-              'audio of running calls does not get to the object store; tried again',
-            );
-          this.#isFailing = true;
-        })
-        .then(() => {
-          if (!this.#isClosed) this.#schedule();
-        });
-    });
+    const working = Promise.all([this.#ofEarlier, this.#rounds.stop()]);
+    await within(this.#options.clock, maxDatabaseWaitMs, working);
   }
 
   async #send(): Promise<void> {
@@ -118,6 +109,7 @@ export class Tails implements AsyncDisposable {
     };
     await Promise.all(Array.from({ length: atOnce }, next));
     for (const legId of this.#sent.keys()) if (!running.has(legId)) await this.#forget(legId);
+    this.#isFailing = false;
   }
 
   async #sendOf(call: TailedCall, legId: string, tail: LegTail): Promise<void> {

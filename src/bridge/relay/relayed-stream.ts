@@ -1,6 +1,7 @@
 import type { RawData, WebSocket } from 'ws';
 import { randomUUID } from 'node:crypto';
 import { wait, type Clock } from '../../lib/clock.ts';
+import { every, type Loop, type Next } from '../../lib/every.ts';
 import type { Logger } from '../../lib/log.ts';
 import { maxOpeningBytes, OpeningQueue } from '../opening-queue.ts';
 import type {
@@ -64,7 +65,7 @@ export class RelayedStream implements CallStream {
   #held: StreamEvent[] = [];
   #heldBytes = 0;
   #ended: { reason: StreamEnd; detail: string | undefined } | undefined;
-  #stopPing: () => void = () => undefined;
+  #pings: Loop | undefined;
 
   private constructor(options: RelayedStreamOptions, relay: string, callId: string) {
     this.#options = options;
@@ -129,13 +130,15 @@ export class RelayedStream implements CallStream {
     socket.on('close', () => this.#lost(socket));
     let isAlive = true;
     socket.on('pong', () => (isAlive = true));
-    const ping = (): void => {
-      if (!isAlive) return socket.terminate();
+    const ping = (): Next => {
+      if (!isAlive) {
+        socket.terminate();
+        return 'over';
+      }
       isAlive = false;
       socket.ping();
-      this.#stopPing = this.#options.clock.after(pingEveryMs * 3, ping);
     };
-    this.#stopPing = this.#options.clock.after(pingEveryMs, ping);
+    this.#pings = every(this.#options.clock, pingEveryMs * 3, ping, { firstMs: pingEveryMs });
   }
 
   #send(socket: WebSocket, event: StreamEvent): void {
@@ -195,7 +198,7 @@ export class RelayedStream implements CallStream {
         return this.#sendHeld(socket);
       case 'ended':
         this.#way = { at: 'over' };
-        this.#stopPing();
+        void this.#pings?.stop();
         return socket.close(1000);
       case 'pause':
         return control.pause();
@@ -218,7 +221,7 @@ export class RelayedStream implements CallStream {
 
   #lost(socket: WebSocket): void {
     if (this.#way.at !== 'linked' || this.#way.socket !== socket) return;
-    this.#stopPing();
+    void this.#pings?.stop();
     const queue = new OpeningQueue(this.#options.clock);
     this.#way = { at: 'cut', queue };
     for (const event of this.#held) queue.push(event);

@@ -1,5 +1,6 @@
 import type { RawData, WebSocket } from 'ws';
 import type { Clock } from '../../lib/clock.ts';
+import { every, type Loop } from '../../lib/every.ts';
 import type { FeedMessage, LiveFeed } from '../live-feed.ts';
 
 /** A node that watches us and reads slowly is cut off; it loads anew. */
@@ -18,15 +19,17 @@ type RemoteFeedsOptions = {
 export class RemoteFeeds implements Disposable {
   readonly #options: RemoteFeedsOptions;
   readonly #sockets = new Map<string, WebSocket>();
-  #isWatching = false;
-  #stopTimer: () => void = () => undefined;
+  #looks: Loop | undefined;
 
   constructor(options: RemoteFeedsOptions) {
     this.#options = options;
     options.feed.onWatched((isWatched) => {
-      this.#isWatching = isWatched;
-      if (isWatched) this.#look();
-      else this.#stop();
+      this.#stop();
+      if (isWatched)
+        this.#looks = every(options.clock, lookEveryMs, () => this.#look(), {
+          firstMs: 0,
+          failed: () => undefined, // the database is away: its health says so, and the next look comes
+        });
     });
   }
 
@@ -41,28 +44,19 @@ export class RemoteFeeds implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    this.#isWatching = false;
     this.#stop();
   }
 
   #stop(): void {
-    this.#stopTimer();
+    void this.#looks?.stop();
+    this.#looks = undefined;
     for (const socket of this.#sockets.values()) socket.terminate();
     this.#sockets.clear();
   }
 
-  #look(): void {
-    this.#options
-      .peers()
-      .then((peers) => {
-        for (const [node, address] of peers)
-          if (this.#isWatching && !this.#sockets.has(node)) this.#watch(node, address);
-      })
-      .catch(() => undefined) // the database is away: its health says so, and the next look comes
-      .finally(() => {
-        if (this.#isWatching)
-          this.#stopTimer = this.#options.clock.after(lookEveryMs, () => this.#look());
-      });
+  async #look(): Promise<void> {
+    for (const [node, address] of await this.#options.peers())
+      if (this.#looks !== undefined && !this.#sockets.has(node)) this.#watch(node, address);
   }
 
   #watch(node: string, address: string): void {
@@ -83,7 +77,7 @@ export class RemoteFeeds implements Disposable {
       if (this.#sockets.get(node) !== socket) return;
       this.#sockets.delete(node);
       // What it told meanwhile is missed: whoever watches loads anew.
-      if (wasOpen && this.#isWatching) feed.publishRemote({ kind: 'reset' });
+      if (wasOpen && this.#looks !== undefined) feed.publishRemote({ kind: 'reset' });
     });
   }
 }

@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import { reasonOf } from '../../lib/errors.ts';
 import { within, type Clock } from '../../lib/clock.ts';
+import { every, type Loop, type Next } from '../../lib/every.ts';
 import type { Logger } from '../../lib/log.ts';
 import { maxDatabaseWaitMs } from '../../store/backend.ts';
 import type { Store } from '../../store/store.ts';
@@ -22,36 +23,27 @@ type BacklogOptions = { store: Store; clock: Clock; log: Logger };
  */
 export class SearchBacklog implements AsyncDisposable {
   readonly #options: BacklogOptions;
-  #cancel: () => void = () => undefined;
-  #isStopped = false;
-  #working: Promise<void> = Promise.resolve();
+  readonly #steps: Loop;
 
   constructor(options: BacklogOptions) {
     this.#options = options;
-    this.#next(0);
-  }
-
-  #next(delayMs: number): void {
-    if (this.#isStopped) return;
-    this.#cancel = this.#options.clock.after(delayMs, () => {
-      this.#working = this.#work();
+    const { clock, log } = options;
+    this.#steps = every(clock, pauseMs, () => this.#work(), {
+      firstMs: 0,
+      failed: (error) => {
+        log.warn(
+          { reason: reasonOf(error) },
+          'older calls could not be put into the search; tried again',
+        );
+        return { inMs: afterTroubleMs };
+      },
     });
   }
 
-  async #work(): Promise<void> {
-    const { log } = this.#options;
-    try {
-      const step = await this.#step();
-      if (step === 'done') return;
-      if (step === 'finished') log.info('older calls are in the search');
-      else this.#next(pauseMs);
-    } catch (error) {
-      log.warn(
-        { reason: reasonOf(error) },
-        'older calls could not be put into the search; tried again',
-      );
-      this.#next(afterTroubleMs);
-    }
+  async #work(): Promise<Next> {
+    const step = await this.#step();
+    if (step === 'finished') this.#options.log.info('older calls are in the search');
+    if (step !== 'more') return 'over';
   }
 
   /** `done` where nothing was left, `finished` where this step was the last. */
@@ -130,9 +122,7 @@ export class SearchBacklog implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#isStopped = true;
-    this.#cancel();
-    await within(this.#options.clock, maxDatabaseWaitMs, this.#working);
+    await within(this.#options.clock, maxDatabaseWaitMs, this.#steps.stop());
   }
 }
 

@@ -1,5 +1,6 @@
 import type { Transaction } from 'kysely';
 import { within } from '../../lib/clock.ts';
+import { every, type Loop, type Next } from '../../lib/every.ts';
 import type { Database } from '../../store/schema.ts';
 import { isInRecording } from '../records/incomplete.ts';
 import { incompleteFrom } from '../events/call-rows.ts';
@@ -35,10 +36,8 @@ export class SecondPasses {
   /** Calls that are being erased. */
   readonly #left = new Set<string>();
   #quietUntilMs = 0;
-  #looking: Promise<void> | undefined;
-  #isAsked = false;
-  #stopWaiting: () => void = () => undefined;
-  #stopped = true;
+  #looks: Loop | undefined;
+  #isStopped = false;
 
   constructor(options: PassOptions) {
     this.#options = options;
@@ -47,8 +46,14 @@ export class SecondPasses {
   }
 
   start(): void {
-    this.#stopped = false;
-    this.#lookIn(lookMs.first);
+    const { clock, log } = this.#options;
+    this.#looks = every(clock, lookMs.most, () => this.#look(), {
+      firstMs: lookMs.first,
+      failed: (error) => {
+        log.warn({ err: error }, 'second passes could not be read; tried again');
+        return { inMs: lookMs.afterTrouble };
+      },
+    });
   }
 
   /** In the commit of the call's summary. The call's own settings of redaction go with it. */
@@ -119,7 +124,7 @@ export class SecondPasses {
   }
 
   wake(): void {
-    this.#lookIn(0);
+    this.#looks?.wake();
   }
 
   /** Nothing of this call is sent any more when this resolves, and what was sent is in its row. */
@@ -140,36 +145,15 @@ export class SecondPasses {
   }
 
   async stop(): Promise<void> {
-    this.#stopped = true;
-    this.#stopWaiting();
+    this.#isStopped = true;
+    const looked = this.#looks?.stop();
     for (const { leave } of this.#running.values()) leave.abort();
-    await this.#looking;
+    await looked;
     const all = Promise.all([...this.#running.values()].map(({ done }) => done));
     await within(this.#options.clock, stopMs, all);
   }
 
-  #lookIn(delayMs: number): void {
-    this.#stopWaiting();
-    if (this.#stopped) return;
-    this.#stopWaiting = this.#options.clock.after(delayMs, () => this.#beginLook());
-  }
-
-  #beginLook(): void {
-    this.#isAsked = this.#looking !== undefined;
-    if (this.#isAsked) return;
-    this.#looking = this.#look()
-      .catch((error: unknown) => {
-        this.#options.log.warn({ err: error }, 'second passes could not be read; tried again');
-        return lookMs.afterTrouble;
-      })
-      .then((againMs) => {
-        this.#looking = undefined;
-        this.#lookIn(this.#isAsked ? 0 : againMs);
-      });
-  }
-
-  /** Answers in how many ms the next look is due. */
-  async #look(): Promise<number> {
+  async #look(): Promise<Next> {
     const { clock, config } = this.#options;
     const now = clock.now();
     for (const row of await this.#rows.due(['uploaded', 'reading'], now, 64)) this.#run(row);
@@ -184,7 +168,7 @@ export class SecondPasses {
         if (room > 0 && this.#run(row)) room--;
     const next = await this.#rows.nextDueAt();
     const againMs = next === undefined ? lookMs.most : next - clock.now();
-    return Math.min(lookMs.most, Math.max(lookMs.least, againMs));
+    return { inMs: Math.min(lookMs.most, Math.max(lookMs.least, againMs)) };
   }
 
   #countOf(state: PassRow['state']): number {
@@ -192,12 +176,12 @@ export class SecondPasses {
   }
 
   #run(row: PassRow): boolean {
-    if (this.#stopped || this.#running.has(row.id)) return false;
+    if (this.#isStopped || this.#running.has(row.id)) return false;
     if (row.call_id !== null && this.#left.has(row.call_id)) return false;
     const leave = new AbortController();
     const done = this.#take(row, leave.signal).then((againMs) => {
       this.#running.delete(row.id);
-      this.#lookIn(againMs);
+      this.#looks?.wake(againMs);
     });
     this.#running.set(row.id, { row, leave, done });
     return true;
@@ -216,7 +200,7 @@ export class SecondPasses {
       if (putOffMs !== undefined) this.#quietUntilMs = clock.monotonicMs() + putOffMs;
       return 0;
     } catch (error) {
-      if (!this.#stopped) log.error({ err: error, passId: row.id }, 'a second pass failed');
+      if (!this.#isStopped) log.error({ err: error, passId: row.id }, 'a second pass failed');
       const due_at = clock.now() + 60_000;
       await this.#rows.change(row, { due_at, tries: row.tries + 1 }).catch(() => undefined);
       return lookMs.afterTrouble;

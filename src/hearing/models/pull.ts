@@ -14,6 +14,8 @@ import {
 import { basename, dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { reasonOf, TrunklineError } from '../../lib/errors.ts';
+import { systemClock } from '../../lib/clock.ts';
+import { every } from '../../lib/every.ts';
 import { makeFolder } from '../../lib/make-folder.ts';
 import type { CatalogueEntry, ModelFile, ModelSource } from './catalogue.ts';
 import { download } from './download.ts';
@@ -449,13 +451,13 @@ async function lockFile(
   }
   // The machine's own time, here and where the age is judged: other processes compare the lock's time with their
   // disk's.
-  const beat = setInterval(() => {
+  const beat = every(systemClock, beatMs, () => {
     const now = new Date();
     utimes(path, now, now).catch(() => undefined); // the lock was taken away; the checksums show the damage
-  }, beatMs);
+  });
   return {
     async [Symbol.asyncDispose]() {
-      clearInterval(beat);
+      await beat.stop();
       await rm(path, { force: true });
     },
   };

@@ -1,5 +1,6 @@
 import type { Clock } from '../../lib/clock.ts';
 import { reasonOf } from '../../lib/errors.ts';
+import { every, type Loop, type Next } from '../../lib/every.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { Recogniser, StreamAdmission } from '../recogniser.ts';
 
@@ -24,31 +25,31 @@ export function backgroundRecogniser(options: BackgroundOptions): Recogniser {
   let started: Promise<Recogniser> | undefined;
   let own: Recogniser | undefined;
   let idleSinceMs: number | undefined;
-  let cancelLook = (): void => undefined;
+  let looks: Loop | undefined;
   let closed = false;
 
   const stop = async (): Promise<void> => {
-    cancelLook();
+    void looks?.stop();
     const going = started;
     started = own = undefined;
     if (going) await (await going)[Symbol.asyncDispose]();
   };
-  const look = (): void => {
-    if (!own || closed) return;
+  const look = (): Next => {
+    if (!own || closed) return 'over';
     if (own.status().streams > 0) idleSinceMs = undefined;
     else idleSinceMs ??= clock.monotonicMs();
-    if (idleSinceMs !== undefined && clock.monotonicMs() - idleSinceMs >= idleMs)
-      stop().catch((error: unknown) => {
-        log.warn({ reason: reasonOf(error) }, 'the recogniser of jobs did not end properly');
-      });
-    else cancelLook = clock.after(lookMs, look);
+    if (idleSinceMs === undefined || clock.monotonicMs() - idleSinceMs < idleMs) return;
+    stop().catch((error: unknown) => {
+      log.warn({ reason: reasonOf(error) }, 'the recogniser of jobs did not end properly');
+    });
+    return 'over';
   };
   const begin = (): void => {
     started ??= options.start().then(
       (recogniser) => {
         own = recogniser;
         idleSinceMs = undefined;
-        look();
+        looks = every(clock, lookMs, look, { firstMs: 0 });
         return recogniser;
       },
       (error: unknown) => {

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import type { Clock } from '../../lib/clock.ts';
 import { reasonOf } from '../../lib/errors.ts';
+import { every, type Loop } from '../../lib/every.ts';
 import { GuardedClient } from '../../lib/guarded-fetch.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { PublicUrl } from '../../port/addresses.ts';
@@ -130,7 +131,7 @@ class FilesOnDisk implements Files {
   /** Ids whose bytes are being written and have no row yet. */
   readonly #underWay = new Set<string>();
   readonly #closing = new AbortController();
-  #cancelSweep = (): void => undefined;
+  #sweeps: Loop | undefined;
 
   constructor(options: FilesOptions, rows: FileRows, room: FileRoom) {
     this.#options = options;
@@ -340,24 +341,19 @@ class FilesOnDisk implements Files {
   }
 
   sweepLater(): void {
-    this.#cancelSweep = this.#options.clock.after(sweepEveryMs, () => {
-      this.sweep()
-        .then((removed) => {
-          if (removed > 0)
-            this.#options.log.info({ removed }, 'files that no job used were deleted');
-        })
-        .catch((error: unknown) => {
-          this.#options.log.error({ reason: reasonOf(error) }, 'the sweep of files failed');
-        })
-        .finally(() => {
-          if (!this.#closing.signal.aborted) this.sweepLater();
-        });
+    const { clock, log } = this.#options;
+    const sweep = async (): Promise<void> => {
+      const removed = await this.sweep();
+      if (removed > 0) log.info({ removed }, 'files that no job used were deleted');
+    };
+    this.#sweeps = every(clock, sweepEveryMs, sweep, {
+      failed: (error) => log.error({ reason: reasonOf(error) }, 'the sweep of files failed'),
     });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closing.abort(stopping());
-    this.#cancelSweep();
+    void this.#sweeps?.stop();
     await this.#client[Symbol.asyncDispose]();
   }
 

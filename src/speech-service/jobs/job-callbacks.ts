@@ -1,5 +1,6 @@
 import { within, type Clock } from '../../lib/clock.ts';
 import { reasonOf } from '../../lib/errors.ts';
+import { every, type Loop } from '../../lib/every.ts';
 import type { Logger } from '../../lib/log.ts';
 import { Problem } from '../../port/problem.ts';
 import type { ApiJobCallback, ApiJobCallbackState } from '../../protocol/api.ts';
@@ -83,7 +84,7 @@ export class JobCallbacks {
   readonly #options: JobCallbacksOptions;
   #stopped = false;
   #atWork: Promise<void> | undefined;
-  #cancelLook = (): void => undefined;
+  #looks: Loop | undefined;
 
   constructor(options: JobCallbacksOptions) {
     this.#options = options;
@@ -91,7 +92,7 @@ export class JobCallbacks {
 
   start(): void {
     this.wake();
-    if (!this.#stopped) this.#cancelLook = this.#options.clock.after(lookMs, () => this.start());
+    this.#looks = every(this.#options.clock, lookMs, () => this.wake());
   }
 
   wake(): void {
@@ -111,7 +112,7 @@ export class JobCallbacks {
   /** An attempt that has not ended by the deadline, or whose outcome cannot be stored, is made again by the next start. */
   async stop(deadlineMs: number): Promise<void> {
     this.#stopped = true;
-    this.#cancelLook();
+    void this.#looks?.stop();
     await within(
       this.#options.clock,
       Math.max(deadlineMs, maxDatabaseWaitMs),

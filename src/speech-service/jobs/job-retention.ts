@@ -1,5 +1,6 @@
 import type { Clock } from '../../lib/clock.ts';
 import { reasonOf } from '../../lib/errors.ts';
+import { every, type Loop } from '../../lib/every.ts';
 import type { Logger } from '../../lib/log.ts';
 import { SettledTime } from '../../lib/settled-time.ts';
 import type { Store } from '../../store/store.ts';
@@ -28,7 +29,7 @@ export class JobRetention {
   readonly #options: JobRetentionOptions;
   readonly #settled: SettledTime;
   #stopped = false;
-  #cancel = (): void => undefined;
+  #sweeps: Loop | undefined;
 
   constructor(options: JobRetentionOptions) {
     this.#options = options;
@@ -36,24 +37,16 @@ export class JobRetention {
   }
 
   start(): void {
-    this.#later(firstSweepMs);
+    const { clock, log } = this.#options;
+    this.#sweeps = every(clock, sweepEveryMs, () => this.#sweep(), {
+      firstMs: firstSweepMs,
+      failed: (error) => log.error({ reason: reasonOf(error) }, 'the retention of jobs failed'),
+    });
   }
 
   stop(): void {
     this.#stopped = true;
-    this.#cancel();
-  }
-
-  #later(delayMs: number): void {
-    this.#cancel = this.#options.clock.after(delayMs, () => {
-      this.#sweep()
-        .catch((error: unknown) =>
-          this.#options.log.error({ reason: reasonOf(error) }, 'the retention of jobs failed'),
-        )
-        .finally(() => {
-          if (!this.#stopped) this.#later(sweepEveryMs);
-        });
-    });
+    void this.#sweeps?.stop();
   }
 
   async #sweep(): Promise<void> {

@@ -1,5 +1,6 @@
 import type { Clock } from '../../lib/clock.ts';
 import { reasonOf } from '../../lib/errors.ts';
+import { every, type Loop } from '../../lib/every.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { JobRow } from '../records/job-records.ts';
 import { JobFailure } from './failure.ts';
@@ -26,37 +27,24 @@ const endedAtOnce = 100;
 export class LostNodes {
   readonly #options: LostNodesOptions;
   #signedMs = -Infinity;
-  #stopped = false;
-  #cancel = (): void => undefined;
+  #looks: Loop | undefined;
 
   constructor(options: LostNodesOptions) {
     this.#options = options;
   }
 
   async start(): Promise<void> {
-    const { rows, node, clock } = this.#options;
+    const { rows, node, clock, log } = this.#options;
     await rows.signOfLife(node);
     this.#signedMs = clock.monotonicMs();
-    this.#later();
+    this.#looks = every(clock, everyMs, () => this.#look(), {
+      failed: (error) =>
+        log.warn({ reason: reasonOf(error) }, 'lost nodes could not be looked for; tried again'),
+    });
   }
 
   stop(): void {
-    this.#stopped = true;
-    this.#cancel();
-  }
-
-  #later(): void {
-    if (this.#stopped) return;
-    this.#cancel = this.#options.clock.after(everyMs, () => {
-      this.#look()
-        .catch((error: unknown) =>
-          this.#options.log.warn(
-            { reason: reasonOf(error) },
-            'lost nodes could not be looked for; tried again',
-          ),
-        )
-        .finally(() => this.#later());
-    });
+    void this.#looks?.stop();
   }
 
   async #look(): Promise<void> {

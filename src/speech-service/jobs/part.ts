@@ -1,4 +1,5 @@
 import type { Clock } from '../../lib/clock.ts';
+import { every, type Loop } from '../../lib/every.ts';
 import { Channel, type ChannelEvent } from '../../hearing/channel.ts';
 import type {
   RecognisedUtterance,
@@ -85,7 +86,7 @@ export class PartReading {
 
   async said(): Promise<PartSaid> {
     const { signal } = this.#options;
-    let stopWatch = (): void => undefined;
+    let watch: Loop | undefined;
     const abort = (): void => this.#reject(signal.reason);
     try {
       return await new Promise<PartSaid>((resolve, reject) => {
@@ -93,12 +94,12 @@ export class PartReading {
         this.#reject = reject;
         signal.throwIfAborted();
         signal.addEventListener('abort', abort, { once: true });
-        stopWatch = this.#watch();
+        watch = this.#watch();
         this.#channel.finish();
       });
     } finally {
       signal.removeEventListener('abort', abort);
-      stopWatch();
+      void watch?.stop();
       this.#channel.close();
     }
   }
@@ -185,12 +186,11 @@ export class PartReading {
   }
 
   /** Tells the progress, and gives up when there is none. */
-  #watch(): () => void {
+  #watch(): Loop {
     const { clock, onProgress } = this.#options;
     let last = -1;
     let sinceMs = clock.monotonicMs();
-    let stop: () => void;
-    const look = (): void => {
+    return every(clock, lookEveryMs, () => {
       const { decidedS } = this.#channel;
       const nowMs = clock.monotonicMs();
       if (decidedS > last) {
@@ -201,11 +201,8 @@ export class PartReading {
         this.#reject(
           new JobFailure(504, `the recogniser decided nothing for ${stalledMs / 1e3} s`),
         );
-        return;
+        return 'over';
       }
-      stop = clock.after(lookEveryMs, look);
-    };
-    stop = clock.after(lookEveryMs, look);
-    return () => stop();
+    });
   }
 }

@@ -2,6 +2,7 @@ import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Clock, within } from '../../lib/clock.ts';
 import { reasonOf } from '../../lib/errors.ts';
+import { every, type Loop } from '../../lib/every.ts';
 import type { Logger } from '../../lib/log.ts';
 import { callbackOf } from '../../protocol/parse-pre-recorded.ts';
 import type { PreRecordedRequest } from '../../protocol/pre-recorded.ts';
@@ -70,7 +71,7 @@ export class JobQueue {
   #stopped = false;
   #taking: Promise<void> | undefined;
   #takeAgain = false;
-  #cancelLook = (): void => undefined;
+  #looks: Loop | undefined;
 
   constructor(options: JobQueueOptions) {
     this.#options = options;
@@ -92,7 +93,8 @@ export class JobQueue {
     await rm(folder, { recursive: true, force: true });
     await mkdir(folder, { recursive: true, mode: 0o700 });
     await rows.releaseAllOf(node);
-    this.#look();
+    this.wake();
+    this.#looks = every(this.#options.clock, lookMs, () => this.wake());
   }
 
   /** There is a new job. */
@@ -121,7 +123,7 @@ export class JobQueue {
   /** Gives back what is not done in a moment: what takes longer begins anew after the start. */
   async drain(deadlineMs: number): Promise<void> {
     this.#stopped = true;
-    this.#cancelLook();
+    void this.#looks?.stop();
     const { clock } = this.#options;
     await within(clock, maxDatabaseWaitMs, Promise.resolve(this.#taking));
     const running = [...this.#running.values()];
@@ -130,11 +132,6 @@ export class JobQueue {
     for (const { abort } of running) abort.abort(new ProcessStops());
     // A claim that cannot be given back is given back by the next start, or runs out.
     await within(clock, maxDatabaseWaitMs, works);
-  }
-
-  #look(): void {
-    this.wake();
-    if (!this.#stopped) this.#cancelLook = this.#options.clock.after(lookMs, () => this.#look());
   }
 
   async #take(): Promise<void> {
@@ -192,7 +189,7 @@ export class JobQueue {
     const own = join(folder, job.id);
     const neededBytes = this.#roomFound(job.id);
     let progressS = 0;
-    const stopRenewing = this.#renewing(claim, abort, () => progressS);
+    const renewals = this.#renewing(claim, abort, () => progressS);
     const startedMs = clock.monotonicMs();
     let request: PreRecordedRequest | undefined;
     let end: JobEnd;
@@ -215,18 +212,18 @@ export class JobQueue {
       end = { outcome: 'done', result: JSON.stringify(result) };
     } catch (error) {
       if (abort.signal.aborted) {
-        await this.#leave(claim, abort.signal.reason, stopRenewing, own);
+        await this.#leave(claim, abort.signal.reason, renewals, own);
         return;
       }
       if (error instanceof NoRoomError) {
-        await this.#leave(claim, error, stopRenewing, own);
+        await this.#leave(claim, error, renewals, own);
         return;
       }
       const failure = failureOf(error);
       if (failure.status === 500) log.error({ jobId: job.id, err: error }, 'a job failed');
       end = { outcome: 'error', code: failure.status, message: failure.message };
     }
-    stopRenewing();
+    void renewals.stop();
     await rm(own, { recursive: true, force: true }).catch(() => undefined); // the next start empties the folder
     await this.#end(claim, job, request, end, clock.monotonicMs() - startedMs);
   }
@@ -269,13 +266,8 @@ export class JobQueue {
       );
   }
 
-  async #leave(
-    claim: JobClaim,
-    reason: unknown,
-    stopRenewing: () => void,
-    own: string,
-  ): Promise<void> {
-    stopRenewing();
+  async #leave(claim: JobClaim, reason: unknown, renewals: Loop, own: string): Promise<void> {
+    void renewals.stop();
     await rm(own, { recursive: true, force: true }).catch(() => undefined);
     if (reason instanceof NoRoomError) {
       this.#needs.set(claim.id, reason.neededBytes);
@@ -298,10 +290,8 @@ export class JobQueue {
   }
 
   /** A claim that cannot be renewed may be somebody else's already: the work ends before that. */
-  #renewing(claim: JobClaim, abort: AbortController, progress: () => number): () => void {
+  #renewing(claim: JobClaim, abort: AbortController, progress: () => number): Loop {
     const { rows, clock, log } = this.#options;
-    let stop = (): void => undefined;
-    let stopped = false;
     let renewedMs = clock.monotonicMs();
     let saidMs = renewedMs;
     const renew = async (): Promise<void> => {
@@ -320,13 +310,8 @@ export class JobQueue {
         );
         if (clock.monotonicMs() - renewedMs > claimMs - renewMs) abort.abort(new JobIsGone());
       }
-      if (!stopped) stop = clock.after(renewMs, () => void renew());
     };
-    stop = clock.after(renewMs, () => void renew());
-    return () => {
-      stopped = true;
-      stop();
-    };
+    return every(clock, renewMs, renew);
   }
 }
 

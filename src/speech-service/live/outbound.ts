@@ -1,5 +1,6 @@
 import type { WebSocket } from 'ws';
 import type { Clock } from '../../lib/clock.ts';
+import { every, type Loop } from '../../lib/every.ts';
 import type { MessageKind } from '../callbacks/callback-queue.ts';
 
 /** Messages kept for a client that is away. A session is abandoned after a minute, long before this many. */
@@ -38,7 +39,7 @@ export class Outbound {
   #pingDue = false;
   /** The bytes that were handed to the socket, and those of them that were taken at the last look. */
   #sentBytes = 0;
-  #watch: (() => void) | undefined;
+  #watch: Loop | undefined;
   #probedMs = 0;
   /** Called when the client is known to have every ack up to this byte. The session sets it. */
   onAckArrived: (endByte: number) => void = () => undefined;
@@ -71,7 +72,7 @@ export class Outbound {
   /** The socket is gone. Messages that are not known to have arrived are sent again before the waiting ones. */
   detach(): void {
     this.#socket = undefined;
-    this.#watch?.();
+    void this.#watch?.stop();
     this.#watch = undefined;
     this.#sentBytes = 0;
     this.#waiting = [...this.#unconfirmed, ...this.#waiting];
@@ -139,17 +140,18 @@ export class Outbound {
   #watchForStall(socket: WebSocket): void {
     let takenBytes = this.#sentBytes - socket.bufferedAmount;
     let sinceMs = this.#clock.monotonicMs();
-    const look = (): void => {
-      this.#watch = undefined;
-      if (socket !== this.#socket || socket.bufferedAmount === 0) return;
+    const watch = every(this.#clock, lookForStallMs, () => {
+      if (socket !== this.#socket || socket.bufferedAmount === 0) {
+        if (this.#watch === watch) this.#watch = undefined;
+        return 'over';
+      }
       const nowMs = this.#clock.monotonicMs();
       const taken = this.#sentBytes - socket.bufferedAmount;
       if (taken > takenBytes) sinceMs = nowMs;
       takenBytes = taken;
       if (nowMs - sinceMs >= maxStalledMs) socket.terminate();
-      else this.#watch = this.#clock.after(lookForStallMs, look);
-    };
-    this.#watch = this.#clock.after(lookForStallMs, look);
+    });
+    this.#watch = watch;
   }
 
   #isStuck(socket: WebSocket): boolean {

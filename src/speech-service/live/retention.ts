@@ -2,6 +2,7 @@ import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../../lib/clock.ts';
 import { reasonOf } from '../../lib/errors.ts';
+import { every } from '../../lib/every.ts';
 import type { Logger } from '../../lib/log.ts';
 import { SettledTime } from '../../lib/settled-time.ts';
 import type { Objects } from '../../objects/objects.ts';
@@ -35,7 +36,6 @@ export function startRetention(options: SessionRetentionOptions): {
   sweep(): Promise<number>;
   stop(): void;
 } {
-  let cancel = (): void => undefined;
   let stopped = false;
   const settled = new SettledTime(options.clock);
   const sweep = async (): Promise<number> => {
@@ -52,25 +52,21 @@ export function startRetention(options: SessionRetentionOptions): {
     await sweepFiles(options, nowMs);
     return erased;
   };
-  const again = (): void => {
-    sweep()
-      .then((erased) => {
-        if (erased > 0)
-          options.log.info({ erased }, 'live sessions past their retention were deleted');
-      })
-      .catch((error: unknown) => {
-        options.log.error({ reason: reasonOf(error) }, 'the retention of live sessions failed');
-      })
-      .finally(() => {
-        if (!stopped) cancel = options.clock.after(everyMs, again);
-      });
+  const { clock, log } = options;
+  const sweepAndTell = async (): Promise<void> => {
+    const erased = await sweep();
+    if (erased > 0) log.info({ erased }, 'live sessions past their retention were deleted');
   };
-  cancel = options.clock.after(1_000, again);
+  const sweeps = every(clock, everyMs, sweepAndTell, {
+    firstMs: 1_000,
+    failed: (error) =>
+      log.error({ reason: reasonOf(error) }, 'the retention of live sessions failed'),
+  });
   return {
     sweep,
     stop() {
       stopped = true;
-      cancel();
+      void sweeps.stop();
     },
   };
 }

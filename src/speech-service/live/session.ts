@@ -1,6 +1,7 @@
 import type { WebSocket } from 'ws';
 import type { Clock } from '../../lib/clock.ts';
 import { reasonOf } from '../../lib/errors.ts';
+import { every } from '../../lib/every.ts';
 import type { Logger } from '../../lib/log.ts';
 import { round3 } from '../../lib/round.ts';
 import type { LiveRequest } from '../../protocol/live-request.ts';
@@ -250,12 +251,12 @@ export class LiveSession {
   #readSlowly(socket: WebSocket): void {
     if (socket.isPaused) return;
     socket.pause();
-    const look = (): void => {
+    every(this.#parts.clock, lookAgainMs, () => {
       this.#timers.heardAudio();
-      if (socket !== this.#socket || !this.#isBehind()) socket.resume();
-      else this.#parts.clock.after(lookAgainMs, look);
-    };
-    this.#parts.clock.after(lookAgainMs, look);
+      if (socket === this.#socket && this.#isBehind()) return;
+      socket.resume();
+      return 'over';
+    });
   }
 
   #closed(socket: WebSocket, code: number): void {

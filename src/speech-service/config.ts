@@ -4,13 +4,13 @@ import { RecogniserConfig, secondReader } from '../hearing/config.ts';
 const seconds = (description: string, env: string, fallback: number) =>
   z.number().min(0).max(86_400).default(fallback).meta({ env, description });
 
-/** An endpoint that receives the start and the end of every session, signed as Standard Webhooks. */
+/** An endpoint that receives the start and the end of every session, signed by Standard Webhooks. */
 const AccountWebhook = z.strictObject({
   url: z.url({ protocol: /^https?$/ }),
   secret: z.string().min(1).optional(),
 });
 
-/** Pre-recorded jobs and the files that they read. */
+/** Settings of pre-recorded jobs and of the files they read. */
 export const JobsConfig = z.strictObject({
   model: z.string().min(1).optional().meta({
     env: 'TRUNKLINE_JOBS_MODEL',
@@ -77,7 +77,7 @@ export const JobsConfig = z.strictObject({
 });
 export type JobsConfig = z.infer<typeof JobsConfig>;
 
-/** The embedded speech service. Defaults follow what clients of the interface are used to. */
+/** Settings of the embedded speech service. The defaults are those that clients of the API expect. */
 export const SpeechServiceConfig = z
   .strictObject({
     recogniser: RecogniserConfig.prefault({}),

@@ -3,7 +3,7 @@ import { metrics } from '../lib/metrics.ts';
 
 const registers = [metrics];
 
-/** Figures of the speech service that operators watch. Counts only: no label ever holds an id. */
+/** Metrics of the speech service. They are counts only: no label contains an id. */
 export const speechMetrics = {
   open: new Gauge({
     name: 'trunkline_speech_sessions_open',
@@ -51,6 +51,6 @@ export const speechMetrics = {
   }),
 };
 
-// From 0 on, so that the first one of each is an increase.
+// Each counter starts at 0, so that its first event is visible as an increase.
 for (const outcome of ['done', 'error', 'cancelled'] as const)
   speechMetrics.jobsEnded.inc({ outcome }, 0);

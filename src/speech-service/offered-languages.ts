@@ -2,8 +2,8 @@ import { Problem } from '../port/problem.ts';
 import type { Recogniser } from '../hearing/recogniser.ts';
 
 /**
- * Refuses a request that names a language which no installed model reads beside others that one does: its speech would
- * be written down in the wrong language. Where no language is covered, the recogniser itself says so.
+ * Refuses a request that names several languages if the installed models read only some of them: speech in the others
+ * would be written down in a wrong language. If no model reads any of them, the recogniser itself reports it.
  */
 export function refuseUncovered(recogniser: Recogniser, asked: readonly string[]): void {
   const { languages: covered } = recogniser.status();

@@ -15,7 +15,7 @@ type AdmissionsOptions = {
   recogniser: Recogniser;
 };
 
-/** Decides whether another session may begin, and refuses it before anything is created. */
+/** Decides whether another session may begin. A refusal comes before anything is created. */
 export class Admissions {
   readonly #options: AdmissionsOptions;
   #draining = false;
@@ -54,7 +54,7 @@ export class Admissions {
     this.#recogniser(request);
   }
 
-  /** Counts the streams that run, and those promised to sessions that have not sent audio yet. */
+  /** Counts the open streams and those promised to sessions that have not sent audio yet. */
   #recogniser(request: LiveRequest): void {
     const { recogniser, sessions } = this.#options;
     const { languages } = request.language_config;

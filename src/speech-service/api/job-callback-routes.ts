@@ -19,7 +19,7 @@ const JobCallbackListQuery = z.strictObject({
   limit: z.coerce.number().int().min(1).max(maxItems).default(50),
 });
 
-/** Shows an operator the callbacks of jobs: the interface itself knows nothing of them. */
+/** Shows an operator the callbacks of jobs. The speech API has no such routes. */
 export function jobCallbackRoutes({ callbacks }: Pick<Jobs, 'callbacks'>): Router {
   const router = Router();
   router.get('/api/job-callbacks', async (request, response) => {

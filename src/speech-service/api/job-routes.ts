@@ -22,7 +22,7 @@ type JobRoutesOptions = {
   publicUrl: PublicUrl;
 };
 
-/** The routes that begin and cancel pre-recorded jobs, by their present and by their deprecated path. */
+/** The routes that create and cancel pre-recorded jobs, under their current and their deprecated path. */
 export function jobRoutes(options: JobRoutesOptions): Router {
   const router = express.Router();
   for (const base of ['/v2/pre-recorded', '/v2/transcription']) {
@@ -52,7 +52,7 @@ async function create(
   } satisfies InitPreRecordedResponse);
 }
 
-/** Our addition: the interface has no way to end a job that waits or is worked on. */
+/** Cancels a job that waits or runs. The original API has no such route; this is our addition. */
 async function cancel(
   { jobs, records }: JobRoutesOptions,
   request: Request,
@@ -64,7 +64,7 @@ async function cancel(
   response.status(202).end();
 }
 
-/** The audio and the end of pre-recorded jobs, for the routes that all jobs have. */
+/** The audio and the deletion of pre-recorded jobs, for the routes that all kinds of jobs share. */
 export function jobOwner({
   store,
   jobs,

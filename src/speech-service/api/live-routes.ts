@@ -22,10 +22,13 @@ type LiveRoutesOptions = {
   publicUrl: PublicUrl;
 };
 
-/** A request without `endpointing` gets this. The interface's 0.05 s would cut words apart: silence inside them is longer. */
+/**
+ * The pause that ends an utterance if a request has no `endpointing`. The API's 0.05 s would divide words, since
+ * silence inside a word is longer.
+ */
 const usualEndpointingS = 0.3;
 
-/** The route that opens a live session. The port has checked the key and parsed the JSON. */
+/** The route that opens a live session. The port has already checked the key and has parsed the JSON. */
 export function liveRoutes(options: LiveRoutesOptions): Router {
   const router = express.Router();
   router.post('/v2/live', (request, response) => create(options, request, response));
@@ -71,7 +74,7 @@ type LiveOwnerOptions = {
   objects: Objects | undefined;
 };
 
-/** The audio and the end of live sessions, for the routes that all jobs have. */
+/** The audio and the deletion of live sessions, for the routes that all kinds of jobs share. */
 export function liveOwner({
   store,
   sessions,

@@ -3,7 +3,7 @@ import { Problem } from '../../port/problem.ts';
 
 const record = 'GET, HEAD, PATCH, DELETE';
 
-/** The methods of each address of the interface. */
+/** The methods that each address of the API accepts. */
 const methodsOf: [path: string, allow: string][] = [
   ...['/v2/live', '/v2/pre-recorded', '/v2/transcription'].flatMap((base): [string, string][] => [
     [base, 'GET, HEAD, POST'],
@@ -16,12 +16,15 @@ const methodsOf: [path: string, allow: string][] = [
   ['/file/:id', 'GET, HEAD, DELETE'],
 ];
 
-/** Mounted behind all other routes: a method that an address does not have is told with those that it has. */
+/**
+ * Answers a request whose method an address does not accept with the methods it does accept. Mounted behind all other
+ * routes.
+ */
 export function otherMethods(): Router {
   const router = express.Router();
   for (const [path, allow] of methodsOf)
     router.all(path, ({ method }, _response, next) => {
-      // OPTIONS is a browser's question before it sends, and the framework answers it.
+      // A browser sends OPTIONS before its request. The framework answers that.
       if (method === 'OPTIONS' || allow.split(', ').includes(method)) {
         next();
         return;

@@ -9,8 +9,8 @@ const changeWithinMs = 15_000;
 type OtherNodeOptions = { store: Store; node: string; others: OtherSpeechNodes };
 
 /**
- * Audio lies on the disk of one node. Whoever asks another for it, or deletes it there, is passed on. Where that node is
- * away, reading waits for it, and deleting goes on here: it finds bytes without a row when it comes back.
+ * Audio lies on the disk of one node. A request to read or delete it at another node is forwarded there. If that node
+ * is away, reading fails for now, while deleting removes the row: the node deletes bytes without a row when it returns.
  */
 export function toOtherNode({ store, node, others }: OtherNodeOptions): Router {
   const router = express.Router();
@@ -53,7 +53,7 @@ export function toOtherNode({ store, node, others }: OtherNodeOptions): Router {
 
 const known = /^[0-9a-f-]{36}$/i;
 
-/** The node of a live session, and that of the file of a job; undefined where there is no audio. */
+/** The node that holds the audio of a session or the file of a job. Undefined if there is no audio. */
 async function ownerOfAudio(store: Store, id: string): Promise<string | undefined> {
   if (!known.test(id)) return undefined;
   const job = await store.db

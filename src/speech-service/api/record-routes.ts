@@ -10,18 +10,18 @@ import { validationErrors } from '../../protocol/validation.ts';
 import { recordText, type JobRecords, type JobRow } from '../records/job-records.ts';
 import { jsonBody, queryOf } from './request-parts.ts';
 
-/** The work that the owner of a kind of job does with one of them. */
+/** The audio and the deletion of one kind of job, for the routes that all kinds share. */
 export type JobOwner = {
   /** Answers with the audio of a job, or throws the problem. */
   sendFile(request: Request, response: Response, job: JobRow): Promise<void>;
-  /** Deletes an ended job with all that belongs to it. */
+  /** Deletes an ended job and everything that belongs to it. */
   erase(job: JobRow): Promise<void>;
 };
 
 type RecordRoutesOptions = {
-  /** For example `/v2/live`. */
+  /** The base path, for example `/v2/live`. */
   base: string;
-  /** The kinds of jobs that are there. */
+  /** The kinds of jobs that these routes show. */
   kinds: readonly JobKind[];
   records: JobRecords;
   owners: Record<JobKind, JobOwner>;
@@ -31,7 +31,7 @@ type RecordRoutesOptions = {
 const patchLimitBytes = 102_400;
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
-/** The routes that every kind of job has: list, read, change, delete, and its audio. */
+/** The routes that all kinds of jobs share: list, read, change, delete, and audio. */
 export function recordRoutes(options: RecordRoutesOptions): Router {
   const { base, records, owners } = options;
   const router = express.Router();
@@ -79,14 +79,15 @@ async function list(
   try {
     await pipeline(Readable.from(pageText(links, ids, options), { objectMode: false }), response);
   } catch {
-    // The client has gone away, or the store failed in the middle: the answer ends as no JSON ends.
+    // The client has gone, or the store failed in the middle. The connection is cut, so that the answer is not valid
+    // JSON.
     response.destroy();
   }
 }
 
 /**
- * A page, record by record, as fast as the client takes it: a hundred results of hours of speech are some hundred
- * megabytes, and one of them at a time is in memory. A job that was deleted since the page was made is left out.
+ * Streams a page record by record, as fast as the client reads. A hundred results of long recordings are some hundred
+ * megabytes, so only one is in memory at a time. A job that was deleted since the page was made is left out.
  */
 async function* pageText(
   links: object,
@@ -100,7 +101,7 @@ async function* pageText(
     if (!row) continue;
     yield between + recordText(row);
     between = ',';
-    // The rows of SQLite are there at once, and so nobody else would have a turn.
+    // SQLite answers at once, so without this pause no other work would run between two rows.
     await nextTurn();
   }
   yield ']}';
@@ -124,7 +125,7 @@ function metadataOf(request: Request): Record<string, unknown> {
   return parsed.data.post_session_metadata;
 }
 
-/** Finds the job of a request. An id that is no uuid is answered like any unknown id. */
+/** Finds the job of a request. An id that is no UUID is answered like an unknown id. */
 export async function jobOf(
   { records, kinds }: Pick<RecordRoutesOptions, 'records' | 'kinds'>,
   request: Request,

@@ -11,11 +11,11 @@ import { isMissing } from '../../lib/is-missing.ts';
 
 type SessionRecording = {
   folder: string;
-  /** The object store may hold the audio of an ended session. */
+  /** The object store, if one is set. It may hold the audio of an ended session. */
   objects: Objects | undefined;
   id: string;
   request: LiveRequest;
-  /** The session has ended and had audio: without its file the audio was deleted. */
+  /** True if the session ended and had audio. A missing file then means that the audio was deleted. */
   wasReceived: boolean;
 };
 
@@ -24,7 +24,9 @@ type SessionBytes = AsyncDisposable & {
   read(from: number, to: number): AsyncIterable<Buffer>;
 };
 
-/** Sends the received audio as a WAV file in the session's encoding. A running session's file ends at this moment. */
+/**
+ * Sends the received audio as a WAV file in the session's encoding. For a running session the file ends at this moment.
+ */
 export async function sendRecording(
   request: Request,
   response: Response,
@@ -47,7 +49,7 @@ export async function sendRecording(
   });
 }
 
-/** Our header, then the audio without the header that the client may have sent itself. */
+/** Yields our header, then the audio without the header that the client may have sent. */
 async function* read(
   audio: SessionBytes,
   header: Buffer,
@@ -98,7 +100,7 @@ async function openStored({ objects, id }: SessionRecording): Promise<SessionByt
   };
 }
 
-/** The length of the header that the client sent. Ours, with the true length, replaces it. */
+/** The length of the client's WAV header. Our header, with the true length, replaces it. */
 async function ownHeader(audio: SessionBytes, recording: SessionRecording): Promise<number> {
   const reach = Math.min(audio.size, headerReachBytes);
   if (reach === 0) return 0;

@@ -7,14 +7,17 @@ export function queryOf(request: Request): URLSearchParams {
 
 const ignoredTold = 20;
 
-/** Tells the client which fields of its body had no effect. A header: released clients read no more of the answer. */
+/**
+ * Tells the client which fields of its body had no effect. A header carries this, because released clients ignore
+ * unknown fields of the body.
+ */
 export function tellIgnored(response: Response, ignored: readonly string[]): void {
   if (ignored.length === 0) return;
   const names = ignored.slice(0, ignoredTold).map((name) => encodeURIComponent(name.slice(0, 80)));
   response.set('x-ignored-fields', names.join(', '));
 }
 
-/** A missing body is an empty object. A body of another type is refused instead of being read as empty. */
+/** A missing body counts as an empty object. A body of another type is refused instead of being read as empty. */
 export function jsonBody(request: Request): unknown {
   const body: unknown = request.body;
   if (body !== undefined) return body;

@@ -1,14 +1,16 @@
 import { type Clock, wait } from '../../lib/clock.ts';
 
-/** Acks and partials may be dropped where messages may not: later ones replace them. */
+/** Only acks and partials may be dropped: later ones replace them. */
 export type MessageKind = 'ack' | 'partial' | 'message';
 
 export type CallbackOutcome =
   { outcome: 'delivered' } | { outcome: 'failed' | 'refused'; reason: string };
-/** The id stays the same over all attempts: a receiver recognises a repetition by it. */
+/** The id is the same in all attempts, so a receiver recognises a repetition. */
 type SendCallback = (id: string, body: string) => Promise<CallbackOutcome>;
 
-/** The first attempt is made at once, the next ones after these waits. Then the callback is given up and logged. */
+/**
+ * The first attempt is made at once and further attempts after these waits. Then the callback is given up and logged.
+ */
 export const retryDelaysMs: readonly number[] = [5_000, 30_000, 120_000, 600_000];
 
 /** At most this many callbacks of one session wait for one URL. */
@@ -16,13 +18,13 @@ export const maxWaitingCallbacks = 2_000;
 
 type CallbackQueueOptions = {
   deliver: SendCallback;
-  /** Unique to the session; the ordinal of the callback follows. */
+  /** A prefix that is unique to the session. The number of the callback follows it. */
   idPrefix: string;
   clock: Clock;
   retryDelaysMs?: readonly number[];
-  /** The number of callbacks that an earlier run of the process has settled. */
+  /** The number of callbacks that an earlier run of the process delivered or gave up. */
   settledBefore?: number;
-  /** The first `count` callbacks are delivered or given up. */
+  /** Called when the first `count` callbacks are delivered or given up. */
   onSettled(count: number): void;
   onGivenUp(reason: string): void;
 };
@@ -30,9 +32,8 @@ type CallbackQueueOptions = {
 type QueuedCallback = { body: string; kind: MessageKind; ordinal: number };
 
 /**
- * The callbacks of one session to one URL. They are sent one at a time, in order, each until it is delivered
- * or given up. Adding never waits: when the queue is full, acks and partials are dropped first, because
- * later ones replace them.
+ * The callbacks of one session to one URL. They are sent in order, one at a time, until each is delivered or given up.
+ * Adding never waits. A full queue drops acks and partials first, because later ones replace them.
  */
 export class CallbackQueue {
   readonly #options: CallbackQueueOptions;
@@ -61,13 +62,13 @@ export class CallbackQueue {
     if (!this.#working) this.#work().catch(() => this.#options.onGivenUp('unexpected error'));
   }
 
-  /** Resolves when everything added so far is settled. */
+  /** Resolves when everything added so far is delivered or given up. */
   idle(): Promise<void> {
     if (this.isIdle) return Promise.resolve();
     return new Promise((resolve) => this.#idle.push(resolve));
   }
 
-  /** Sends nothing more. The waiting callbacks are in the session's log and are sent after a restart. */
+  /** Stops sending. The waiting callbacks are in the session's log and are sent after a restart. */
   close(): void {
     this.#closed = true;
     this.#waiting = [];
@@ -104,7 +105,7 @@ export class CallbackQueue {
     }
   }
 
-  /** Drops the least important callback. The one that is being sent is not in the list any more. */
+  /** Drops the least important callback. The callback that is being sent has already left the list. */
   #dropOne(): void {
     this.dropped++;
     for (const kind of ['ack', 'partial', 'message'] as const) {

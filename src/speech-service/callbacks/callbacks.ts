@@ -12,24 +12,24 @@ import { speechMetrics } from '../metrics.ts';
 export type CallbackTarget = {
   url: string;
   secret: string | undefined;
-  /** True for an address that the operator wrote: it may be a private one. */
+  /** True for an address from the operator's settings, which may be private. */
   trusted: boolean;
-  /** POST unless the request asks for PUT. */
+  /** POST, unless the request asks for PUT. */
   method?: 'POST' | 'PUT';
 };
 
-/** Makes one attempt, with its deadline, through the guarded client. */
+/** Makes one attempt, with a deadline, through the HTTP client that refuses private addresses. */
 export type Send = (target: CallbackTarget, id: string, body: string) => Promise<CallbackOutcome>;
 
 /**
- * The name that rows have for a webhook of the account. It is made of the URL, so it survives a new order of the
- * settings.
+ * The name of an account webhook in the rows. It is made from the URL, so a new order in the settings does not change
+ * it.
  */
 export function webhookName(url: string): string {
   return digestOf(url).slice(0, 16);
 }
 
-/** Opens the queues of a session: one to the URL of its request, one to each webhook of the account. */
+/** Opens the queues of a session: one for the URL of its request and one for each account webhook. */
 export class Callbacks {
   readonly #config: SpeechServiceConfig;
   readonly #send: Send;
@@ -53,7 +53,7 @@ export class Callbacks {
     return this.#queue(sessionId, target, 'callback', { settledBefore, onSettled });
   }
 
-  /** One queue for each webhook. */
+  /** Opens one queue for each webhook. */
   forAccount(
     sessionId: string,
     settledBefore: ReadonlyMap<string, number>,
@@ -91,7 +91,7 @@ export class Callbacks {
   }
 }
 
-/** Refuses an address that no callback can ever reach, before anything is created for it. */
+/** Refuses a callback address that can never be reached, before anything is created for it. */
 export function refuseUnreachable(url: string, hosts: readonly string[]): void {
   const checked = checkUrl(url, hosts.map(parseAllowance));
   if (!checked.ok)
@@ -105,8 +105,8 @@ const attemptMs = 10_000;
 const keptBytes = 16_384;
 
 /**
- * Sends callbacks: signed when there is a secret, without redirects, with one deadline over head and body.
- * Success is 2xx. An address that came in a request must not be a private one; an operator's own may be.
+ * Sends callbacks: signed if there is a secret, without following redirects, with one deadline for head and body. Only
+ * a 2xx status is a success. An address from a request must not be private; an address of the operator may be.
  */
 export function callbackSender(options: {
   allow: readonly string[];
@@ -150,7 +150,7 @@ function verdict(answer: GuardedAnswer): CallbackOutcome {
     if (answer.status >= 200 && answer.status < 300) return { outcome: 'delivered' };
     return { outcome: 'failed', reason: `answered ${answer.status}` };
   }
-  // A refused address stays refused: the callback is given up at once.
+  // A refused address stays refused, so the callback is given up at once.
   if (answer.failure === 'refused') return { outcome: 'refused', reason: answer.reason };
   return { outcome: 'failed', reason: answer.reason };
 }

@@ -6,11 +6,11 @@ type FetchedAudio = { body: Readable; announcedBytes: number | undefined };
 
 const redirects = 5;
 
-/** Their addresses are pages around a player. Fetching those would need a program for each of them. */
+/** Sites whose addresses are pages with a player. Fetching their audio would need a program for each site. */
 const videoPages =
   /^(?:(?:www|m|music)\.)?(?:youtube\.com|youtube-nocookie\.com|youtu\.be|vimeo\.com|dailymotion\.com|dai\.ly|twitch\.tv|tiktok\.com|facebook\.com|fb\.watch|instagram\.com|x\.com|twitter\.com|linkedin\.com)$/i;
 
-/** The status of a job whose audio could not be had, by why there was no answer. */
+/** The status of a job whose audio could not be fetched, by the reason. */
 const statusOfFailure: Record<FetchFailure, number> = {
   refused: 422,
   dns: 502,
@@ -26,15 +26,15 @@ const statusOfFailure: Record<FetchFailure, number> = {
 type FetchOptions = {
   client: GuardedClient;
   url: string;
-  /** For name, connections, redirects and body together. */
+  /** The time for name lookup, connections, redirects and body together. */
   deadlineMs: number;
   firstByteMs: number;
   signal: AbortSignal;
 };
 
 /**
- * Asks for the audio of an address and hands its body out as it comes. No key, no cookie and no word of the client's
- * goes out with the request. Errors name the host and never the rest of the address: its query may be a secret.
+ * Requests the audio at an address and streams its body. The request carries no key, cookie or word of the client.
+ * Errors name the host only, since the query may be a secret.
  */
 export async function askForAudio(options: FetchOptions): Promise<FetchedAudio> {
   const { client, url, deadlineMs, firstByteMs, signal } = options;
@@ -72,11 +72,11 @@ function whyRefused(
   host: string,
 ): FileError | undefined {
   if (status >= 500) return ofSource(502, `${host} answered ${status}`);
-  // Its own status would pass for ours: a 401 of a foreign host says nothing of the key that was used here.
+  // The host's own status would look like ours: its 401 says nothing about the key that was used here.
   if (status >= 400) return ofSource(422, `${host} answered ${status}`);
   if (status !== 200) return ofSource(502, `${host} answered ${status}, and no file`);
   const encoding = String(headers['content-encoding'] ?? 'identity').toLowerCase();
-  // A small answer could become an endless one, and audio gains nothing from it.
+  // Compression is refused: a small compressed answer could expand without end, and audio gains nothing from it.
   return encoding === 'identity'
     ? undefined
     : ofSource(
@@ -85,7 +85,7 @@ function whyRefused(
       );
 }
 
-/** Judges the first bytes of what was fetched: a page of a site, a sign-in for example, is no audio. */
+/** Checks the first bytes of a fetched body and refuses a web page, such as a sign-in form. */
 export function refusePage(first: Buffer, url: string): void {
   const text = first
     .subarray(0, 512)
@@ -98,7 +98,7 @@ export function refusePage(first: Buffer, url: string): void {
     );
 }
 
-/** The reason why the body broke off, in words that hold nothing of the address. */
+/** The reason why a body broke off, in words that reveal nothing of the address. */
 export function brokenBody(error: unknown, url: string): FileError {
   const { failure } = failureOf(error);
   const status = failure === 'timeout' ? 504 : 502;
@@ -113,7 +113,7 @@ export function emptyBody(url: string): FileError {
   return ofSource(422, `${hostNamed(url)} sent an empty file`);
 }
 
-/** A failure of the writing that the sender is to blame for gets the name of its host. */
+/** Adds the host's name to a write error that the sender caused. */
 export function ofFetch(error: FileError, url: string): FileError {
   return error.status === 413 || error.status === 408
     ? ofSource(
@@ -131,7 +131,7 @@ function ofSource(status: number, message: string, cause?: unknown): FileError {
   });
 }
 
-/** Host and port; a text that is no address is not repeated. */
+/** The host and port of an address. A text that is no address is not repeated. */
 function hostNamed(url: string): string {
   return URL.parse(url)?.host || 'the address';
 }

@@ -1,7 +1,10 @@
-/** Why a file could not be had or kept. The status is what a client is told, or the `error_code` of a job. */
+/**
+ * The reason why a file could not be fetched or kept. The status is what a client receives, or the `error_code` of a
+ * job.
+ */
 export class FileError extends Error {
   readonly status: number;
-  /** True when the address that was to be fetched is to blame, and nothing here. */
+  /** True if the fetched address is to blame, and nothing on this side. */
   readonly isOfSource: boolean;
 
   constructor(

@@ -3,10 +3,12 @@ import { storableText } from '../../lib/storable.ts';
 const longest = 255;
 const nameless = 'audio';
 
-/** A name that somebody else chose, as we keep it: without folders and control characters, and never empty. */
+/**
+ * A file name from outside in the form in which we keep it: without folders and control characters, and never empty.
+ */
 export function keptName(name: string | undefined): string {
   const last = (name ?? '').split(/[/\\]/).at(-1) ?? '';
-  // Control characters and marks that turn the direction of writing make a name look like another one.
+  // Control characters, and marks that change the direction of writing, can make a name look like another one.
   const plain = storableText(last.toWellFormed())
     .replace(/[\p{Cc}\u200e\u200f\u202a-\u202e\u2066-\u2069\u2028\u2029]/gu, '')
     .trim();
@@ -14,22 +16,22 @@ export function keptName(name: string | undefined): string {
   return short === '' || /^\.+$/.test(short) ? nameless : short;
 }
 
-/** Without the dot and in small letters; empty when the name has none that a program would know. */
+/** The extension in small letters without the dot. Empty if it is none that a program would know. */
 export function extensionOf(name: string): string {
   return /[^.]\.([a-z0-9]{1,10})$/i.exec(name)?.[1]?.toLowerCase() ?? '';
 }
 
-/** The last part of the address' path. The query may hold a secret, so no name is made of it. */
+/** The last part of the address's path. The query is not used, since it may hold a secret. */
 export function nameOfUrl(url: string): string {
   const part = URL.parse(url)?.pathname.split('/').at(-1) ?? '';
   try {
     return keptName(decodeURIComponent(part));
   } catch {
-    return keptName(part); // a percent sign that encodes nothing is a character of the name
+    return keptName(part); // a percent sign that encodes nothing belongs to the name
   }
 }
 
-/** Types that browsers play and never render as a page. What is not here goes out as plain bytes. */
+/** Types that browsers play and never render as a page. Any other file is sent as plain bytes. */
 const audioTypes: Partial<Record<string, string>> = {
   aac: 'audio/aac',
   flac: 'audio/flac',
@@ -43,8 +45,8 @@ const audioTypes: Partial<Record<string, string>> = {
 };
 
 /**
- * Headers under which a file of a stranger is handed out. The extension is the stranger's word: it only chooses among
- * types of audio, the type may not be guessed from the bytes, and the answer is saved, not shown.
+ * Headers for sending a stranger's file. The extension may be false, so it only selects a type of audio. Browsers may
+ * not guess another type from the bytes, and the answer is saved, not displayed.
  */
 export function headersOfFile(filename: string): Record<string, string> {
   const plain = filename.replace(/[^\x20-\x7e]|["\\%]/g, '_');

@@ -1,29 +1,29 @@
 import { FileError } from './file-error.ts';
 
-/** The room that one file takes, from its first byte until the file is kept or given up. */
+/** Disk space for one file, from its first byte until the file is kept or given up. */
 export type Place = {
-  /** Counts bytes that have come. Throws when they do not fit. */
+  /** Counts received bytes. Throws if they do not fit. */
   take(bytes: number): void;
-  /** The file stays: exactly its bytes are taken from now on. */
+  /** Marks the file as kept. From now on exactly its bytes are counted. */
   keep(): void;
-  /** The file is not kept. Does nothing after `keep`. */
+  /** Gives the space back unless the file was kept. */
   [Symbol.dispose](): void;
 };
 
-/** Whose room it is, for the sentence that tells that there is none. */
+/** The place and its setting, as the error message names them. */
 type RoomName = { where: string; setting: string };
 
 const ofDisk = { where: 'on the disk of this node', setting: 'TRUNKLINE_JOBS_STORED_BYTES' };
 
 /**
- * The bytes that stored files may take together in one place: on the disk of this node, or in the bucket. What is under way counts from its beginning with the
- * length that was announced, so that many uploads at once do not all fail shortly before their ends.
+ * The space for stored files in one place: on this node's disk or in the bucket. A file under way counts from its
+ * beginning with its announced length. Otherwise many uploads at once would all fail shortly before their ends.
  */
 export class FileRoom {
   readonly #maxBytes: number;
   readonly #name: RoomName;
   #keptBytes: number;
-  /** The bytes of files that are under way. */
+  /** The bytes promised to files under way. */
   #heldBytes = 0;
 
   constructor(maxBytes: number, keptBytes: number, name: RoomName = ofDisk) {
@@ -36,7 +36,7 @@ export class FileRoom {
     return this.#keptBytes + this.#heldBytes;
   }
 
-  /** Throws when what is announced does not fit. */
+  /** Reserves space. Throws if the announced bytes do not fit. */
   open(announcedBytes = 0): Place {
     let heldBytes = 0;
     let cameBytes = 0;
@@ -63,12 +63,12 @@ export class FileRoom {
     };
   }
 
-  /** A kept file was deleted, or has left this place. */
+  /** Gives back the space of a kept file that was deleted or moved away. */
   free(bytes: number): void {
     this.#keptBytes = Math.max(0, this.#keptBytes - bytes);
   }
 
-  /** The kept files were counted anew. */
+  /** Replaces the count after the kept files were counted again. */
   recount(keptBytes: number): void {
     this.#keptBytes = keptBytes;
   }

@@ -29,7 +29,7 @@ type FileRoutesOptions = {
 const lingerMs = 5_000;
 const retryAfterS = 5;
 
-/** Uploads, and the files that were uploaded. The port has checked the key; of a body it has read JSON alone. */
+/** Routes for uploads and uploaded files. The port has checked the key, and parses only JSON bodies. */
 export function fileRoutes(options: FileRoutesOptions): Router {
   const router = express.Router();
   let uploads = 0;
@@ -38,13 +38,13 @@ export function fileRoutes(options: FileRoutesOptions): Router {
       throw new Problem(429, `too many uploads at once: ${options.config.uploads} are taken here`, {
         headers: { 'retry-after': String(retryAfterS) },
       });
-    // Counted before anything is waited for: of uploads that come at once only one finds the last place.
+    // Counted before the first wait, so that of several simultaneous uploads only one gets the last place.
     uploads++;
     try {
       const file = await uploaded(options, request, response);
       response.json(answerOf(file, options.publicUrl(request)));
     } catch (error) {
-      // The rest of the body is not wanted. A connection that is closed over it would take the answer with it.
+      // The rest of the body is discarded. Closing the connection at once would lose the answer.
       request.resume();
       giveBodyTime(request, lingerMs);
       throw problemOf(error);
@@ -58,7 +58,7 @@ export function fileRoutes(options: FileRoutesOptions): Router {
     if (!file) throw new Problem(404, 'Not found');
     await sendFile(options.files, file, request, response);
   });
-  // Our addition: the interface deletes an upload with its job alone, and some uploads never have one.
+  // Our addition. In the original API an upload is deleted with its job only, and some uploads never have a job.
   router.delete('/file/:id', async (request, response) => {
     const outcome = await options.files.removeUnused(request.params.id);
     if (outcome === 'unknown') throw new Problem(404, 'Not found');
@@ -87,7 +87,7 @@ async function uploaded(
   if (length > maxBytes) throw tooLarge(config.maxBytes);
   if ((request.headers['content-encoding'] ?? 'identity') !== 'identity')
     throw new Problem(415, 'unsupported content encoding');
-  // The head alone has decided by now: a client that waits to be asked sends nothing in vain.
+  // The headers have been accepted at this point. A client that waits for `100 Continue` has sent nothing in vain.
   giveBodyTime(request, config.transferS * 1_000);
   askForBody(request, response);
   return readUploadForm(request, {
@@ -102,7 +102,7 @@ async function uploaded(
   });
 }
 
-/** The length of a form is a little more than that of its file. */
+/** The file's length by the length of the form, which is a little longer. */
 function announced(length: number, maxBytes: number): { announcedBytes?: number } {
   return Number.isFinite(length) ? { announcedBytes: Math.min(length, maxBytes) } : {};
 }
@@ -140,7 +140,7 @@ function answerOf(file: StoredFile, publicUrl: string): UploadedFile {
   };
 }
 
-/** The original bytes, whole or one range of them. */
+/** Sends the original bytes, whole or one range of them. */
 export async function sendFile(
   files: Files,
   file: StoredFile,
@@ -152,7 +152,7 @@ export async function sendFile(
     throw new Problem(503, 'the file lies on the disk of another node of this installation', {
       headers: { 'retry-after': '1' },
     });
-  // The row was read, and then the file was deleted.
+  // The file was deleted after its row was read.
   if (opened === 'gone') throw new Problem(404, 'Not found');
   await using reading = opened;
   await sendRange(request, response, {
@@ -162,7 +162,7 @@ export async function sendFile(
   });
 }
 
-/** The errors of the disk and of the media that have a status become answers; a failed source is a wrong parameter. */
+/** Turns errors of disk and media into HTTP answers. A source that failed counts as a wrong parameter. */
 function problemOf(error: unknown): unknown {
   if (error instanceof NoRoomError)
     return new Problem(503, error.message, {

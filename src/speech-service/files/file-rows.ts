@@ -5,7 +5,7 @@ import type { StoredFiles } from './stored-files.ts';
 
 export type FileRow = Selectable<SpeechFilesTable>;
 
-/** The rows of `speech_files`. Whose bytes are where is decided by whoever holds the folder. */
+/** The rows of `speech_files`. Where the bytes lie is decided elsewhere, by `files.ts`. */
 export class FileRows {
   readonly #store: Store;
 
@@ -23,7 +23,7 @@ export class FileRows {
     );
   }
 
-  /** Resolves with the deleted row, once: the second caller finds none. */
+  /** Deletes a row and resolves with it. A second caller finds none. */
   async remove(id: string, stored?: StoredFiles): Promise<FileRow | undefined> {
     return this.#store.transaction(async (tx) => {
       const row = await tx
@@ -36,7 +36,7 @@ export class FileRows {
     });
   }
 
-  /** The same, in one statement with the question whether a job reads the file. */
+  /** Deletes a row unless a job reads its file; check and deletion are one statement. */
   async removeUnused(id: string, stored?: StoredFiles): Promise<FileRow | undefined> {
     return this.#store.transaction(async (tx) => {
       const row = await tx
@@ -52,7 +52,9 @@ export class FileRows {
     });
   }
 
-  /** Files of this node, or in the object store, that were stored before then and that no job reads, the oldest first. */
+  /**
+   * Files of this node or in the object store that were stored before `beforeMs` and that no job reads, oldest first.
+   */
   async unusedBefore(node: string, beforeMs: number, limit: number): Promise<string[]> {
     const rows = await this.#store.db
       .selectFrom('speech_files')
@@ -85,7 +87,7 @@ export class FileRows {
     return rows.map(({ id }) => id);
   }
 
-  /** Which of these ids have a row. */
+  /** Those of the ids that have a row. */
   async known(ids: readonly string[]): Promise<Set<string>> {
     if (ids.length === 0) return new Set();
     const rows = await this.#store.db
@@ -96,7 +98,7 @@ export class FileRows {
     return new Set(rows.map(({ id }) => id));
   }
 
-  /** Without a node: of all nodes together. */
+  /** The bytes of one node's files, or of all nodes without `node`. */
   async bytesOf(node?: string): Promise<number> {
     const row = await this.#store.db
       .selectFrom('speech_files')

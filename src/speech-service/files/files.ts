@@ -24,7 +24,7 @@ import { SettledTime } from '../../lib/settled-time.ts';
 import { isMissing } from '../../lib/is-missing.ts';
 import { StoredFiles } from './stored-files.ts';
 
-/** A file on the disk of `node`. One that was fetched without a probe has no duration and no channels yet. */
+/** A file on the disk of `node`. A file that was fetched without a probe has no duration and no channels yet. */
 export type StoredFile = {
   id: string;
   node: string;
@@ -33,14 +33,12 @@ export type StoredFile = {
   size: number;
   durationS: number;
   channels: number;
-  /** The address that it was fetched from; null for an upload. */
+  /** The address it was fetched from; null for an upload. */
   source: string | null;
   createdAt: number;
 };
 
-/**
- * Tells the facts of a file before it is decoded. Fails with an error that has a `status` when the file is no audio.
- */
+/** Reads the facts of a file before it is decoded. If the file is no audio, fails with an error that has a `status`. */
 export type Probe = (
   path: string,
   signal?: AbortSignal,
@@ -48,66 +46,71 @@ export type Probe = (
 
 type FilesOptions = {
   config: JobsConfig;
-  /** Nothing may be stored for clients: uploads are refused. */
+  /** True if nothing may be stored for clients, so uploads are refused. */
   zeroRetention: boolean;
   store: Store;
-  /** Holds one file for each row of this node, named by its id. */
+  /** The folder with one file for each row of this node, named by its id. */
   folder: string;
   node: string;
   probe: Probe;
   publicUrl: PublicUrl;
   clock: Clock;
   log: Logger;
-  /** Files go here; without an object store they stay on the disk. */
+  /** Files move here. Without an object store they stay on the disk. */
   objects?: Objects | undefined;
 };
 
-/** A file while it is read. */
+/** An open file that is being read. */
 export type ReadableFile = AsyncDisposable & {
   read(from: number, to: number): AsyncIterable<Buffer>;
 };
 
 export type Files = AsyncDisposable & {
   readonly node: string;
-  /** Streams a body to disk, counted and bounded, probes it and stores its row. On failure nothing is left. */
+  /**
+   * Streams a body to disk, counts and bounds its bytes, probes it and stores its row. A failure leaves nothing behind.
+   */
   receive(
     body: Readable,
     facts: { filename: string | undefined; announcedBytes?: number | undefined },
     signal: AbortSignal,
   ): Promise<StoredFile>;
-  /** The same from an address, through the guarded client. `isProbed: false` leaves the probe to the caller. */
+  /**
+   * Does the same with a fetched address, through the HTTP client that refuses private addresses. `isProbed: false`
+   * leaves the probe to the caller.
+   */
   fetch(url: string, signal: AbortSignal, options?: { isProbed?: boolean }): Promise<StoredFile>;
-  /** The id when the address leads to a file of ours: by the public address, loopback, or the host that was asked. */
+  /** The id of our own file that the address names: by the public address, loopback, or the host of the request. */
   ownId(url: string, request?: IncomingMessage): string | undefined;
   get(id: string): Promise<StoredFile | undefined>;
   pathOf(id: string): string;
   /**
-   * A path under which the file stays readable until it is disposed of: on this disk, or fetched from the object store into
-   * the folder. Undefined where neither has it.
+   * A path at which the file can be read until it is disposed of. The file is on this disk or is copied from the object
+   * store. Undefined if neither has it.
    */
   local(
     file: StoredFile,
     folder: string,
     signal: AbortSignal,
   ): Promise<(Disposable & { path: string }) | undefined>;
-  /** `elsewhere`: it lies on the disk of another node alone. */
+  /** `elsewhere` means that only another node's disk has the file. */
   open(file: StoredFile): Promise<ReadableFile | 'elsewhere' | 'gone'>;
-  /** Deletes the row, then the bytes. Does nothing when there is no such file. */
+  /** Deletes the row, then the bytes. Does nothing if there is no such file. */
   remove(id: string): Promise<void>;
-  /** The same of a file that no job reads; `used` when one does. */
+  /** Deletes a file that no job reads. Returns `used` if one does. */
   removeUnused(id: string): Promise<'removed' | 'used' | 'unknown'>;
-  /** Why no upload may begin; undefined when one may. */
+  /** The reason why no upload may begin, or undefined if one may. */
   whyClosed(): FileError | NoRoomError | undefined;
-  /** Deletes what no job used in time, and bytes without a row. Resolves with how many files went. */
+  /** Deletes files that no job used in time, and bytes without a row. Resolves with the number of deleted files. */
   sweep(): Promise<number>;
 };
 
 const sweepEveryMs = 900_000;
 const sweepBatch = 200;
-/** The disk's low-water mark is asked for after each so many bytes of a file. */
+/** After each this many bytes of a file, the free disk space is checked again. */
 const lookAtDiskBytes = 4_194_304;
 
-/** Resolves when bytes that a crash left without a row are gone. */
+/** Opens the files. Resolves when bytes that a crash left without a row are deleted. */
 export async function openFiles(options: FilesOptions): Promise<Files> {
   await mkdir(options.folder, { recursive: true, mode: 0o700 });
   const rows = new FileRows(options.store);
@@ -126,9 +129,9 @@ class FilesOnDisk implements Files {
   readonly #room: FileRoom;
   readonly #client: GuardedClient;
   readonly #stored: StoredFiles | undefined;
-  /** The bytes that the files of all nodes take in the object store. */
+  /** The space of all nodes' files in the object store. */
   readonly #bucketRoom: FileRoom | undefined;
-  /** Ids whose bytes are being written and have no row yet. */
+  /** Ids whose bytes are being written and that have no row yet. */
   readonly #underWay = new Set<string>();
   readonly #closing = new AbortController();
   #sweeps: Loop | undefined;
@@ -140,7 +143,7 @@ class FilesOnDisk implements Files {
     this.#room = room;
     this.#client = new GuardedClient({ trust: 'checked', allow: options.config.audioHosts });
     const { objects } = options;
-    // With zero retention a file is here for its job alone, and nobody else may have it.
+    // With zero retention a file serves its job only and must not be shared.
     if (objects === undefined || options.zeroRetention) return;
     this.#bucketRoom = new FileRoom(options.config.bucketMaxBytes, 0, {
       where: 'in the object store',
@@ -183,7 +186,7 @@ class FilesOnDisk implements Files {
     const { config } = this.#options;
     const closed = this.#whyFull();
     if (closed) throw closed;
-    // Asked for only now: nobody's server is to send what could not be kept.
+    // The request is sent only now: a server must not send what could not be kept.
     const { body, announcedBytes } = await askForAudio({
       client: this.#client,
       url,
@@ -293,7 +296,7 @@ class FilesOnDisk implements Files {
       const ids = await this.#rows.unusedBefore(node, beforeMs, sweepBatch);
       for (const id of ids) {
         if (this.#closing.signal.aborted) return removed;
-        // A job may have taken the file up since it was found.
+        // A new job may have begun to use the file since it was listed.
         const row = await this.#rows.removeUnused(id, this.#stored);
         if (!row) continue;
         await this.#removeBytes(row);
@@ -307,14 +310,17 @@ class FilesOnDisk implements Files {
     return removed + orphans;
   }
 
-  /** Deletes bytes without a row: what a crash left of an upload, or between the deletion of a row and of its bytes. */
+  /**
+   * Deletes bytes without a row. A crash leaves them during an upload, or between the deletion of a row and of its
+   * bytes.
+   */
   async removeOrphans(): Promise<number> {
     const { folder } = this.#options;
     let removed = 0;
     const names = await readdir(folder);
     for (let at = 0; at < names.length; at += sweepBatch) {
       if (this.#closing.signal.aborted) break;
-      // Those under way are taken out first: one that ends while the rows are read has its row by then.
+      // Files under way are excluded before the rows are read: a file that ends meanwhile already has its row then.
       const ids = names
         .slice(at, at + sweepBatch)
         .filter((name) => fileIdOf(name) === name && !this.#underWay.has(name));
@@ -327,14 +333,17 @@ class FilesOnDisk implements Files {
     return removed;
   }
 
-  /** With an object store rows say nothing of this disk: files leave it. Other nodes add to the store, and take from it. */
+  /**
+   * Counts the kept bytes again. With an object store the rows do not tell what is on this disk, since files leave it
+   * and other nodes share the store.
+   */
   async recount(): Promise<void> {
     if (this.#bucketRoom === undefined) return;
     this.#bucketRoom.recount(await this.#rows.bytesOf());
     let bytes = 0;
     for (const name of await readdir(this.#options.folder)) {
       if (fileIdOf(name) !== name || this.#underWay.has(name)) continue;
-      const found = await stat(this.pathOf(name)).catch(() => undefined); // it has just left the disk
+      const found = await stat(this.pathOf(name)).catch(() => undefined); // the file has just left the disk
       bytes += found?.size ?? 0;
     }
     this.#room.recount(bytes);
@@ -392,7 +401,7 @@ class FilesOnDisk implements Files {
         channels: facts.channels,
         source,
       };
-      // The sender may have left while the file was probed: nobody would know of its row.
+      // If the sender left while the file was probed, nobody knows of its row.
       if (signal.aborted) throw abortedBy(signal);
       await this.#rows.add(row);
       place.keep();
@@ -401,7 +410,7 @@ class FilesOnDisk implements Files {
     } catch (error) {
       body.on('error', () => undefined).destroy();
       await rm(path, { force: true });
-      // Calls need the disk: whoever asked for the file may ask again when there is room.
+      // Calls need the disk. The sender may try again when there is room.
       if (signal.aborted && signal.reason instanceof NoRoomError) throw signal.reason;
       throw signal.aborted && !(error instanceof FileError) ? abortedBy(signal) : error;
     } finally {
@@ -467,14 +476,14 @@ class FilesOnDisk implements Files {
   async #removeBytes({ id, node, size }: FileRow): Promise<void> {
     this.#stored?.wake();
     this.#bucketRoom?.free(size);
-    // The bytes of another node go with that node's next sweep, which finds no row for them.
+    // Another node's sweep deletes its bytes, because it finds no row for them.
     if (node !== this.#options.node) return;
-    // Room is given back last: bytes that could not be deleted still take it.
+    // The space is given back last: bytes that could not be deleted still occupy it.
     try {
       await unlink(this.pathOf(id));
     } catch (error) {
       if (!isMissing(error)) throw error;
-      // With an object store the file had left the disk already, and its room with it.
+      // With an object store, the file and its space were given back when it left the disk.
       if (this.#stored) return;
     }
     this.#room.free(size);
@@ -487,10 +496,10 @@ type StorePlan = {
   announcedBytes: number | undefined;
   isProbed: boolean;
   signal: AbortSignal;
-  /** Sees the first bytes and may throw. */
+  /** Checks the first bytes and may throw. */
   judge(first: Buffer): void;
   empty(): FileError;
-  /** The error that a failure of the body itself becomes. */
+  /** Turns a failure of the body into an error of the file. */
   broken?(error: unknown): FileError;
 };
 

@@ -6,22 +6,22 @@ import { FileError } from './file-error.ts';
 type IntakeOptions = {
   path: string;
   maxBytes: number;
-  /** The longest wait for the next bytes. */
+  /** The longest wait for further bytes. */
   stallMs: number;
   clock: Clock;
   signal: AbortSignal;
-  /** Hears of each piece before it is written, and may throw. */
+  /** Called with each chunk before it is written. May throw. */
   take(piece: Buffer): void;
 };
 
 /**
- * Writes a stream to a new file, piece by piece, and says how many bytes it had. Nothing is kept in memory: the next
- * piece is asked for when the last one is written. The bytes are on the disk itself when this resolves. Whoever calls
- * deletes the file when this fails.
+ * Writes a stream to a new file and resolves with its number of bytes. Each chunk is read only after the last one is
+ * written, so memory stays bounded. When this resolves, the bytes are synced to the disk. If it fails, the caller
+ * deletes the file.
  */
 export async function writeToDisk(source: Readable, options: IntakeOptions): Promise<number> {
   const { path, maxBytes } = options;
-  // The stream may fail while a piece is being written, when nobody waits for the next one.
+  // The stream may fail while a chunk is being written. Without this listener that error would end the process.
   source.on('error', () => undefined);
   const pieces = source[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
   const file = await open(path, 'wx', 0o600);
@@ -35,7 +35,7 @@ export async function writeToDisk(source: Readable, options: IntakeOptions): Pro
       options.take(piece);
       await writeWhole(file, piece);
     }
-    // On the disk before there is a row: after a power cut the row would name bytes that are not there.
+    // The file is synced before it gets a row. Otherwise a row could survive a power cut while its bytes do not.
     await file.sync();
     return bytes;
   } finally {

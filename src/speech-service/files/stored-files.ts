@@ -15,17 +15,17 @@ type StoredFilesOptions = {
   node: string;
   folder: string;
   isUnderWay: (id: string) => boolean;
-  /** The file has left the disk: its bytes take no room here any more. */
+  /** Called when a file has left the disk and takes no space there any more. */
   onLeft: (bytes: number) => void;
 };
 
 const keys = 'files/';
 const batch = 100;
 
-/** Files in the object store: every upload goes there, and leaves the disk when no job of this node reads it. */
+/** Files in the object store. Every upload goes there and leaves the disk when no job of this node reads it. */
 export class StoredFiles {
   readonly #options: StoredFilesOptions;
-  /** Files that somebody here reads from the disk. */
+  /** Files that this node is reading from the disk, with the number of readers. */
   readonly #held = new Map<string, number>();
 
   constructor(options: StoredFilesOptions) {
@@ -38,7 +38,7 @@ export class StoredFiles {
     });
   }
 
-  /** Until it is disposed of, the file stays on the disk if it is there. */
+  /** Keeps a file on the disk until it is disposed of, if it is there. */
   hold(id: string): Disposable {
     this.#held.set(id, (this.#held.get(id) ?? 0) + 1);
     return {
@@ -50,7 +50,7 @@ export class StoredFiles {
     };
   }
 
-  /** A reader of the file's bytes; undefined where the store does not have the file. */
+  /** A reader of the file's bytes, or undefined if the store does not have the file. */
   async reading(
     id: string,
   ): Promise<((from: number, to: number) => AsyncIterable<Buffer>) | undefined> {
@@ -59,7 +59,7 @@ export class StoredFiles {
     return object && ((from, to) => objects.read(object, from, to));
   }
 
-  /** A copy for work here, checked by hash. False where the store does not have the file. */
+  /** Copies a file to the disk and checks its hash. Returns false if the store does not have the file. */
   async fetch(id: string, path: string, signal: AbortSignal): Promise<boolean> {
     const { objects } = this.#options;
     const object = await objects.stored(keys + id);
@@ -79,12 +79,12 @@ export class StoredFiles {
     return true;
   }
 
-  /** In the transaction that deletes the file's row, behind that. */
+  /** Deletes the file in the transaction that deletes its row, after the row. */
   async erase(tx: Transaction<Database>, id: string): Promise<void> {
     await this.#options.objects.erase(tx, [keys + id]);
   }
 
-  /** Files that were listed go now, beside those that come next. */
+  /** Starts moving the listed files now. */
   wake(): void {
     this.#options.objects.wake();
   }
@@ -127,7 +127,9 @@ export class StoredFiles {
     return (await select.executeTakeFirst()) !== undefined;
   }
 
-  /** A job of this node that has not ended reads the file here: fetching it back would be a waste. */
+  /**
+   * Removes a file from the disk, unless an unfinished job of this node reads it: fetching it back would be a waste.
+   */
   async #leave(id: string, bytes: number): Promise<void> {
     const { store, node, folder, onLeft } = this.#options;
     const job = await store.db
@@ -166,7 +168,7 @@ export class StoredFiles {
         .execute();
       const stored = new Set(there.map(({ key }) => key));
       for (const id of some.filter((one) => !stored.has(keys + one))) {
-        const found = await stat(join(folder, id)).catch(() => undefined); // deleted meanwhile
+        const found = await stat(join(folder, id)).catch(() => undefined); // the file was deleted meanwhile
         if (found === undefined) continue;
         files++;
         bytes += found.size;

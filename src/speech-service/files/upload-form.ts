@@ -6,7 +6,7 @@ import { reasonOf } from '../../lib/errors.ts';
 import { Problem } from '../../port/problem.ts';
 import { stalled } from './intake.ts';
 
-/** Bytes beside the file: boundaries, headers of parts, fields that are refused anyway. */
+/** Bytes of the form beside the file: boundaries, headers, and fields that are refused anyway. */
 export const formOverheadBytes = 65_536;
 const fileField = 'audio';
 
@@ -14,20 +14,20 @@ type UploadFormOptions<T> = {
   clock: Clock;
   /** The longest wait for the next bytes of the form. */
   stallMs: number;
-  /** Bytes of the form in all. */
+  /** The largest size of the whole form. */
   maxBytes: number;
   tooLarge: () => Error;
-  /** Ends with the client. */
+  /** Aborts when the client leaves. */
   signal: AbortSignal;
-  /** Reads the file. It is told by the signal when the rest of the form is not as it must be. */
+  /** Reads the file. The signal aborts if the rest of the form is invalid. */
   receive(file: Readable, filename: string | undefined, signal: AbortSignal): Promise<T>;
-  /** Undoes it, when the form turns out to be wrong after the file was received. */
+  /** Undoes `receive` if the form turns out to be invalid after the file. */
   undo: (received: T) => Promise<void>;
 };
 
 /**
- * Reads multipart/form-data with one file in the field `audio`, and nothing else. A form that is wrong is refused at the
- * first byte that shows it; the rest is then left to whoever answers.
+ * Reads a multipart/form-data body with one file in the field `audio` and nothing else. An invalid form is refused at
+ * its first wrong byte. The caller deals with the rest of the body.
  */
 export async function readUploadForm<T>(
   request: IncomingMessage,
@@ -51,7 +51,7 @@ export async function readUploadForm<T>(
     }
     const signal = AbortSignal.any([ending.signal, options.signal]);
     received = options.receive(file, filename, signal);
-    // A file that is refused ends the reading of the form: nobody waits for the rest of its bytes.
+    // If the file is refused, the form is not read any further.
     received.catch(refuse);
   });
   form.on('field', (name) => refuse(invalid(`property ${name || '(no name)'} should not exist`)));
@@ -81,7 +81,7 @@ function formOf(request: IncomingMessage): ReturnType<typeof Busboy> {
   try {
     return Busboy({
       headers: request.headers as BusboyHeaders,
-      // The SDKs send one part. Of a second one only its being there matters.
+      // The SDKs send one part. A second part is only detected, not read.
       limits: {
         files: 1,
         fields: 1,
@@ -90,7 +90,7 @@ function formOf(request: IncomingMessage): ReturnType<typeof Busboy> {
         headerPairs: 16,
         headerSize: 8_192,
       },
-      // A part of that name is the file, whatever the client says or leaves out beside it.
+      // The part of this name is the file, whatever content type or file name the client sends.
       isPartAFile: (name, type, filename) =>
         name === fileField || type === 'application/octet-stream' || filename !== undefined,
       preservePath: true,
@@ -103,7 +103,7 @@ function formOf(request: IncomingMessage): ReturnType<typeof Busboy> {
   }
 }
 
-/** Counts what comes, and refuses when it is too much, when nothing comes, and when the client has gone. */
+/** Counts the received bytes. Refuses a form that is too long, that stalls, or whose client has gone. */
 function watch<T>(
   request: IncomingMessage,
   form: ReturnType<typeof Busboy>,
@@ -124,7 +124,7 @@ function watch<T>(
   let cancel = (): void => undefined;
   const look = (leftMs: number): void => {
     cancel = clock.after(leftMs, () => {
-      // While the disk is the slow one, nothing is read and the client is not to blame.
+      // While the disk is slow, nothing is read from the client, so the client is not to blame.
       if (form.writableNeedDrain || request.complete) latestMs = clock.monotonicMs();
       const left = latestMs + stallMs - clock.monotonicMs();
       if (left > 0) look(left);

@@ -13,37 +13,37 @@ type ChannelPartsOptions = {
   stream: RecogniserStreamOptions;
   read: ReadSamples;
   samples: number;
-  /** The least length of a part when so much is left; undefined where the channel is read in one. */
+  /** The least length of a section when `leftS` seconds are left. Undefined if the channel is read as one section. */
   partS: ((leftS: number) => number) | undefined;
   signal: AbortSignal;
   onProgress: () => void;
 };
 
 type ChannelPart = {
-  /** The number of the seam at which it ends. */
+  /** The number of the seam at which the section ends. */
   end: number;
   decidedS: number;
   said: PartSaid | undefined;
   drop: AbortController;
 };
 
-/** At most 3 cuts may fall inside speech before the good ones must be more. */
+/** At most 3 seams may fall inside speech before the good seams must outnumber them. */
 const wrongSeamsBorne = 3;
 
 /**
- * One channel and its parts, each known by the number of the seam at which it begins; seam 0 is the beginning of the
- * audio, and a seam without a position is its end. A part that hears speech across its seam takes over: the next part
- * is dropped, and this one reads on to where that would have ended.
+ * One channel and its sections. Each section is known by the number of the seam at which it begins: seam 0 is the
+ * beginning of the audio, and a seam without a position is its end. A section that hears speech across its final seam
+ * reads on to the next seam, and the section between the two is dropped.
  */
 export class ChannelParts {
   readonly #options: ChannelPartsOptions;
   readonly #rateHz: number;
-  /** Each seam is looked for once, when the one before it is known. */
+  /** The search for each seam. A search starts when the seam before it is known. */
   readonly #searches: Promise<number | undefined>[] = [Promise.resolve(0)];
-  /** The positions that are known. */
+  /** The positions of the seams that are known. */
   readonly #positions: (number | undefined)[] = [0];
   readonly #parts = new Map<number, ChannelPart>();
-  /** The number of the part that begins next, as long as there is one. */
+  /** The number of the next section to begin, or undefined if none is left. */
   #next: number | undefined = 0;
   #held = 0;
   #wrong = 0;
@@ -57,12 +57,12 @@ export class ChannelParts {
     return this.#next !== undefined;
   }
 
-  /** The second up to which parts have begun. */
+  /** The second up to which sections have begun. */
   get begunS(): number {
     return this.#secondOf(this.#next ?? Infinity);
   }
 
-  /** The seconds that are decided from the beginning without a hole. */
+  /** The seconds that are decided without a gap from the beginning. */
   get decidedS(): number {
     let untilS = 0;
     for (const part of this.#inOrder()) {
@@ -77,19 +77,19 @@ export class ChannelParts {
     return [...this.#inOrder()].flatMap(({ said }) => said?.utterances ?? []);
   }
 
-  /** The stretches in which a voice was heard and no words were found. */
+  /** Stretches with a voice but without recognised words. */
   get unread(): PartSaid['unread'] {
     return [...this.#inOrder()].flatMap(({ said }) => said?.unread ?? []);
   }
 
-  /** Begins the next part and answers with its work; undefined when nothing is left to begin. */
+  /** Begins the next section and returns its work. Undefined if none is left. */
   async begin(): Promise<{ done: Promise<void> } | undefined> {
     for (;;) {
       const number = this.#next;
       if (number === undefined) return undefined;
       const from = await this.#seam(number);
       const seam = from === undefined ? undefined : await this.#seam(number + 1);
-      // Meanwhile the part before may have taken this one over.
+      // Meanwhile the section before may have taken over this one.
       if (this.#next !== number) continue;
       this.#next = seam === undefined ? undefined : number + 1;
       if (from === undefined) return undefined;
@@ -130,7 +130,7 @@ export class ChannelParts {
     }
   }
 
-  /** The part goes on where the next would have begun. The answer is its new seam. */
+  /** Extends a section to the end of the next one. Returns its new seam. */
   #takeOver(part: ChannelPart): Promise<number | undefined> {
     this.#wrong++;
     const next = this.#parts.get(part.end);
@@ -145,7 +145,7 @@ export class ChannelParts {
     return this.#seam(part.end);
   }
 
-  /** The part has read everything: what begins behind it is of no use. */
+  /** Ends the channel with a section that has read everything. Sections behind it are dropped. */
   #endWith(part: ChannelPart): void {
     for (let after = this.#parts.get(part.end); after; after = this.#parts.get(part.end)) {
       this.#parts.delete(part.end);

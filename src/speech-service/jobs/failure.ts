@@ -9,7 +9,10 @@ export class JobFailure extends Error {
   }
 }
 
-/** Errors of files and of decoding carry a status of their own; anything else is our own fault. */
+/**
+ * Turns any error into the failure of a job. Errors of files and decoding have a status; any other error is our own
+ * fault.
+ */
 export function failureOf(error: unknown): JobFailure {
   if (error instanceof JobFailure) return error;
   if (error instanceof Error && 'status' in error && typeof error.status === 'number')

@@ -22,10 +22,10 @@ import type { NewCallback } from './job-rows.ts';
 type CallbackRow = Selectable<SpeechJobCallbacksTable>;
 type JobEvent = PreRecordedWebhook['event'];
 
-/** Facts of jobs that this process alone knows: with zero retention a row has neither request nor result. */
+/** Data of jobs that only this process holds: with zero retention a row has neither request nor result. */
 export type UnstoredJobs = Map<string, { request: PreRecordedRequest; result?: PreRecordedResult }>;
 
-/** The request of a job; undefined where nothing of it is known any more. */
+/** The request of a job, or undefined if it is not known any more. */
 export function requestOf(job: JobRow, unstored: UnstoredJobs): PreRecordedRequest | undefined {
   const known = unstored.get(job.id);
   if (known) return known.request;
@@ -44,21 +44,21 @@ type JobCallbacksOptions = {
   unstored: UnstoredJobs;
 };
 
-/** Twice the deadline of an attempt: one that takes longer has lost its process. */
+/** Twice the deadline of an attempt. An attempt that takes longer has lost its process. */
 const attemptLeaseMs = 20_000;
 const lookMs = 2_000;
 const atOnce = 8;
 
-/** One page of callbacks that an operator asks for. */
+/** An operator's request for one page of callbacks. */
 type JobCallbackListRequest = {
   state?: ApiJobCallbackState | undefined;
   jobId?: string | undefined;
-  /** The last one of the page before. */
+  /** The last callback of the previous page. */
   after?: { createdAt: number; id: string } | undefined;
   limit: number;
 };
 
-/** The rows of what is to be told of a job: to the address of its request, and to the webhooks of the account. */
+/** The rows of the callbacks for an event of a job: one to the URL of its request, and one to each account webhook. */
 export function callbacksFor(
   jobId: string,
   event: JobEvent,
@@ -66,7 +66,7 @@ export function callbacksFor(
   config: SpeechServiceConfig,
 ): NewCallback[] {
   const targets = config.webhooks.map(({ url }) => webhookName(url));
-  // The interface tells the beginning of a job to the webhooks of the account alone.
+  // In the API only account webhooks hear of the beginning of a job.
   if (event !== 'transcription.created' && request && callbackOf(request)) targets.push('request');
   return targets.map((target) => ({
     id: `msg_${jobId.replaceAll('-', '')}_${event.split('.')[1] ?? ''}_${target}`,
@@ -77,8 +77,8 @@ export function callbacksFor(
 }
 
 /**
- * Delivers the callbacks of jobs from their rows, over restarts. One that is delivered has no row any more. One that is
- * given up is parked: its row stays as long as the job, and a person may have it tried again.
+ * Delivers the callbacks of jobs from their rows, also after a restart. A delivered callback has no row. A callback
+ * that was given up is parked: its row stays as long as the job, and a person may send it again.
  */
 export class JobCallbacks {
   readonly #options: JobCallbacksOptions;
@@ -109,7 +109,10 @@ export class JobCallbacks {
       });
   }
 
-  /** An attempt that has not ended by the deadline, or whose outcome cannot be stored, is made again by the next start. */
+  /**
+   * Stops delivery. An attempt that has not ended by the deadline, or whose outcome cannot be stored, is repeated after
+   * the next start.
+   */
   async stop(deadlineMs: number): Promise<void> {
     this.#stopped = true;
     void this.#looks?.stop();
@@ -120,7 +123,7 @@ export class JobCallbacks {
     );
   }
 
-  /** Callbacks that have not arrived yet, newest first: on their way, or parked. */
+  /** Callbacks that have not arrived, newest first: waiting or parked. */
   async list(query: JobCallbackListRequest): Promise<{
     items: ApiJobCallback[];
     next: { createdAt: number; id: string } | undefined;
@@ -132,13 +135,15 @@ export class JobCallbacks {
       select = select.where('parked_at', state === 'parked' ? 'is not' : 'is', null);
     if (jobId !== undefined) select = select.where('job_id', '=', jobId);
     if (after)
-      // The first condition is the place in the index: an `or` alone is looked for from the newest on.
+      // The first condition finds the place in the index. With the `or` alone, the database would scan from the newest
+      // row.
       select = select
         .where('created_at', '<=', after.createdAt)
         .where((each) =>
           each.or([each('created_at', '<', after.createdAt), each('id', '<', after.id)]),
         );
-    // One more than asked for tells whether there is a next page. The page comes first, and then its jobs.
+    // One row more than requested shows whether there is a next page. The page is selected first and joined to its jobs
+    // afterwards.
     const ofPage = select
       .orderBy('created_at', 'desc')
       .orderBy('id', 'desc')
@@ -160,8 +165,8 @@ export class JobCallbacks {
   }
 
   /**
-   * A parked callback is sent again, by the same identity and with all its attempts. Answers how many were set in
-   * motion: none where it is on its way already, undefined where there is none of this id.
+   * Sends a parked callback again, with the same id and all its attempts. Returns the number of callbacks that were
+   * started: 0 if it is already waiting, undefined if there is no such id.
    */
   async retry(id: string): Promise<number | undefined> {
     const { store } = this.#options;
@@ -179,7 +184,7 @@ export class JobCallbacks {
       .updateTable('speech_job_callbacks')
       .set({ attempts: 0, due_at: await store.databaseNow(), parked_at: null })
       .where('id', '=', id)
-      // Two clicks move a parked row once.
+      // The condition makes a second click find no parked row.
       .where('parked_at', 'is not', null)
       .execute();
     this.wake();
@@ -198,7 +203,8 @@ export class JobCallbacks {
         .selectFrom('speech_job_callbacks')
         .selectAll()
         .where('due_at', '<=', nowMs)
-        // With zero retention address and result are in the memory of one node: as long as it lives, it delivers.
+        // With zero retention the address and the result are in one node's memory. Only that node delivers, as long as
+        // it lives.
         .where((each) =>
           each.or([
             each('target', '!=', 'request'),
@@ -232,7 +238,7 @@ export class JobCallbacks {
       .where('id', '=', row.job_id)
       .executeTakeFirst();
     if (!job) {
-      await this.#settled(row); // erased meanwhile
+      await this.#settled(row); // the row was erased meanwhile
       return;
     }
     const target = this.#targetOf(row, job);
@@ -240,7 +246,7 @@ export class JobCallbacks {
       await this.#park(row, nowMs, row.target === 'request' ? nothingKept : notConfigured);
       return;
     }
-    // One node makes the attempt: whoever moves the row on first.
+    // The node that first moves the due time of the row makes the attempt.
     const taken = {
       ...row,
       attempts: row.attempts + 1,
@@ -249,7 +255,7 @@ export class JobCallbacks {
     };
     const { attempts, due_at, host } = taken;
     if (!(await this.#change(row, { attempts, due_at, host }))) return;
-    // Counted already: an attempt during which the process dies counts too, and is made again when its lease is over.
+    // The attempt is already counted. If the process dies during it, it counts too and is repeated when its lease ends.
     const outcome = await send(target, row.id, JSON.stringify(this.#bodyOf(row, job))).catch(
       (error: unknown): CallbackOutcome => ({ outcome: 'failed', reason: reasonOf(error) }),
     );
@@ -262,7 +268,10 @@ export class JobCallbacks {
     else await this.#change(taken, { due_at: nowMs + delayMs, last_error: outcome.reason });
   }
 
-  /** Nothing more is tried by itself. With zero retention what was in memory goes too: it was kept for this alone. */
+  /**
+   * Parks a callback: no further attempt is made without a person. With zero retention its data in memory is dropped,
+   * because nothing else needs it.
+   */
   async #park(row: CallbackRow, nowMs: number, reason: string): Promise<void> {
     const { log, unstored } = this.#options;
     if (!(await this.#change(row, { due_at: null, last_error: reason, parked_at: nowMs }))) return;
@@ -274,7 +283,10 @@ export class JobCallbacks {
     );
   }
 
-  /** False when the row has moved on meanwhile: a node that was paused must not undo what another one did. */
+  /**
+   * Changes a row unless another node has changed it: a node that was paused must not undo newer work. Returns false
+   * then.
+   */
   async #change(row: CallbackRow, set: Updateable<SpeechJobCallbacksTable>): Promise<boolean> {
     const [changed] = await this.#options.store.db
       .updateTable('speech_job_callbacks')
@@ -340,7 +352,7 @@ export class JobCallbacks {
 const nothingKept = 'with zero data retention its address and its result were in memory alone';
 const notConfigured = 'this webhook is not in the settings';
 
-/** The host alone: path and query of an address may be a secret. */
+/** The host of an address. Its path and query may be secret. */
 function hostOf(url: string): string | null {
   return URL.parse(url)?.host ?? null;
 }

@@ -21,10 +21,10 @@ const dayMs = 86_400_000;
 const firstSweepMs = 1_000;
 const sweepEveryMs = 3_600_000;
 const sweepRows = 200;
-/** At most this many rows of usage go in one statement. */
+/** At most this many usage rows are deleted per statement. */
 const usageRows = 1_000;
 
-/** Deletes the jobs that are older than the installation keeps, in small steps, and old rows of usage. */
+/** Deletes jobs past their retention in small steps, and old usage rows. */
 export class JobRetention {
   readonly #options: JobRetentionOptions;
   readonly #settled: SettledTime;
@@ -52,13 +52,13 @@ export class JobRetention {
   async #sweep(): Promise<void> {
     const { config, store, rows, log } = this.#options;
     const nowMs = this.#settled.now();
-    // A part of a day in whole milliseconds: Postgres compares them with no others.
+    // A fraction of a day gives a fraction of a millisecond, which Postgres would refuse for this column.
     const before = nowMs - Math.round(config.retentionDays * dayMs);
     let erased = 0;
     for (;;) {
       const jobs = await rows.completedBefore(before, sweepRows);
       if (jobs.length === 0 || this.#stopped) break;
-      // Each deletion is a transaction of its own: calls have their turn at the one writer in between.
+      // Each deletion is its own transaction, so that calls can write in between.
       for (const job of jobs) await this.#options.erase(job);
       erased += jobs.length;
     }

@@ -10,12 +10,12 @@ type NewJob = {
   createdAt: number;
   request: PreRecordedRequest;
   zeroRetention: boolean;
-  /** The file, when it is one of ours already. */
+  /** The file, if it is already stored here. */
   file?: JobFileFacts | undefined;
   callbacks: NewCallback[];
 };
 
-/** The facts that a job has of its audio once the audio is there. */
+/** Facts about the audio of a job, known once the audio is there. */
 export type JobFileFacts = {
   id: string;
   filename: string;
@@ -24,7 +24,7 @@ export type JobFileFacts = {
   channels: number;
 };
 
-/** The facts of a file that was fetched or uploaded. */
+/** The facts of a fetched or uploaded file. */
 export function factsOf(file: JobFileFacts): JobFileFacts {
   const { id, filename, source, durationS, channels } = file;
   return { id, filename, source, durationS, channels };
@@ -35,22 +35,22 @@ export type NewCallback = Pick<
   'id' | 'job_id' | 'target' | 'event'
 >;
 
-/** A job that this process works on. The number of the attempt fences: an older claim writes nothing any more. */
+/** A job that this process works on. `attempt` is a fencing number: writes of an older claim have no effect. */
 export type JobClaim = { id: string; node: string; attempt: number };
 
 export type JobEnd =
   { outcome: 'done'; result: string | null } | { outcome: 'error'; code: number; message: string };
 
-/** Which jobs a node takes: none that another node could do, and none of those. */
+/** Limits on the jobs that a node takes: only those that no other node can do, and none of `except`. */
 type ClaimLimits = { onlyOwn?: boolean; except?: readonly string[] };
 
-/** A claim lives so long without a sign of its process. */
+/** A claim ends this long after the last sign of life of its process. */
 export const claimMs = 30_000;
 
-/** A node without a row and one that is silent are the same: gone. */
+/** A node without a sign of life for this long loses its row. A missing row and a silent node mean the same. */
 const forgottenMs = 30 * 86_400_000;
 
-/** The rows of pre-recorded jobs, and their queue: a job that nobody holds is taken by the oldest first. */
+/** The rows of pre-recorded jobs and their queue. The oldest unclaimed job is taken first. */
 export class JobRows {
   readonly #store: Store;
 
@@ -58,7 +58,7 @@ export class JobRows {
     this.#store = store;
   }
 
-  /** False when its file was deleted meanwhile: then nothing is stored. */
+  /** Stores a job. Returns false, and stores nothing, if its file was deleted meanwhile. */
   async insert(job: NewJob): Promise<boolean> {
     const { id, request, file, zeroRetention } = job;
     const metadata = zeroRetention ? undefined : request.custom_metadata;
@@ -86,7 +86,7 @@ export class JobRows {
           zero_retention: zeroRetention ? 1 : 0,
           callbacks_due: 0,
           file_id: file?.id ?? null,
-          // An address says whose audio it is: with zero retention it stays in memory, like the request.
+          // The address may reveal whose audio it is. With zero retention it stays in memory, like the request.
           filename: zeroRetention ? null : (file?.filename ?? null),
           source: zeroRetention ? null : file ? file.source : request.audio_url,
           claimed_until: null,
@@ -105,7 +105,7 @@ export class JobRows {
     });
   }
 
-  /** The jobs that wait, and those that are worked on, of all nodes. */
+  /** The numbers of waiting and running jobs on all nodes. */
   async unfinished(): Promise<{ queued: number; processing: number }> {
     const rows = await this.#store.db
       .selectFrom('speech_jobs')
@@ -119,9 +119,9 @@ export class JobRows {
   }
 
   /**
-   * Takes the oldest job that nobody holds. One whose file lies on the disk of another node alone is left to that node,
-   * unless the file can be fetched again. What is only in the memory of its node (zero retention) stays there. A job
-   * whose file has no row any more waits for nobody: it is taken, to end in error.
+   * Takes the oldest unclaimed job. A job whose file only another node's disk has is left to that node, unless the file
+   * can be fetched again. With zero retention a job stays with the node whose memory holds it. A job whose file has
+   * lost its row is taken too, and ends in error.
    */
   async claim(
     node: string,
@@ -178,7 +178,7 @@ export class JobRows {
         .orderBy('created_at')
         .orderBy('id')
         .limit(1);
-      // A row that another node takes just now is passed over: who waits for it ends without a job.
+      // A row that another node is taking is skipped. Waiting for it would end without a job.
       if (this.#store.kind === 'postgres') select = select.forUpdate().skipLocked();
       const job = await select.executeTakeFirst();
       if (!job) return undefined;
@@ -192,13 +192,13 @@ export class JobRows {
     });
   }
 
-  /** Says that the work goes on. False when the job is somebody else's by now, or was cancelled or erased. */
+  /** Renews the claim. Returns false if another process has the job, or the job was cancelled or erased. */
   async renew(claim: JobClaim, progressS: number): Promise<boolean> {
     const nowMs = await this.#store.databaseNow();
     return this.#change(claim, { claimed_until: nowMs + claimMs, progress_s: progressS });
   }
 
-  /** A job does not end in error because Postgres was away in the moment between its fetching and its reading. */
+  /** Retried while Postgres is away, so that an outage between fetching and reading does not end the job in error. */
   async attachFile(claim: JobClaim, file: JobFileFacts, isNamed: boolean): Promise<boolean> {
     return this.#store.retried(() =>
       this.#change(claim, {
@@ -210,7 +210,7 @@ export class JobRows {
     );
   }
 
-  /** Gives the job back, as if it had never been begun: this process stops. */
+  /** Gives the job back as if it had never begun, because this process stops. */
   async release(claim: JobClaim): Promise<void> {
     await this.#change(claim, {
       status: 'queued',
@@ -220,7 +220,7 @@ export class JobRows {
     });
   }
 
-  /** Jobs that an earlier run of this node held can be taken again at once. */
+  /** Frees the jobs that an earlier run of this node held. */
   async releaseAllOf(node: string): Promise<void> {
     await this.#store.db
       .updateTable('speech_jobs')
@@ -231,7 +231,7 @@ export class JobRows {
       .execute();
   }
 
-  /** Says that this node is there, and forgets those that have been gone for a month. */
+  /** Stores a sign of life of this node, and deletes nodes that have been gone for a month. */
   async signOfLife(node: string): Promise<void> {
     const seen_at = await this.#store.databaseNow();
     const { db } = this.#store;
@@ -246,7 +246,7 @@ export class JobRows {
       .execute();
   }
 
-  /** Jobs that wait for what only another node has, where that node has given no sign for so long. */
+  /** Jobs that only another node can do, if that node has been silent for `silentMs`. */
   async ofLostNodes(node: string, silentMs: number, limit: number): Promise<JobRow[]> {
     const nowMs = await this.#store.databaseNow();
     const { db } = this.#store;
@@ -288,18 +288,18 @@ export class JobRows {
       .execute();
   }
 
-  /** Stores the end, what is to be told of it and the row of usage in one transaction. False: the job is not ours. */
+  /** Stores the end, its callbacks and the usage row in one transaction. Returns false if the job is no longer ours. */
   async end(
     claim: JobClaim | { id: string },
     end: JobEnd,
     completedAt: number,
     callbacks: NewCallback[],
   ): Promise<boolean> {
-    // Callbacks fall due by the database's clock: that of this node may be ahead, and they would come late. A job that
-    // ends while Postgres is away waits here: without its end it would be read once more.
+    // Callbacks become due by the database's clock. This node's clock may be ahead, and they would be late. If Postgres
+    // is away, this waits: a job without a stored end would be read again.
     const nowMs = await this.#store.retried(() => this.#store.databaseNow());
     return this.#store.transaction(async (tx) => {
-      // The first of two ends at once is stored. The second finds no such row, and nobody is told of it.
+      // If two ends come at once, the first is stored. The second finds no such row, and no callback is sent for it.
       let update = tx
         .updateTable('speech_jobs')
         .set({
@@ -333,10 +333,10 @@ export class JobRows {
     });
   }
 
-  /** Deletes a job and what was to be told of it. The answer says whether its file is used by no other job. */
+  /** Deletes a job and its callbacks. Returns whether no other job uses its file. */
   async delete(id: string, fileId: string | null): Promise<boolean> {
     return this.#store.transaction(async (tx) => {
-      // Two jobs of one file may be deleted at once: the second must see that the first has gone.
+      // Two jobs of one file may be deleted at once. The lock lets the second see that the first is gone.
       if (fileId !== null) await holdsFile(tx, fileId, this.#store.kind);
       await tx.deleteFrom('speech_job_callbacks').where('job_id', '=', id).execute();
       await deleteJobRows(tx, id);
@@ -366,7 +366,7 @@ export class JobRows {
       .execute();
   }
 
-  /** At most so many; answers how many went. */
+  /** Deletes at most `limit` old usage rows and returns their number. */
   async forgetUsageBefore(time: number, limit: number): Promise<number> {
     const { numDeletedRows } = await this.#store.db
       .deleteFrom('speech_usage')
@@ -395,7 +395,7 @@ export class JobRows {
   }
 }
 
-/** Locks the row until the job is stored: the sweep of unused files must not take it in between. */
+/** Locks the file's row until the job is stored, so that the sweep of unused files cannot delete it in between. */
 async function holdsFile(
   tx: Transaction<Database>,
   id: string,
@@ -429,7 +429,7 @@ async function addCallbacks(
     .execute();
 }
 
-/** The file of a job in the object store: there any node reads it. */
+/** True for a job whose file is in the object store, where any node can read it. */
 function storedFileOfJob(each: ExpressionBuilder<Database, 'speech_jobs'>) {
   return each
     .selectFrom('objects')

@@ -27,7 +27,7 @@ import type { PartLanes } from './part-lanes.ts';
 import type { JobAtWork } from './queue.ts';
 import { readChannels, type ReadableChannel } from './reading.ts';
 
-/** The file of a job while it is read. */
+/** The local copy of a job's file while it is read. */
 type LocalFile = { file: StoredFile; local: Disposable & { path: string } };
 
 type FileWords = Pick<ResultInput, 'utterances' | 'diarization' | 'unread'>;
@@ -41,18 +41,18 @@ export type JobWorkOptions = {
   files: Files;
   media: Media;
   language: AddonRunner;
-  /** Reads files: another one than that of live sessions, so that nobody's words come later for a job. */
+  /** The recogniser for files. It is separate from that of live sessions, so that jobs do not delay live words. */
   recogniser: Recogniser;
   speakers: Speakers;
   lanes: PartLanes;
   unstored: UnstoredJobs;
 };
 
-/** An object store that is away is asked for the file of a job for ten minutes, every three seconds. */
+/** If the object store is away, the file of a job is requested every three seconds for ten minutes. */
 const storeWaitMs = 600_000;
 const storeAgainMs = 3_000;
 
-/** The steps of one job, from its file to its result. Throws a `NoRoomError` where the data disk has no room for it. */
+/** The steps of one job, from its file to its result. Throws a `NoRoomError` if the data disk has no space for it. */
 export class JobWork {
   readonly #options: JobWorkOptions;
 
@@ -68,7 +68,7 @@ export class JobWork {
       return await this.#resultOf(work, file, local.path, startedMs);
     } finally {
       local[Symbol.dispose]();
-      // A process that dies before this leaves the file to whoever ends the job.
+      // If the process dies before this line, the end of the job deletes the file.
       if (config.zeroRetention) await files.remove(file.id);
     }
   }
@@ -95,17 +95,18 @@ export class JobWork {
       owner: job.id,
       signal,
     });
-    // A job that was cancelled at its last step leaves nothing, least of all in memory.
+    // A job that is cancelled at its last step must leave nothing behind, in particular not in memory.
     signal.throwIfAborted();
-    // With zero retention the row gets no result: the callback finds it here, and without one nobody can ask for it.
+    // With zero retention the row gets no result. The callback reads the result from memory; without a callback nobody
+    // can ask for it.
     const unstored = this.#options.unstored.get(job.id);
     if (unstored && callbackOf(request)) unstored.result = result;
     return result;
   }
 
   /**
-   * The room for the decoded channels is promised before the first byte of them is written, and held as long as they lie
-   * on the disk. Where calls need it, the work ends, its folder goes, and the job waits for room.
+   * Reserves space for the decoded channels before their first byte is written, and holds it while they are on the
+   * disk. If calls need the space, the work stops, its folder is deleted, and the job waits for space.
    */
   async #decodedAndHeard(
     work: JobAtWork,
@@ -151,7 +152,8 @@ export class JobWork {
           room.extend(bytes);
         } catch (error) {
           if (!(error instanceof NoRoomError) || file.durationS > 0) throw error;
-          // The length of the file is not known: the next try begins with twice the room, not with a little more.
+          // The file's true length is unknown. The next attempt asks for twice the space, to avoid many small
+          // increases.
           throw new NoRoomError(error.message, Math.min(2 * bytes, Math.max(bytes, mostBytes)));
         }
       },
@@ -159,7 +161,7 @@ export class JobWork {
     const decoded = await this.#options.media
       .decode(path, folder, signal, watched)
       .catch((error: unknown) => {
-        // Somebody else filled the disk between two measurements.
+        // Other data filled the disk between two measurements.
         if (error instanceof MediaError && error.status === 507)
           throw new NoRoomError(error.message, reachedBytes);
         throw error;
@@ -174,7 +176,7 @@ export class JobWork {
     return decoded;
   }
 
-  /** The words of the channels, and where it was asked for, who spoke: both read the same files side by side. */
+  /** Recognises the words and, on request, the speakers. Both read the same files at the same time. */
   async #heard(work: JobAtWork, channels: readonly ReadableChannel[]): Promise<FileWords> {
     const { recogniser, speakers, clock } = this.#options;
     const { request, signal } = work;
@@ -189,7 +191,7 @@ export class JobWork {
     const found = request.diarization
       ? speakers.find(channels, { number, min, max }, eitherSignal)
       : undefined;
-    found?.catch(() => undefined); // awaited below, maybe after it has failed
+    found?.catch(() => undefined); // awaited below, perhaps after it has failed
     let unread: readonly UnreadSpeech[] = [];
     try {
       const utterances = await readChannels({
@@ -218,7 +220,7 @@ export class JobWork {
         diarization,
       };
     } catch (error) {
-      // Without words nobody asks who spoke them; and the files go when this ends.
+      // If recognition fails, the search for speakers is stopped too: its files are deleted when this returns.
       inVain.abort(error);
       await found?.catch(() => undefined);
       throw error;
@@ -226,8 +228,8 @@ export class JobWork {
   }
 
   /**
-   * The file of a job, here on this disk: also out of the object store. One that lies on another node's disk, or whose
-   * bytes are lost, is fetched again from where it came. That may be another address than the one of the request, which
+   * Provides the file of a job on this disk, from the object store if needed. A file that only another node has, or
+   * whose bytes are lost, is fetched again from its source. That source may differ from the request's address, which
    * may be one of ours.
    */
   async #fileOf({ job, request, signal, claim, folder }: JobAtWork): Promise<LocalFile> {
@@ -235,7 +237,7 @@ export class JobWork {
     const stored = job.file_id === null ? undefined : await files.get(job.file_id);
     const found = stored && (await this.#outOfStore(stored, folder, signal));
     if (stored && found) return { file: stored, local: found };
-    // With zero retention the address is in the request alone, which is in memory.
+    // With zero retention only the request in memory holds the address.
     const source = job.zero_retention === 1 ? request.audio_url : job.source;
     if (source === null)
       throw new JobFailure(
@@ -245,7 +247,7 @@ export class JobWork {
           : 'the uploaded file of this job was deleted before it was read',
       );
     const file = await files.fetch(source, signal);
-    // A claim that is over attaches nothing: the file would be nobody's, and stay until the sweep.
+    // A claim that has ended attaches nothing. The file would otherwise belong to no job and stay until the sweep.
     const isOurs = await this.#options.rows.attachFile(
       claim,
       factsOf(file),
@@ -259,7 +261,7 @@ export class JobWork {
     throw new JobFailure(409, 'the job was taken by another node');
   }
 
-  /** A store that is away is waited for: the job is at nobody's fault, and its claim is renewed meanwhile. */
+  /** Waits while the object store is away. The job is not at fault, and its claim is renewed meanwhile. */
   async #outOfStore(
     file: StoredFile,
     folder: string,

@@ -28,20 +28,20 @@ type JobsOptions = Omit<JobWorkOptions, 'rows' | 'lanes' | 'unstored'> & {
   config: SpeechServiceConfig;
   store: Store;
   node: string;
-  /** Holds the working files of jobs. */
+  /** The folder for working files of jobs. */
   folder: string;
   clock: Clock;
   log: Logger;
   files: Files;
   send: Send;
-  /** True while this node stops and another one takes the jobs that are not its own alone. */
+  /** True while this node stops and another node can take its jobs. */
   isRelieved?: (() => boolean) | undefined;
 };
 
-/** With two stretches each, a process that waits for the audio of one reads the other. */
+/** With two sections per process, a process that waits for audio of one reads the other. */
 const stretchesEach = 2;
 
-/** Pre-recorded jobs: taken, worked on, told of, deleted. */
+/** Pre-recorded jobs: creation, work, callbacks and deletion. */
 export class Jobs {
   readonly #options: JobsOptions;
   readonly #rows: JobRows;
@@ -105,12 +105,12 @@ export class Jobs {
     return this.#queue.running;
   }
 
-  /** The jobs that wait because the data disk has no room for their decoded audio. */
+  /** Jobs that wait because the data disk has no space for their decoded audio. */
   get waitingForRoom(): { jobs: number; leastBytes: number } | undefined {
     return this.#queue.waitingForRoom;
   }
 
-  /** Callbacks that have not arrived: an operator sees them and may have them sent again. */
+  /** Callbacks that have not arrived. An operator can list them and send them again. */
   get callbacks(): Pick<JobCallbacks, 'list' | 'retry'> {
     return this.#callbacks;
   }
@@ -122,14 +122,15 @@ export class Jobs {
     this.#retention.start();
   }
 
-  /** Takes a job, or throws the problem that refuses it. `fileId` is set when its address is one of ours. */
+  /** Creates a job, or throws the problem that refuses it. `fileId` is set if its address is one of ours. */
   async create(request: PreRecordedRequest, fileId: string | undefined): Promise<string> {
     const { node, clock, config } = this.#options;
     await this.#admit(request);
     const file = await this.#ownFile(fileId);
     const id = randomUUID();
     const { zeroRetention } = config;
-    // Memory comes before the row: the queue of this process may take the row before the insert is answered here.
+    // The request is stored in memory before the row, because this process's queue may take the row before the insert
+    // returns.
     if (zeroRetention) this.#unstored.set(id, { request });
     let isStored = false;
     try {
@@ -143,7 +144,7 @@ export class Jobs {
         callbacks: callbacksFor(id, 'transcription.created', request, config),
       });
     } finally {
-      // Also where the store failed: nothing else would take the request out of memory.
+      // The request is removed from memory if the store failed, too: nothing else would remove it.
       if (!isStored) this.#unstored.delete(id);
     }
     if (!isStored) throw fileIsGone(fileId);
@@ -152,9 +153,9 @@ export class Jobs {
     return id;
   }
 
-  /** Ends a job that waits or is worked on. False when it had ended already. */
+  /** Ends a waiting or running job. Returns false if it had already ended. */
   async cancel(job: JobRow): Promise<boolean> {
-    // The row ends before the work does: a result that is ready in this moment finds an ended row and changes nothing.
+    // The row ends before the work stops. A result that arrives now finds an ended row and changes nothing.
     const isEnded = await this.#endFromOutside(
       job,
       new JobFailure(cancelledCode, 'cancelled by a request'),
@@ -164,10 +165,10 @@ export class Jobs {
     return isEnded;
   }
 
-  /** Deletes an ended job: its row, its result, and its file unless another job uses it. */
+  /** Deletes an ended job with its row, its result, and its file unless another job uses that. */
   async erase({ id, file_id }: Pick<JobRow, 'id' | 'file_id'>): Promise<void> {
     const { files, folder } = this.#options;
-    // The row goes first. What a crash then leaves is read by no job: the sweep of unused files finds it.
+    // The row is deleted first. If a crash leaves the file, no job reads it and the sweep of unused files deletes it.
     const isFileFree = await this.#rows.delete(id, file_id);
     if (file_id !== null && isFileFree) await files.remove(file_id);
     await rm(join(folder, id), { recursive: true, force: true });
@@ -179,12 +180,12 @@ export class Jobs {
     this.#lostNodes.stop();
     const { clock } = this.#options;
     const untilMs = clock.monotonicMs() + deadlineMs;
-    // Jobs before callbacks: a job that ends in these seconds stores whom to tell, and may still tell them.
+    // Jobs stop before callbacks: a job that ends during the stop stores its callbacks, which may still be sent.
     await this.#queue.drain(deadlineMs);
     await this.#callbacks.stop(untilMs - clock.monotonicMs());
   }
 
-  /** Ends a job in error whoever works on it: that node's claim writes nothing any more. */
+  /** Ends a job in error, whichever node works on it. The claim of that node can then write nothing more. */
   async #endFromOutside(
     job: JobRow,
     { status, message }: JobFailure,
@@ -204,7 +205,10 @@ export class Jobs {
     return true;
   }
 
-  /** A file that an earlier attempt of a job left, whose process died, would else stay as long as the job's row. */
+  /**
+   * Deletes the file that an earlier attempt left when its process died. Otherwise it would stay as long as the job's
+   * row.
+   */
   async #ended({ id, zero_retention, file_id }: JobRow): Promise<void> {
     this.#callbacks.wake();
     if (zero_retention === 0 || file_id === null) return;
@@ -217,7 +221,8 @@ export class Jobs {
   async #admit(request: PreRecordedRequest): Promise<void> {
     try {
       this.#refuseUnusable(request);
-      // Counted, then stored: requests of one moment may pass the bound by a few, and a few rows cost nothing.
+      // The count and the insert are separate steps. Simultaneous requests may exceed the limit by a few rows, which
+      // does no harm.
       const { queued, processing } = await this.#rows.unfinished();
       const { maxQueued } = this.#options.config.jobs;
       if (queued >= maxQueued)
@@ -262,7 +267,7 @@ function fileIsGone(id = ''): Problem {
   return new Problem(422, `audio_url: there is no file ${id} here; upload it again`);
 }
 
-/** As proxies say of a request that its client took back. */
+/** The status that proxies use for a request that its client withdrew. */
 const cancelledCode = 499;
 
 function refusal(status: number, message: string, retryAfterS: number): Problem {

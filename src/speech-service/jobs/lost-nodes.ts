@@ -11,7 +11,7 @@ type LostNodesOptions = {
   node: string;
   clock: Clock;
   log: Logger;
-  /** A node may be silent this long. */
+  /** The longest silence of a node before its jobs are ended. */
   lostNodeS: number;
   /** Ends a job that waits for a lost node. */
   end: (job: JobRow, failure: JobFailure) => Promise<void>;
@@ -21,8 +21,8 @@ const everyMs = 60_000;
 const endedAtOnce = 100;
 
 /**
- * Some jobs can be done by one node alone: the upload lies on its disk, or with zero retention the request is in its
- * memory. When that node never comes back such a job would wait for ever, and its client with it.
+ * Ends jobs that wait for a lost node. Some jobs only one node can do: their upload is on its disk or, with zero
+ * retention, their request is in its memory. If that node never returns, the job and its client would wait for ever.
  */
 export class LostNodes {
   readonly #options: LostNodesOptions;
@@ -52,7 +52,7 @@ export class LostNodes {
     await rows.signOfLife(node);
     const silentMs = clock.monotonicMs() - this.#signedMs;
     this.#signedMs = clock.monotonicMs();
-    // While the database was away nobody could give a sign: then the others have one more turn.
+    // While the database was away no node could give a sign of life, so the others get one more period.
     if (silentMs > 2 * everyMs) return;
     const lost = await rows.ofLostNodes(node, lostNodeS * 1_000, endedAtOnce);
     for (const job of lost) await end(job, failureOf(job, lostNodeS));

@@ -1,12 +1,12 @@
-/** The lane of one job. What `take` answers with is disposed of when its part is over. */
+/** The lane of one job. Disposing the result of `take` ends the section. */
 export type JobLane = { take(signal: AbortSignal): Promise<Disposable> };
 
 type WaitingPart = { job: JobLane; grant: () => void };
 
 /**
- * Which parts of jobs are read at the same moment. Every job has one, whatever the others have: a short job waits for
- * no part of a long one. Further parts are begun only while a process would else have nothing to read, and the job
- * that has the fewest comes first. Each job waits for one turn at most, so as many wait as there are jobs at work.
+ * Decides which sections of jobs are read at the same time. Every job has one section at work, so a short job never
+ * waits for a long one. Further sections begin only if a process would otherwise have nothing to read; the job with the
+ * fewest comes first. Each job waits for at most one place, so the queue is no longer than the number of running jobs.
  */
 export class PartLanes {
   readonly #processes: number;
@@ -14,13 +14,13 @@ export class PartLanes {
   readonly #taken = new Map<JobLane, number>();
   #waiting: WaitingPart[] = [];
 
-  /** With two parts each, a process that waits for the audio of one reads the other. */
+  /** With two sections per process, a process that waits for audio of one reads the other. */
   constructor(processes: number, partsEach = 1) {
     this.#processes = processes;
     this.#most = partsEach * processes;
   }
 
-  /** With one process nothing is gained by reading in parts. */
+  /** False with a single process: reading in sections would gain nothing. */
   get sideBySide(): boolean {
     return this.#processes > 1;
   }

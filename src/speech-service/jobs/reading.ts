@@ -19,20 +19,20 @@ type ReadingOptions = {
   channels: readonly ReadableChannel[];
   languages: string[];
   codeSwitching: boolean;
-  /** Words of the request's vocabulary. */
+  /** The vocabulary of the request. */
   expected: readonly ExpectedWord[];
-  /** The lanes of all jobs: how many parts are read side by side. */
+  /** The lanes of all jobs, which limit how many sections are read at once. */
   lanes: PartLanes;
-  /** The least length of a part, where it is not the ordinary one. */
+  /** The least length of a section, if it differs from the usual one. */
   partS?: number;
   signal: AbortSignal;
-  /** The seconds that are read without a hole from the beginning; of several channels their mean. */
+  /** Called with the seconds that are read without a gap from the beginning; with several channels, their mean. */
   onProgress(seconds: number): void;
-  /** Once, at the end: where a voice was heard and no words were found. */
+  /** Called once at the end, with the stretches that have a voice but no recognised words. */
   onUnread?(stretches: readonly UnreadSpeech[]): void;
 };
 
-/** Nobody waits for a word here, so pieces may be long: more context, fewer cuts. */
+/** Nobody waits for single words here, so pieces may be long: more context and fewer cuts. */
 const stream: Omit<RecogniserStreamOptions, 'languages' | 'codeSwitching' | 'expected'> = {
   sampleRate,
   endpointingS: 0.5,
@@ -47,14 +47,15 @@ const shortestPartS = 20;
 const longestPartS = 60;
 
 /**
- * A part is seconds of work for a process: a job that waits for it hardly waits, and a seam costs little of it. Towards
- * the end of a recording parts become short, so that no process has a long one left when the others have nothing.
+ * The least length of a section. A section takes a process some seconds, so a waiting job waits little, and the cost of
+ * a seam is small. Towards the end of a recording sections become shorter, so that no process works on a long one while
+ * the others have nothing.
  */
 function ordinaryPartS(leftS: number, processes: number): number {
   return Math.min(longestPartS, Math.max(shortestPartS, leftS / (2 * processes)));
 }
 
-/** Reads all channels of a file, in parts where several processes can read, and answers in order of time. */
+/** Reads all channels of a file, in sections if several processes can read. Returns the utterances in order of time. */
 export async function readChannels(options: ReadingOptions): Promise<Utterance[]> {
   const { recogniser, clock, languages, codeSwitching, expected, lanes } = options;
   const failed = new AbortController();
@@ -104,8 +105,8 @@ export async function readChannels(options: ReadingOptions): Promise<Utterance[]
 }
 
 /**
- * Begins one part after the other as the lane grants them, always of the channel that is least far. The first failure ends
- * the others: what they would say is of no use any more.
+ * Begins sections as the lane allows, always in the channel that has read least. The first failure stops the others,
+ * because their words are not needed then.
  */
 async function readParts(
   channels: readonly ChannelParts[],
@@ -141,14 +142,16 @@ async function readParts(
   if (failure) throw failure.reason;
 }
 
-/** The first words of a channel must be heard first where they settle the language of the others. */
+/**
+ * True if the channel may be divided. If the first words settle the language of the others, they must be heard first.
+ */
 function mayBeCut(recogniser: Recogniser, languages: string[], codeSwitching: boolean): boolean {
   const covered = recogniser.status().languages;
   const asked = languages.filter((language) => covered.includes(language));
   return codeSwitching || (asked.length > 0 ? asked : covered).length <= 1;
 }
 
-/** Live text begins with a space; here only the words after the first of an utterance do. */
+/** Removes the space at the start of an utterance. Live text begins with one; here only later words do. */
 function withoutSpace(utterance: Utterance): Utterance {
   const [first, ...rest] = utterance.words;
   return {

@@ -1,6 +1,6 @@
 import { windowSamples } from '../../hearing/pause.ts';
 
-/** Samples of a decoded channel, as they lie in its file. */
+/** Reads samples of a decoded channel from its file. */
 export type ReadSamples = (from: number, count: number) => Promise<Int16Array>;
 
 type SeamSearch = {
@@ -8,25 +8,27 @@ type SeamSearch = {
   rateHz: number;
   /** The end of the audio, in samples. */
   end: number;
-  /** The least length of a part. The pause is looked for in as much audio again, and then further on. */
+  /**
+   * The least length of a section. The pause is searched for in the same length of audio behind it, then further on.
+   */
   partS: number;
 };
 
-/** Voice detection of a part then has the windows that it has in one stream. */
+/** Seams lie on this grid, so that the windows of voice detection are the same as in one undivided stream. */
 export const gridSamples = 10 * windowSamples;
-/** Loudness is told of stretches of 20 ms. */
+/** Loudness is measured in frames of 20 ms. */
 const frameS = 0.02;
-/** In a shorter pause an utterance may go on. */
+/** A shorter pause may lie inside an utterance. */
 const leastPauseS = 0.8;
-/** Voice detection is sure to have heard the end of the voice this long after the last sound. */
+/** Voice detection notices the end of a voice at the latest this long after the last sound. */
 const afterS = 0.3;
-/** The next part hears this much of the pause before anybody speaks in it. */
+/** The next section hears this much of the pause before anybody speaks. */
 const leadS = 0.44;
 
 /**
- * Where the part that begins at `from` may end and the next begin: in the longest pause of the first stretch that has
- * one. A pause is quiet beside the audio around it. That is a guess, which is why the recogniser has the last word: the
- * part before the seam hears a little beyond it. Undefined where there is none up to the end.
+ * The place where the section that starts at `from` may end: in the longest pause of the first stretch of audio that
+ * has one. A pause is quiet beside the audio around it. Quietness is only a guess, so the section before the seam hears
+ * a little beyond it, and the recogniser decides. Undefined if there is no pause before the end.
  */
 export async function nextSeam(search: SeamSearch, from: number): Promise<number | undefined> {
   const { rateHz, end, partS } = search;
@@ -48,7 +50,7 @@ export async function nextSeam(search: SeamSearch, from: number): Promise<number
   return undefined;
 }
 
-/** The mean energy of each frame. A second is in memory at a time, and other work has its turn between two. */
+/** The mean energy of each frame. One second is in memory at a time, and other work may run between two seconds. */
 async function energies({ read, rateHz }: SeamSearch, from: number, to: number): Promise<number[]> {
   const frame = frameS * rateHz;
   const found: number[] = [];
@@ -63,7 +65,7 @@ async function energies({ read, rateHz }: SeamSearch, from: number, to: number):
   return found;
 }
 
-/** The runs of quiet frames that are long enough, by the numbers of their frames. */
+/** Runs of quiet frames that are long enough, by frame number. */
 function pauses(frames: readonly number[]): { from: number; to: number }[] {
   const limit = quietBelow(frames);
   const found: { from: number; to: number }[] = [];
@@ -77,8 +79,8 @@ function pauses(frames: readonly number[]): { from: number; to: number }[] {
 }
 
 /**
- * Quiet is what lies near the floor, which is the noise of a line, or far below the voices, where the floor is digital
- * silence. It always lies below the voices.
+ * The limit of quietness: a little above the floor, which is the noise of the line, or far below the voices where the
+ * floor is digital silence. The limit always lies below the voices.
  */
 function quietBelow(frames: readonly number[]): number {
   const sorted = frames.toSorted((a, b) => a - b);

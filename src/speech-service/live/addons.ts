@@ -17,7 +17,7 @@ type AddonsOptions = {
   clock: Clock;
   realtimeMs: number;
   postMs: number;
-  /** The session: add-ons of different sessions take turns. */
+  /** The session. Add-ons of different sessions are served in rotation. */
   owner?: string;
 };
 
@@ -40,7 +40,7 @@ export class Addons {
     return new Addons({ ...this.#options, owner });
   }
 
-  /** Applies vocabulary and spelling. Without an answer in time the words stay as they were recognised. */
+  /** Applies vocabulary and spelling. If no answer comes in time, the recognised words stay. */
   async rewrite(utterance: Utterance, realtime: RealtimeProcessing): Promise<Utterance> {
     if (!realtime.custom_vocabulary && !realtime.custom_spelling) return utterance;
     const answer = await this.#answer('rewrite', { utterance, realtime }, this.#options.realtimeMs);
@@ -51,7 +51,7 @@ export class Addons {
     return realtime.custom_vocabulary || realtime.custom_spelling;
   }
 
-  /** Runs all requested add-ons of one final and hands on each answer as it comes. Resolves after the last. */
+  /** Runs all requested add-ons of one final and passes on each answer as it arrives. Resolves after the last one. */
   async ofUtterance(
     utterance: Utterance,
     realtime: RealtimeProcessing,

@@ -30,7 +30,7 @@ import type { Recogniser } from '../../hearing/recogniser.ts';
 export type SessionsOptions = {
   config: SpeechServiceConfig;
   rows: SessionRows;
-  /** Audio and logs of sessions. */
+  /** The folder for audio and logs of sessions. */
   folder: string;
   disk: DiskWriter;
   node: string;
@@ -44,7 +44,7 @@ export type SessionsOptions = {
   recording: RecordingRule;
 };
 
-/** Says if the audio of sessions is kept after their end, and for how many days. */
+/** Tells if session audio is kept after the end, and for how many days. */
 export type RecordingRule = { kept: boolean; days: number };
 
 export type Assembly = {
@@ -57,7 +57,7 @@ export type Assembly = {
 
 export type Assembled = {
   session: LiveSession;
-  /** With the session in every line, and the call that it is of. */
+  /** A logger that adds the session and its call to every line. */
   log: Logger;
   broadcast: Broadcast;
   sessionLog: SessionLog;
@@ -71,7 +71,7 @@ type AssemblyOptions = SessionsOptions & {
   onEnd(end: SessionEnd): Promise<void>;
 };
 
-/** Puts a session together: its audio and log on disk or in memory, its broadcast, its recogniser. */
+/** Assembles a session: its audio and log on disk or in memory, its broadcast and its recogniser. */
 export function assemble(options: AssemblyOptions, assembly: Assembly): Assembled {
   const { config, clock, paths, disk } = options;
   const { id, request, restored, zeroRetention } = assembly;
@@ -118,7 +118,9 @@ export function assemble(options: AssemblyOptions, assembly: Assembly): Assemble
   return { session, broadcast, sessionLog, format, log };
 }
 
-/** The bridge says whose words a session hears: with that its lines are found by the call's id. */
+/**
+ * The call that the bridge names in the session's metadata. With it a session's log lines are found by the call's id.
+ */
 function callOf({ custom_metadata: about }: LiveRequest): { callId?: string } {
   const id = about?.['call_id'];
   return typeof id === 'string' ? { callId: loggedId(id) } : {};
@@ -163,7 +165,7 @@ function broadcastOf(
   });
 }
 
-/** A session as the files tell that the process before this one left it. */
+/** A session in the state that the previous process left in the files. */
 type RestoredSession = {
   audio: SessionAudio;
   sessionLog: SessionLog;
@@ -171,23 +173,23 @@ type RestoredSession = {
   record: SessionResults;
   state: SessionState;
   /**
-   * The bytes from which the client may send again. The acks that died with the process are not known, so
-   * every frame of the last minutes is possible.
+   * The bytes at which the client may start again. The acks of the previous process are lost, so every frame of the
+   * last minutes is possible.
    */
   places: Places;
   confirmed: number;
-  /** Messages that the client is not known to have received. */
+  /** Messages whose arrival at the client is not known. */
   undelivered: string[];
   calledBack: number;
   /** Messages whose callback was neither delivered nor given up. */
   uncalled: string[];
   /** The number of events that each account webhook has received. */
   webhooks: Map<string, number>;
-  /** The types of messages that a session sends once and that this one has already sent. */
+  /** The types of once-only messages that this session has already sent. */
   said: Set<string>;
 };
 
-/** Messages that come once in a session. A process that restores a half-told ending does not send them again. */
+/** Messages that are sent once per session. After a restart in the middle of an ending, they are not repeated. */
 const saidOnce = new Set([
   'start_session',
   'start_recording',
@@ -222,7 +224,7 @@ async function sizeOf(path: string): Promise<number> {
   try {
     return (await stat(path)).size;
   } catch {
-    return 0; // never written: nothing was received or sent
+    return 0; // no file: nothing was received or sent
   }
 }
 

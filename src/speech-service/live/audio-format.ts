@@ -11,7 +11,7 @@ export type AudioFormat = {
   channels: number;
 };
 
-/** Reads the format of a session's bytes out of its request. */
+/** Takes the format of a session's bytes from its request. */
 export function formatOf(
   request: Pick<LiveRequest, 'encoding' | 'bit_depth' | 'sample_rate' | 'channels'>,
 ): AudioFormat {
@@ -23,7 +23,7 @@ export function formatOf(
   };
 }
 
-/** The bytes of one frame: one sample of every channel. */
+/** The length of one frame: one sample of every channel. */
 export function frameBytes(format: AudioFormat): number {
   return (format.channels * format.bitDepth) / 8;
 }
@@ -34,7 +34,7 @@ export function bytesPerSecond(format: AudioFormat): number {
 
 type ReadSample = (bytes: Buffer, at: number) => number;
 
-/** Samples of 24 and 32 bit keep their upper 16 bits. 8-bit PCM is unsigned, as in WAV files. */
+/** Reads one sample. Of 24 and 32 bits the upper 16 are kept. 8-bit PCM is unsigned, as in WAV files. */
 function readerOf(format: AudioFormat): ReadSample {
   if (format.encoding === 'wav/ulaw') return (bytes, at) => mulawToLinear[bytes[at] ?? 0] ?? 0;
   if (format.encoding === 'wav/alaw') return (bytes, at) => alawToLinear[bytes[at] ?? 0] ?? 0;
@@ -67,10 +67,10 @@ export function samplesOf(format: AudioFormat): (frames: Buffer) => Int16Array[]
   };
 }
 
-/** A header may hold long lists of tags. A header without an end within this is refused. */
+/** A header may contain long lists of tags. If it does not end within this length, it is refused. */
 const longestHeaderBytes = 65_536;
 
-/** These many bytes at the start of a session tell whether they begin with a WAV header, and where it ends. */
+/** This many bytes at the start of a session are enough to tell whether there is a WAV header and where it ends. */
 export const headerReachBytes = longestHeaderBytes + 12;
 
 type ParsedHeader =
@@ -79,7 +79,7 @@ type ParsedHeader =
   | { outcome: 'header'; headerBytes: number }
   | { outcome: 'contradiction'; reason: string };
 
-/** Looks for a WAV header at the start of a session and compares it with the format that the POST declared. */
+/** Searches for a WAV header at the start of a session and compares it with the format declared in the POST. */
 export function parseHeader(start: Buffer, declared: AudioFormat): ParsedHeader {
   const magic = Buffer.from('RIFF');
   const seen = start.subarray(0, 4);
@@ -136,7 +136,7 @@ function compare(fmt: Buffer, declared: AudioFormat): string | undefined {
   return undefined;
 }
 
-/** The header of a WAV file with that many bytes of audio in the session's own encoding. */
+/** A WAV header for that many bytes of audio in the session's encoding. */
 export function buildHeader(format: AudioFormat, dataBytes: number): Buffer {
   const tag = tags[format.encoding];
   const fmtBytes = tag === 1 ? 16 : 18;

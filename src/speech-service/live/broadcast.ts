@@ -15,7 +15,7 @@ type BroadcastOptions = {
   callbacks: CallbackQueue | undefined;
   /** The account's webhooks. */
   webhooks: CallbackQueue[];
-  /** Messages that come once and that an earlier run of the process has sent to socket and callback. */
+  /** Once-only messages that an earlier run of the process has already sent. */
   said: ReadonlySet<string>;
   webhooksTold: ReadonlySet<string>;
   errorMessages: boolean;
@@ -50,7 +50,7 @@ export class Broadcast {
     this.emitText(message, JSON.stringify(message));
   }
 
-  /** Sends a message whose text the caller has stored before. */
+  /** Sends a message whose text the caller has already stored. */
   emitText(message: ServerMessage, text: string): void {
     const { socket, sessionLog } = this.#options;
     const kind = kindOf(message);
@@ -68,7 +68,7 @@ export class Broadcast {
     this.#outside(message, text, onCallback);
   }
 
-  /** Sends a message to callback and webhooks only: the socket learns of it by its close code. */
+  /** Sends a message to the callback and the webhooks only. The socket's close code tells its client the same. */
   emitOutside(message: ServerMessage): void {
     const { sessionLog } = this.#options;
     const text = JSON.stringify(message);
@@ -77,7 +77,9 @@ export class Broadcast {
     this.#outside(message, text, onCallback);
   }
 
-  /** Sends a stand-alone error if the operator has switched them on: some clients stop reading at the first. */
+  /**
+   * Sends a separate error message if the operator has switched these on. Some clients stop reading at the first one.
+   */
   emitError(message: ServerMessage): void {
     if (this.#options.errorMessages) this.emit(message);
   }
@@ -114,7 +116,7 @@ export class Broadcast {
   }
 }
 
-/** A callback's payload is the socket's message, byte for byte: clients compare the two. */
+/** The payload of a callback is the socket's message, byte for byte, because clients compare the two. */
 export function callbackBody(sessionId: string, type: string, text: string): string {
   return `{"id":"${sessionId}","event":"live.${type}","payload":${text}}`;
 }
@@ -124,8 +126,8 @@ export function webhookBody(sessionId: string, type: string): string {
 }
 
 /**
- * The events, in order, that the webhooks are due for a session which this process restores. An ending that
- * was cut off begins again at once, so its first event is among them.
+ * The webhook events, in order, that a restored session owes. An interrupted ending starts again at once, so its first
+ * event is included.
  */
 export function webhookEventsOf(state: SessionState, hasAudio: boolean): WebhookEvent[] {
   const begun: WebhookEvent[] = hasAudio ? ['start_session', 'start_recording'] : ['start_session'];

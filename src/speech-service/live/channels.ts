@@ -21,16 +21,16 @@ type SessionChannelsOptions = {
     channel: number,
     event: Extract<ChannelEvent, { type: 'partial' | 'final' | 'speech-start' | 'speech-end' }>,
   ): void;
-  /** The first frame that somebody else still needs: what is before it may be let go. */
+  /** The first frame that another reader still needs. Frames before it may be released. */
   neededFrame?: (() => number) | undefined;
-  /** Speech was heard between these seconds and no words. */
+  /** Called for a stretch, in seconds, with a voice but without recognised words. */
   onUnread(channel: number, stretch: { from: number; to: number }): void;
   onFailed(reason: string): void;
 };
 
 const leastMs = 10;
 
-/** The channels of a session. Each one is recognised by itself. */
+/** The channels of a session. Each is recognised separately. */
 export class SessionChannels {
   readonly #options: SessionChannelsOptions;
   readonly #channels: Channel[];
@@ -53,7 +53,7 @@ export class SessionChannels {
     this.#open = this.#channels.length;
   }
 
-  /** The second up to which every channel is decided. */
+  /** The second up to which all channels are decided. */
   get decidedS(): number {
     return Math.min(...this.#channels.map((channel) => channel.decidedS));
   }
@@ -68,8 +68,8 @@ export class SessionChannels {
   }
 
   /**
-   * Takes frames that the cutter has just counted. Small pieces are gathered for 10 ms: a client that sends
-   * thousands of tiny messages must not cost more than one that sends few.
+   * Takes frames that the cutter has counted. Small chunks are collected for 10 ms: a client that sends thousands of
+   * tiny messages must not cost more than others.
    */
   push(frames: Buffer): void {
     if (frames.length === 0 || this.isOver) return;
@@ -154,7 +154,7 @@ export class SessionChannels {
     });
   }
 
-  /** At most so many samples of a channel, as they were received. */
+  /** Reads at most `count` samples of a channel, as they were received. */
   async read(channel: number, frame: number, count: number): Promise<Int16Array> {
     const { audio, cutter } = this.#options;
     const from = cutter.headerBytes + frame * this.#perFrame;
@@ -180,7 +180,7 @@ export class SessionChannels {
     }
   }
 
-  /** Releases, about once in a second of audio, what neither the recogniser nor a resumed client needs again. */
+  /** About once per second of audio, releases what neither the recogniser nor a resumed client needs again. */
   #release(bytes: number): void {
     this.#pushed += bytes;
     const { format, cutter, audio } = this.#options;
@@ -189,7 +189,7 @@ export class SessionChannels {
     this.#pushed = 0;
     const decided = Math.min(...this.#channels.map((channel) => channel.decidedFrame));
     const resumable = cutter.bytes - (perSecond * 2 * lostAckWindowMs) / 1e3;
-    // The client's header stays: a restarted process reads from it where the first frame begins.
+    // The client's header is kept, because a restarted process reads from it where the first frame begins.
     const used = Math.min(decided, this.#options.neededFrame?.() ?? Infinity);
     const needed = Math.min(cutter.headerBytes + used * this.#perFrame, resumable);
     audio.release(cutter.headerBytes, needed);

@@ -4,11 +4,11 @@ type ClientCommand =
   | { type: 'stop'; messageId: string | undefined }
   | { type: 'unknown'; reason: string };
 
-/** Longer frames are parsed only when one of their ends names an audio chunk: no other command is long. */
+/** A longer frame is parsed only if its beginning or end names an audio chunk. No other command is that long. */
 const longestCommand = 65_536;
 const base64 = /^[A-Za-z0-9+/_-]*={0,2}$/;
 
-/** Reads a text frame. It never throws: a session goes on whatever its client sends. */
+/** Reads a text frame. Never throws, because a session survives any message of its client. */
 export function readCommand(frame: Buffer): ClientCommand {
   if (frame.length > longestCommand) {
     const ends = frame.toString('latin1', 0, 256) + frame.toString('latin1', frame.length - 256);
@@ -35,7 +35,7 @@ function parse(frame: Buffer): Record<string, unknown> | undefined {
     if (typeof value === 'object' && value !== null && !Array.isArray(value))
       return value as Record<string, unknown>;
   } catch {
-    // The answer is undefined, which the caller reports.
+    // The command is undefined, and the caller reports it.
   }
   return undefined;
 }
@@ -45,13 +45,13 @@ function chunkOf(data: unknown, messageId: string | undefined): ClientCommand {
     typeof data === 'object' && data !== null ? (data as { chunk?: unknown }).chunk : undefined;
   if (typeof chunk !== 'string')
     return { type: 'bad-audio', reason: 'data.chunk is required', messageId };
-  // Buffer.from skips characters that are no base64 without a word, which would leave holes in the audio.
+  // `Buffer.from` silently skips characters that are not base64. The audio would then have holes.
   if (!isBase64(chunk))
     return { type: 'bad-audio', reason: 'data.chunk must be base64 text', messageId };
   return { type: 'audio', bytes: Buffer.from(chunk, 'base64'), messageId };
 }
 
-/** Padding may be missing. A single left-over character is an error: it holds no whole byte. */
+/** Checks base64. Padding may be missing, but a single extra character is an error, since it holds no whole byte. */
 function isBase64(text: string): boolean {
   if (!base64.test(text)) return false;
   const padding = text.endsWith('==') ? 2 : text.endsWith('=') ? 1 : 0;

@@ -4,28 +4,30 @@ import { isMissing } from '../../lib/is-missing.ts';
 
 /** One batch for the disk thread: the bytes of all files in one buffer, in the order of the calls. */
 export type DiskBatch = {
-  /** Files that are new to the thread, with their present size: bytes before it are not touched. */
+  /** Files that are new to the thread, with their current size. Bytes before that size are not changed. */
   opens: { file: number; path: string; size: number }[];
-  /** Pairs of a file's number and a length. Each length takes that many of the following `bytes`. */
+  /** Pairs of a file's number and a length. The lengths divide `bytes` in order. */
   pieces: Uint32Array;
   bytes: Uint8Array<ArrayBuffer>;
-  /** Files to close after the pieces are written. */
+  /** Files to close after the chunks are written. */
   closes: number[];
 };
 
-/** The pieces that failed, by index. Every piece that is not named is in its file. */
+/** The chunks that failed, by index. All others are in their files. */
 export type DiskReply = { failed: { piece: number; code: string; message: string }[] };
 
 /*
- * Appends for all sessions in a thread of its own. A slow disk then delays acknowledgements and nothing
- * else, and a frame costs the main thread neither a turn of the thread pool nor a promise.
+ * Appends for all sessions in a thread of its own. A slow disk then delays acknowledgements and nothing else, and a
+ * frame costs the main thread neither a task of the thread pool nor a promise.
  */
 
 type OpenFile = { path: string; size: number; descriptor: number | undefined };
 
 const files = new Map<number, OpenFile>();
 
-/** Opens or creates a file. Not in append mode: the next piece overwrites one that failed half way. */
+/**
+ * Opens or creates a file. It is not opened in append mode, so that the next chunk overwrites one that failed half way.
+ */
 function open(path: string): number {
   try {
     return openSync(path, 'r+');
@@ -36,7 +38,7 @@ function open(path: string): number {
 }
 
 function append(file: OpenFile | undefined, bytes: Uint8Array): void {
-  if (bytes.length === 0) return; // an empty piece only asks when everything before it is written
+  if (bytes.length === 0) return; // an empty chunk only asks when everything before it is written
   if (!file) throw new Error('the file was closed');
   file.descriptor ??= open(file.path);
   let at = 0;

@@ -2,10 +2,12 @@ import { open } from 'node:fs/promises';
 import { Worker } from 'node:worker_threads';
 import type { DiskBatch, DiskReply } from './disk-thread.ts';
 
-/** The bytes of one batch: they are copied within one turn of the event loop. The rest waits for the next. */
+/**
+ * The size of one batch, whose bytes are copied in one turn of the event loop. Further bytes wait for the next batch.
+ */
 export const maxDiskBatchBytes = 4_194_304;
 
-/** A file that is appended to. Its size is read when the thread has to open it. */
+/** A file that grows. Its size is read when the thread has to open it. */
 type Appended = { readonly path: string; readonly size: number };
 
 type DiskPromise = { done: () => void; failed: (error: Error) => void };
@@ -13,14 +15,14 @@ type DiskPiece = DiskPromise & { file: Appended; bytes: Buffer };
 type BatchUnderWay = { pieces: DiskPiece[]; groups: DiskPiece[][]; closes: DiskPromise[] };
 
 /**
- * Writes the files of all sessions through one thread. One batch is under way at a time, and what comes
- * meanwhile makes the next one: a slow disk means fewer and larger batches. The bytes of a batch that came
- * back survive the end of this process. The queue is bounded by each session's own unwritten bytes
- * (`maxUnwrittenBytes` of session.ts).
+ * Writes the files of all sessions through one thread. One batch is being written at a time, and bytes that arrive
+ * meanwhile form the next one. A slow disk therefore means fewer and larger batches. The bytes of a confirmed batch
+ * survive the end of this process. The queue is bounded by each session's unwritten bytes (`maxUnwrittenBytes` in
+ * session.ts).
  */
 export class DiskWriter implements AsyncDisposable {
   #worker: Worker | undefined;
-  /** The numbers under which the thread knows its files. */
+  /** The numbers by which the thread knows its files. */
   #numbers = new Map<Appended, number>();
   #nextNumber = 1;
   #pieces: DiskPiece[] = [];
@@ -40,7 +42,7 @@ export class DiskWriter implements AsyncDisposable {
     });
   }
 
-  /** Closes a file after everything that was appended to it is written. */
+  /** Closes a file once everything appended to it is written. */
   async release(file: Appended): Promise<void> {
     if (this.#ended) return;
     await new Promise<void>((done, failed) => {
@@ -63,7 +65,7 @@ export class DiskWriter implements AsyncDisposable {
     await this.#worker?.terminate();
   }
 
-  /** Flushes at the end of the turn: one turn of the event loop reads the frames of many sockets. */
+  /** Flushes at the end of the event loop's turn, because one turn reads the frames of many sockets. */
   #flushSoon(): void {
     if (this.#flushDue || this.#underWay) return;
     this.#flushDue = true;
@@ -75,7 +77,7 @@ export class DiskWriter implements AsyncDisposable {
 
   #flush(): void {
     const pieces = this.#takePieces();
-    // A file is closed only when no piece of it is left in the queue.
+    // A file is closed only when none of its chunks is in the queue.
     const closes = this.#pieces.length === 0 ? this.#closes : [];
     if (closes.length > 0) this.#closes = [];
     if (pieces.length === 0 && closes.length === 0) {
@@ -152,8 +154,8 @@ export class DiskWriter implements AsyncDisposable {
   }
 
   /**
-   * The thread ended. Whether the batch under way is in the files is not known, so its pieces fail and
-   * their audio is not acknowledged. The next batch starts a new thread.
+   * Handles the end of the thread. It is unknown whether its batch reached the files, so those chunks fail and their
+   * audio is not acknowledged. The next batch starts a new thread.
    */
   #lost(worker: Worker, error: Error): void {
     if (worker !== this.#worker) return;
@@ -167,7 +169,7 @@ export class DiskWriter implements AsyncDisposable {
   }
 }
 
-/** Groups the pieces by file. The pieces of one file are one write and fail together. */
+/** Groups the chunks by file. The chunks of one file are written together and fail together. */
 function groupsOf(pieces: readonly DiskPiece[]): DiskPiece[][] {
   const groups = new Map<Appended, DiskPiece[]>();
   for (const piece of pieces) {
@@ -180,7 +182,7 @@ function groupsOf(pieces: readonly DiskPiece[]): DiskPiece[][] {
 
 const nothing = Buffer.alloc(0);
 
-/** A file that is appended to and read back. It holds no descriptor until something is appended. */
+/** A file that is appended to and read back. It is opened at the first append. */
 export class AppendFile {
   readonly path: string;
   readonly #writer: DiskWriter;
@@ -196,12 +198,12 @@ export class AppendFile {
     this.#size = size;
   }
 
-  /** The bytes that are in the file. Bytes that wait to be written are not counted. */
+  /** The number of bytes in the file, without those that wait to be written. */
   get size(): number {
     return this.#size;
   }
 
-  /** Bytes that wait to be written. A session reads its socket slowly while this is high. */
+  /** The number of bytes that wait to be written. While it is high, the session reads its socket slowly. */
   get waitingBytes(): number {
     return this.#waitingBytes;
   }

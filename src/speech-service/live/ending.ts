@@ -16,7 +16,7 @@ import {
   utterancesOf,
 } from './result.ts';
 
-/** The way in which a session ended, for the row and for the log. */
+/** The way in which a session ended, for the row and the log. */
 export type SessionEnd =
   | { outcome: 'done'; result: string; audioS: number }
   | { outcome: 'error'; errorCode: number; reason: string; audioS: number };
@@ -36,14 +36,14 @@ export type EndingOptions = {
 };
 
 /**
- * Released clients read at most 1 MiB in a message. A longer transcript is sent without its words; GET
- * always has the whole result.
+ * Released clients read at most 1 MiB per message. A longer transcript is sent without its words; GET always returns
+ * the whole result.
  */
 const longestMessageBytes = 1_000_000;
 
 /**
  * Sends what follows the last final: end_recording, post_transcript, the add-ons over the whole session,
- * post_final_transcript, and end_session. end_session comes after the result is stored.
+ * post_final_transcript and end_session. The result is stored before end_session is sent.
  */
 export async function runEnding(options: EndingOptions): Promise<void> {
   const { id, request, clock, cutter, record, addons, broadcast } = options;
@@ -61,7 +61,7 @@ export async function runEnding(options: EndingOptions): Promise<void> {
   });
   emit('post_final_transcript', { data: fittingResult(result) });
 
-  // The result is stored first: a client that calls GET at once after end_session must find it.
+  // The result is stored first, because a client may call GET as soon as it has end_session.
   const last = message(id, clock.now(), 'end_session', {});
   const lastText = JSON.stringify(last);
   const messages = await options.messages();

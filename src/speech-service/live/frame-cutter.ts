@@ -3,7 +3,7 @@ import { type AudioFormat, bytesPerSecond, frameBytes, parseHeader } from './aud
 export type Taken =
   | {
       outcome: 'taken';
-      /** The whole frames that can be recognised now; perhaps none. */
+      /** The whole frames that can be recognised now. May be empty. */
       frames: Buffer;
       byteRange: [number, number];
       timeRange: [number, number];
@@ -11,8 +11,8 @@ export type Taken =
   | { outcome: 'contradiction'; reason: string };
 
 /**
- * Counts a session's bytes and cuts them at the borders of frames. Clients split their audio at sizes that
- * no frame of 3, 5 or 7 bytes fits into, so the tail of a message waits for the head of the next one.
+ * Counts a session's bytes and cuts them into whole frames. Clients split audio at any byte, so the incomplete end of a
+ * message waits for the next message.
  */
 export class FrameCutter {
   readonly #format: AudioFormat;
@@ -20,7 +20,7 @@ export class FrameCutter {
   readonly #perSecond: number;
   #bytes = 0;
   #headerBytes = 0;
-  /** Everything until a WAV header is found or ruled out; after that, less than one frame. */
+  /** The held bytes: everything until a WAV header is found or excluded, then less than one frame. */
   #held: Buffer = Buffer.alloc(0);
   #settled = false;
 
@@ -30,7 +30,7 @@ export class FrameCutter {
     this.#perSecond = bytesPerSecond(format);
   }
 
-  /** All accepted bytes with the header: the count that acks give. */
+  /** All accepted bytes including the header, as acks count them. */
   get bytes(): number {
     return this.#bytes;
   }
@@ -39,17 +39,17 @@ export class FrameCutter {
     return this.#headerBytes;
   }
 
-  /** The accepted whole frames. */
+  /** The number of accepted whole frames. */
   get frames(): number {
     return Math.floor(Math.max(0, this.#bytes - this.#headerBytes) / this.#perFrame);
   }
 
-  /** The accepted seconds of audio. */
+  /** The length of the accepted audio in seconds. */
   get durationS(): number {
     return this.secondsAt(this.#bytes);
   }
 
-  /** Restores the counts after a restart, from the beginning and the end of the stored audio. */
+  /** Restores the counts after a restart from the start and the end of the stored audio. */
   static resumed(format: AudioFormat, bytes: number, start: Buffer, tail: Buffer): FrameCutter {
     const cutter = new FrameCutter(format);
     const header = parseHeader(start, format);
@@ -85,7 +85,7 @@ export class FrameCutter {
       if (header.outcome === 'header') this.#headerBytes = header.headerBytes;
     }
     this.#bytes += bytes.length;
-    // A header that came in several messages is complete now: the held bytes begin with it.
+    // A header that came in several messages is now complete. The held bytes begin with it.
     const start = this.#headerBytes > 0 && from < this.#headerBytes ? this.#headerBytes : 0;
     const usable = all.subarray(start);
     const whole = usable.length - (usable.length % this.#perFrame);
@@ -98,7 +98,7 @@ export class FrameCutter {
     };
   }
 
-  /** The second of the session's audio at which a byte lies. */
+  /** The position of a byte in the session's audio, in seconds. */
   secondsAt(bytes: number): number {
     return Math.max(0, bytes - this.#headerBytes) / this.#perSecond;
   }

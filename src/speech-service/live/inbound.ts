@@ -16,14 +16,14 @@ type InboundOptions = {
   cutter: FrameCutter;
   audio: SessionAudio;
   clock: Clock;
-  /** Called for each audio message: whether the session still takes audio. */
+  /** Called for each audio message. Returns whether the session still accepts audio. */
   mayTake(): boolean;
-  /** Receives the whole frames that the cutter has counted, in order. */
+  /** Receives the counted whole frames in order. */
   onFrames(frames: Buffer): void;
   onAck: (ack: Ack, messageId: string | undefined) => void;
   onStop(messageId: string | undefined): void;
   onUnknown(reason: string): void;
-  /** A WAV header contradicts the session's format. */
+  /** Called if a WAV header contradicts the session's format. */
   onContradiction(reason: string): void;
   onDiskFailure: (error: unknown) => void;
 };
@@ -38,7 +38,8 @@ type ClientItem =
   | { type: 'stop'; messageId: string | undefined };
 
 /**
- * Audio that a later socket brought while that of an earlier one was compared, and the place where it says it begins.
+ * Audio from a later socket that arrived while audio of an earlier one was being compared, with the byte at which the
+ * client says it starts.
  */
 type LaterSocket = { items: ClientItem[]; standsAt: number | undefined };
 
@@ -51,35 +52,37 @@ const lookAgainMs = 100;
 const notAccepted = 'audio is no longer accepted, the session was stopped';
 
 /**
- * Takes the messages of a session's sockets and appends their audio to the session's. A client that says
- * at which byte it goes on is believed. For any other client the first audio on a new socket is gathered
- * and compared with the end of the stored audio (overlap.ts); after that each message goes straight
- * through. An ack is sent when its bytes are in the file: a client must not forget audio that the end of
- * this process could still lose.
+ * Takes the messages of a session's sockets and appends their audio to the session. If a client says at which byte it
+ * continues, that is believed. Otherwise the first audio on a new socket is collected and compared with the end of the
+ * stored audio (overlap.ts), and later messages need no comparison. An ack is sent when its bytes are in the file: a
+ * client must not forget audio that a crash could still lose.
  */
 export class Inbound {
   readonly #options: InboundOptions;
-  /** The acks of this socket, and the bytes with which the client may have begun on it. */
+  /** The acks sent on this socket, and the bytes at which the client may have started on it. */
   #trail: AckTrail = [];
   #origins: Places;
   #confirmedByte: number | undefined;
-  /** An earlier socket of this session has brought audio. */
+  /** True if an earlier socket of this session has brought audio. */
   #isResumed: boolean;
-  /** Audio that a new socket has brought while its place is not known; undefined when the place is known. */
+  /** Audio of a new socket whose position is not known yet. Undefined once it is known. */
   #gathered: ClientItem[] | undefined;
   #gatheringSinceMs = 0;
   #isSocketOpen = false;
-  /** Acks go to the socket that their audio came by. */
+  /** The number of the current socket. An ack goes only to the socket that brought its audio. */
   #socketNumber = 0;
   #places: Places = { ends: [] };
   #cancelGathering: () => void = () => undefined;
   #matching: Promise<void> | undefined;
-  /** Audio that came during a comparison: first from the socket that is compared, then from each later one. */
+  /** Audio that arrived during a comparison: first from the compared socket, then from each later one. */
   #during: LaterSocket[] = [];
   /** The bytes that the client still repeats, and the byte at which the last ack ended. */
   #repeated = 0;
   #ackedTo: number;
-  /** The client said where it begins, so it counts as we do: acks of repeated bytes name exactly those. */
+  /**
+   * True if the client said where it starts. It then counts as we do, so acks of repeated bytes name those bytes
+   * exactly.
+   */
   #countsWithUs = false;
   unknownMessages = 0;
 
@@ -90,17 +93,17 @@ export class Inbound {
     this.#isResumed = resumed !== undefined;
   }
 
-  /** The bytes that are held back while the place of a resumed client is looked for. */
+  /** The bytes held while the position of a resumed client is searched for. */
   get heldBytes(): number {
     return bytesOf([...(this.#gathered ?? []), ...this.#during.flatMap(({ items }) => items)]);
   }
 
-  /** The client has the ack that ended there. */
+  /** Called when the client is known to have the ack that ended at this byte. */
   confirmed(endByte: number): void {
     this.#confirmedByte = Math.max(endByte, this.#confirmedByte ?? 0);
   }
 
-  /** `standsAt`: the byte of the session that its audio begins with, if the client says so. */
+  /** `standsAt` is the byte of the session at which the client says its audio starts. */
   socketOpened(standsAt?: number): void {
     this.#flushGathered();
     this.#isSocketOpen = true;
@@ -109,7 +112,7 @@ export class Inbound {
     else this.#begin(standsAt);
   }
 
-  /** Begins with a new socket. What a lost socket left half repeated says nothing about this one. */
+  /** Starts with a new socket. A half-finished repetition on the lost socket says nothing about this one. */
   #begin(standsAt: number | undefined): void {
     const { cutter } = this.#options;
     this.#repeated = 0;
@@ -117,7 +120,7 @@ export class Inbound {
     this.#gathered = undefined;
     this.#countsWithUs = standsAt !== undefined;
     if (standsAt !== undefined) {
-      // A client that claims to be ahead of us repeats nothing. It learns our count from the first ack.
+      // A client that claims more bytes than we have repeats nothing. The first ack tells it our count.
       if (standsAt < cutter.bytes) this.#repeat(standsAt, cutter.bytes - standsAt);
       return;
     }
@@ -152,7 +155,7 @@ export class Inbound {
     this.#take(command.type === 'audio' ? { ...command, socket: this.#socketNumber } : command);
   }
 
-  /** Resolves when everything that came so far is acknowledged or refused. */
+  /** Resolves when everything received so far is acknowledged or refused. */
   async settled(): Promise<void> {
     this.#flushGathered();
     while (this.#matching) {
@@ -179,14 +182,14 @@ export class Inbound {
 
   #flushGathered(): void {
     const items = this.#gathered;
-    // A socket that has brought nothing gives nothing to compare.
+    // A socket without audio gives nothing to compare.
     if (!items || items.length === 0 || this.#matching) return;
     this.#cancelGathering();
     this.#gathered = undefined;
     this.#startMatching(items, []);
   }
 
-  /** `later` is what the sockets after the one of these items have brought already. */
+  /** `later` holds what later sockets have already brought. */
   #startMatching(items: ClientItem[], later: LaterSocket[]): void {
     this.#during = [{ items: [], standsAt: undefined }, ...later];
     this.#matching = this.#match(items)
@@ -203,7 +206,7 @@ export class Inbound {
       });
   }
 
-  /** Takes what the same socket brought meanwhile. The place of each later socket is found by itself. */
+  /** Processes what the same socket brought meanwhile. The position of each later socket is searched for separately. */
   #afterMatching(own: ClientItem[], others: LaterSocket[]): void {
     for (const item of own) this.#handle(item);
     const [next, ...rest] = others;
@@ -228,7 +231,7 @@ export class Inbound {
     this.#cancelGathering = this.#options.clock.after(lookAgainMs, () => this.#flushGathered());
   }
 
-  /** The answer is false when more bytes are needed to be sure. */
+  /** Returns false if more bytes are needed to decide. */
   async #match(items: ClientItem[]): Promise<boolean> {
     const { audio, cutter } = this.#options;
     const total = cutter.bytes;
@@ -252,8 +255,8 @@ export class Inbound {
         this.#mayWait()
       )
         return false;
-      // A client that has stopped has sent all it held: an incomplete repetition is then new audio. A
-      // client whose socket was lost in the middle has sent a part of the repetition, and counts as such.
+      // A client that stopped has sent everything it held, so an incomplete match is new audio. If its socket was lost
+      // instead, it may have sent only the beginning of the repetition, and the match counts.
       const isPart = placed.outcome === 'perhaps' && !hasStopped && !(placed.isFlat && isOpen);
       if (placed.outcome === 'found' || isPart) this.#repeat(placed.place, total - placed.place);
     } catch (error) {
@@ -283,12 +286,12 @@ export class Inbound {
         );
         return;
       case 'stop':
-        // The stop counts at once: later audio is refused. Its answer follows the acks of earlier audio.
+        // The stop takes effect at once and later audio is refused. Its answer follows the acks of earlier audio.
         this.#options.onStop(item.messageId);
     }
   }
 
-  /** Runs `act` after the acks of everything that came before. */
+  /** Runs `act` after the acks of everything before it. */
   inOrder(act: () => void): void {
     this.#options.audio
       .flushed()

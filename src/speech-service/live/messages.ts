@@ -7,7 +7,9 @@ type MessageBody<Type extends ServerMessageType> = Omit<
   'session_id' | 'created_at' | 'type'
 >;
 
-/** Builds a message. Clients drop one that lacks any key which may not be null, so the types demand all keys. */
+/**
+ * Builds a message. Clients drop a message without one of the keys that may not be null, so the types require all keys.
+ */
 export function message<Type extends ServerMessageType>(
   sessionId: string,
   nowMs: number,
@@ -22,12 +24,12 @@ export function message<Type extends ServerMessageType>(
   } as unknown as ServerMessage;
 }
 
-/** For example `00_00000003`: channel and count, unique in the session. Clients treat it as opaque. */
+/** An id such as `00_00000003`: channel and count, unique in the session. Clients treat it as opaque. */
 export function utteranceId(channel: number, index: number): string {
   return `${String(channel).padStart(2, '0')}_${String(index).padStart(8, '0')}`;
 }
 
-/** The flag that governs a message, in `messages_config` and in `callback_config`. */
+/** The flag that switches a message on, in `messages_config` and in `callback_config`. */
 function flagOf(message: ServerMessage): keyof MessagesConfig {
   switch (message.type) {
     case 'audio_chunk':
@@ -58,7 +60,7 @@ function flagOf(message: ServerMessage): keyof MessagesConfig {
   }
 }
 
-/** A refused command is also sent to a client that asked for errors only. */
+/** True if the client wants the message. A refused command is also sent to a client that asked for errors only. */
 export function isWanted(
   message: ServerMessage,
   flags: { [Flag in keyof MessagesConfig]: boolean },
@@ -67,7 +69,7 @@ export function isWanted(
   return 'acknowledged' in message && !message.acknowledged && flags.receive_errors;
 }
 
-/** Acks and partials may be dropped for a peer that cannot follow: later ones replace them. */
+/** Acks and partials may be dropped for a slow peer, since later ones replace them. */
 export function kindOf(message: ServerMessage): MessageKind {
   if ('acknowledged' in message) return 'ack';
   return message.type === 'transcript' && !message.data.is_final ? 'partial' : 'message';

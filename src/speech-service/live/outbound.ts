@@ -3,31 +3,37 @@ import type { Clock } from '../../lib/clock.ts';
 import { every, type Loop } from '../../lib/every.ts';
 import type { MessageKind } from '../callbacks/callback-queue.ts';
 
-/** Messages kept for a client that is away. A session is abandoned after a minute, long before this many. */
+/**
+ * At most this many messages are kept for a client that is away. A session is abandoned after a minute, long before
+ * that.
+ */
 export const maxWaitingMessages = 10_000;
 /**
- * Messages that were sent and are not known to have arrived. A client that answers no ping is assumed to
- * have received all but the last of these.
+ * At most this many sent messages may lack a confirmation. A client that answers no ping is assumed to have received
+ * all but the last of these.
  */
 export const maxUnconfirmedMessages = 512;
-/** A client with so many unread bytes gets no more partials. */
+/** A client with this many unread bytes gets no more partials. */
 export const maxPartialsUnreadBytes = 1_048_576;
-/** A socket with so many unread bytes is cut; the client resumes on another. */
+/** A socket with this many unread bytes is cut. The client resumes on another one. */
 export const maxUnreadBytes = 16_777_216;
 const confirmAfterMs = 100;
 const probeEveryMs = 1_000;
 
-/** A socket that has unread bytes and takes none of them for so long is cut; the client resumes on another. */
+/**
+ * A socket whose client takes no bytes for this long, although some are unread, is cut. The client resumes on another
+ * one.
+ */
 export const maxStalledMs = 15_000;
 const lookForStallMs = 1_000;
 
 type Numbered = { text: string; ordinal: number };
 
 /**
- * The way to the client over all sockets of a session. Acks and partials belong to one socket and are lost
- * with it. Every other message waits while there is no socket, and is sent again when the socket was cut
- * shortly after it. A ping follows the messages, and its pong tells that they arrived. A message may so
- * come twice with the same id, but none is lost with the line.
+ * Sends messages to the client over all sockets of a session. Acks and partials belong to one socket and are lost with
+ * it. Any other message waits while there is no socket, and is sent again if the socket was cut shortly after it. A
+ * ping follows the messages, and its pong confirms their arrival. A message may therefore arrive twice with the same
+ * id, but none is lost.
  */
 export class Outbound {
   readonly #clock: Clock;
@@ -37,11 +43,11 @@ export class Outbound {
   #unconfirmed: Numbered[] = [];
   #ordinal = 0;
   #pingDue = false;
-  /** The bytes that were handed to the socket, and those of them that were taken at the last look. */
+  /** The bytes handed to the socket, and how many of them the client had taken at the last check. */
   #sentBytes = 0;
   #watch: Loop | undefined;
   #probedMs = 0;
-  /** Called when the client is known to have every ack up to this byte. The session sets it. */
+  /** Called when the client has every ack up to this byte. The session sets this function. */
   onAckArrived: (endByte: number) => void = () => undefined;
   /** The number of messages and partials that a slow or absent client never received. */
   dropped = 0;
@@ -55,7 +61,7 @@ export class Outbound {
     return this.#waiting.length + this.#unconfirmed.length;
   }
 
-  /** After a restart: the messages that are not known to have arrived. */
+  /** Restores the messages whose arrival was not known at the restart. */
   restore(confirmed: number, texts: readonly string[]): void {
     this.#ordinal = confirmed;
     for (const text of texts) this.#waiting.push({ text, ordinal: ++this.#ordinal });
@@ -69,7 +75,7 @@ export class Outbound {
     });
   }
 
-  /** The socket is gone. Messages that are not known to have arrived are sent again before the waiting ones. */
+  /** Handles the loss of the socket. Messages whose arrival is not known are sent again before the waiting ones. */
   detach(): void {
     this.#socket = undefined;
     void this.#watch?.stop();
@@ -80,18 +86,18 @@ export class Outbound {
     this.#trim();
   }
 
-  /** The client answered the close frame, so everything that was sent before it has arrived. */
+  /** Called when the client answered the close frame: everything sent before it has arrived. */
   delivered(): void {
     const last = this.#unconfirmed.at(-1);
     if (last) this.#confirmed(last.ordinal);
   }
 
-  /** The session's log is closed: confirmations that come later are not written any more. */
+  /** Called when the session's log is closed. Later confirmations are not written. */
   logClosed(): void {
     this.#onConfirmed = () => undefined;
   }
 
-  /** Asks once in a second whether the acks arrive: a client that resumes goes on after the last it received. */
+  /** Sends a ping once per second to learn whether acks arrive: a client resumes after the last ack it received. */
   probe(endByte: number): void {
     const nowMs = this.#clock.monotonicMs();
     const socket = this.#socket;
@@ -136,7 +142,7 @@ export class Outbound {
     if (socket.bufferedAmount > 0 && !this.#watch) this.#watchForStall(socket);
   }
 
-  /** Cuts a socket whose peer has stopped reading: its unread bytes would stay for as long as the session. */
+  /** Cuts a socket whose peer has stopped reading. Its unread bytes would otherwise stay as long as the session. */
   #watchForStall(socket: WebSocket): void {
     let takenBytes = this.#sentBytes - socket.bufferedAmount;
     let sinceMs = this.#clock.monotonicMs();

@@ -1,40 +1,42 @@
 /**
- * A client that lost its socket sends again everything after the last ack it received. Released clients do
- * not say at which byte that is, so it is worked out here: it can only be the end of an ack that was sent
- * shortly before the socket ended, or the total.
+ * Acks sent on one socket. A client that lost its socket repeats everything after the last ack it received. Released
+ * clients do not name that byte, so this file works it out: it is the end of an ack that was sent shortly before the
+ * socket ended, or the total.
  */
 export type AckTrail = { endByte: number; atMs: number }[];
 
-/** Acks that were sent within this time before a socket ended may have been lost with it. */
+/** An ack sent within this time before the end of its socket may have been lost. */
 export const lostAckWindowMs = 5_000;
 
-/** At most this many acks are remembered, then the oldest go: nearly three minutes at 50 messages in a second. */
+/**
+ * At most this many acks are remembered: nearly three minutes at 50 messages per second. Then the oldest are dropped.
+ */
 export const maxAckTrail = 8_192;
 
 /**
- * At most this many places from before a socket are kept, then the earliest go: a line that is cut again and again
- * adds more.
+ * At most this many positions from earlier sockets are kept, then the earliest are dropped. A line that is cut again
+ * and again adds more.
  */
 export const maxPlaces = 16_384;
 
 /**
- * How far before the total a client may stand after a restart, in bytes: four minutes of one telephone channel. The
- * acks that died with the process are not known, and a client that sends faster than time (it was away, or it reads a
- * file) can have much audio on its way.
+ * The furthest that a client may be behind the total after a restart, in bytes: four minutes of one telephone channel.
+ * The acks of the previous process are lost, and a client that sends faster than real time may have much audio under
+ * way.
  */
 export const maxRestartBytes = 2_097_152;
 
 /**
- * A repetition after a restart is at least so long. Any new audio has a fair chance to begin with the one byte that
- * was stored last, and no client repeats a single byte.
+ * A repetition after a restart has at least this many bytes. New audio often begins with the same single byte that was
+ * stored last, and no client repeats only one byte.
  */
 const leastRestartBytes = 16;
 
-/** A place where a client may stand: the end of an ack that was sent, or any frame that a restart left open. */
+/** Positions at which a client may continue: the ends of acks that were sent, and after a restart a range of frames. */
 export type Places = { ends: readonly number[]; range?: PlaceRange };
 type PlaceRange = { from: number; to: number; step: number };
 
-/** The frames of the last stored bytes: where a client may stand that was connected to the process before this one. */
+/** The frames of the last stored bytes. A client of the previous process may continue at any of them. */
 export function placesAfterRestart(totalBytes: number, frameBytes: number): Places {
   const least = Math.ceil(leastRestartBytes / frameBytes) * frameBytes;
   const furthest = Math.min(maxRestartBytes, totalBytes);
@@ -43,13 +45,13 @@ export function placesAfterRestart(totalBytes: number, frameBytes: number): Plac
   return to < from ? { ends: [] } : { ends: [], range: { from, to, step: frameBytes } };
 }
 
-/** The places before the total, with nothing that the client would have to repeat at the total itself. */
+/** The positions before the total. At the total itself a client would repeat nothing. */
 export function placesBefore({ ends, range }: Places, total: number): Places {
   const before = ends.filter((place) => place < total);
   return range && range.from < total ? { ends: before, range } : { ends: before };
 }
 
-/** The earliest place, or undefined when there is none. */
+/** The earliest position, or undefined if there is none. */
 export function firstOf({ ends, range }: Places): number | undefined {
   const [first] = ends;
   if (!range) return first;
@@ -78,17 +80,17 @@ export function remember(trail: AckTrail, endByte: number, atMs: number): void {
 
 type Standing = {
   /**
-   * The bytes with which the client may have begun on this socket. They stay possible until an ack of this
-   * socket is old enough to have arrived for certain.
+   * The bytes at which the client may have started on this socket. They remain possible until an ack of this socket is
+   * old enough to have arrived for certain.
    */
   origins: Places;
-  /** A pong told that the client has the ack which ended here; undefined for a client that answers no ping. */
+  /** The last byte whose ack a pong has confirmed. Undefined for a client that answers no ping. */
   confirmedByte: number | undefined;
   socketEndedMs: number;
 };
 
 /**
- * The bytes from which the client may send again, its ends earliest first. Two things bound them from below:
+ * The bytes at which the client may start again, the ends of acks earliest first. Two things bound them from below:
  * - the time: an ack that was sent more than a few seconds before the end of the socket has arrived. For a
  *   client that answers no ping this is the only bound.
  * - the last pong: acks after the last confirmed one may all be missing, because the line can have been
@@ -105,8 +107,8 @@ export function candidates(trail: AckTrail, standing: Standing): Places {
       : trail.findIndex((ack) => ack.endByte >= confirmedByte);
   const first = Math.max(0, Math.min(byTime, byPong === -1 ? trail.length : byPong));
   const isWhole = trail.length < maxAckTrail && first === 0;
-  // The places from before this socket count while none of its own acks is old enough, or from the byte
-  // that a pong has confirmed.
+  // Positions from earlier sockets count while no ack of this socket is old enough, or from the byte that a pong has
+  // confirmed.
   const leastOrigin = byTime < 0 ? 0 : (confirmedByte ?? Infinity);
   const before = isWhole ? placesFrom(origins, leastOrigin) : { ends: [] };
   const ends = [...before.ends, ...trail.slice(first).map((ack) => ack.endByte)];
@@ -117,22 +119,22 @@ export function candidates(trail: AckTrail, standing: Standing): Places {
 function placesFrom({ ends, range }: Places, least: number): Places {
   const from = ends.filter((place) => place >= least);
   if (!range || range.to < least) return { ends: from };
-  // A place of the range lies whole steps before its end.
+  // A position of the range lies whole steps before the end of the range.
   const steps = Math.floor((range.to - Math.max(least, range.from)) / range.step);
   return { ends: from, range: { ...range, from: range.to - steps * range.step } };
 }
 
 type PlaceFound =
-  /** The client's first bytes repeat the stored bytes from here to the total. */
+  /** The client's first bytes repeat the stored bytes from `place` to the total. */
   | { outcome: 'found'; place: number }
-  /** The client's bytes so far equal the stored bytes from here; more of them are needed to be sure. */
+  /** The client's bytes so far equal the stored bytes from `place`, but more are needed to decide. */
   | { outcome: 'perhaps'; place: number; isFlat: boolean }
   | { outcome: 'none' };
 
 /**
- * Finds the earliest place whose stored bytes equal the beginning of what the client sent. `stored` holds
- * the session's bytes from `storedFrom` to the total. Silence equals silence everywhere and proves nothing:
- * it is marked as flat, so that nobody waits for more of it.
+ * Finds the earliest position whose stored bytes equal the beginning of the client's audio. `stored` holds the
+ * session's bytes from `storedFrom` to the total. Silence matches silence everywhere and proves nothing, so such a
+ * match is marked as flat and nobody waits for more of it.
  */
 export function placeOf(
   places: Places,
@@ -149,7 +151,7 @@ export function placeOf(
     while (matched > 0 && (matched === wanted.length || stored[at] !== wanted[matched]))
       matched = borders[matched - 1] ?? 0;
     if (stored[at] === wanted[matched]) matched++;
-    // Here all that the client sent so far is inside of what is stored, and more is stored after it.
+    // All bytes of the client so far match, and the stored bytes continue after them.
     if (
       matched === wanted.length &&
       matched > 0 &&
@@ -160,7 +162,7 @@ export function placeOf(
       if (has(places, place)) perhaps = place;
     }
   }
-  // `matched` and its borders are the ends of the stored bytes with which the burst begins, the longest first.
+  // `matched` and its borders are the ends of the stored bytes that the burst begins with, longest first.
   for (let length = matched; length > 0; length = borders[length - 1] ?? 0)
     if (has(places, total - length)) return { outcome: 'found', place: total - length };
   return perhaps === undefined
@@ -169,8 +171,8 @@ export function placeOf(
 }
 
 /**
- * For each beginning of the bytes the length of its longest other beginning that it also ends with (Knuth, Morris and
- * Pratt): with it one pass over the stored bytes tries every place, whatever a client sends.
+ * For each prefix, the length of its longest proper prefix that is also its suffix (Knuth, Morris and Pratt). With this
+ * table one pass over the stored bytes tries every position, whatever a client sends.
  */
 function bordersOf(bytes: Buffer): Int32Array {
   const borders = new Int32Array(bytes.length);

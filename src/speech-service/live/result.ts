@@ -18,20 +18,20 @@ import {
   translationBlock,
 } from '../results/blocks.ts';
 
-/** The utterances of a session and the answers of its add-ons, gathered over its life. */
+/** The utterances of a session and the answers of its add-ons, collected over its life. */
 export type SessionResults = {
   /** `decidedS` is the second from which a restarted process recognises the channel again. */
   utterances: { id: string; utterance: Utterance; decidedS: number }[];
   entities: AddonBlock<NamedEntity[]>[];
   sentiments: AddonBlock<SentimentItem[]>[];
   translations: TranslationOutcome[];
-  /** The stretches in which a voice was heard and no words were found. */
+  /** Stretches with a voice but without recognised words. */
   unread: UnreadSpeech[];
-  /** The turns of each voice, where the client said that its one channel has all parties; known at the end. */
+  /** The turns of each voice, if the client said that its one channel carries all parties. Known at the end. */
   turns?: readonly VoiceTurn[];
 };
 
-/** A session tells of so many stretches without words; the counter of their seconds goes on. */
+/** A session lists at most this many stretches without words. The counter of their seconds has no such limit. */
 const mostUnread = 1_000;
 
 type TranslationOutcome = { targetLanguage: string; block: AddonBlock<Utterance> };
@@ -40,7 +40,7 @@ export function noResults(): SessionResults {
   return { utterances: [], entities: [], sentiments: [], translations: [], unread: [] };
 }
 
-/** One line of the session's log; all of them build the results again after a restart. */
+/** One line of the session's log. After a restart, all lines together build the results again. */
 export type ResultEntry =
   | { add: 'utterance'; id: string; utterance: Utterance; decidedS: number }
   | { add: 'entities'; block: AddonBlock<NamedEntity[]> }
@@ -75,7 +75,7 @@ export function utterancesOf(record: SessionResults): Utterance[] {
   return record.utterances.map(({ utterance }) => utterance).sort(inOrder);
 }
 
-/** The same with their speakers, where they were told apart: cut where another one goes on. */
+/** The utterances with their speakers if these were told apart. An utterance is cut where another speaker continues. */
 export function spokenOf(record: SessionResults): Utterance[] {
   const utterances = utterancesOf(record);
   return record.turns === undefined ? utterances : withSpeakers(utterances, record.turns);
@@ -86,11 +86,11 @@ export type PostBlocks = Pick<PostFinalResult, 'summarization' | 'chapterization
 type ResultFigures = {
   audioS: number;
   channels: number;
-  /** From the first audio to the end of the processing. */
+  /** The seconds from the first audio to the end of the processing. */
   transcriptionS: number;
 };
 
-/** The data of `post_final_transcript`. A block is there when its feature was requested. */
+/** The data of `post_final_transcript`. It has a block for each requested feature. */
 export function resultOf(
   request: LiveRequest,
   record: SessionResults,

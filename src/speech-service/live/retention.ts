@@ -27,11 +27,11 @@ type SessionRetentionOptions = {
 };
 
 const dayMs = 86_400_000;
-/** Zero days of retention mean that a session is gone within 24 hours: a sweep in each hour keeps that. */
+/** With zero days of retention a session must be gone within 24 hours, which an hourly sweep ensures. */
 const everyMs = 3_600_000;
 const batch = 200;
 
-/** Deletes the sessions that are older than the installation keeps, and files without a row. */
+/** Deletes sessions past their retention, and files without a row. */
 export function startRetention(options: SessionRetentionOptions): {
   sweep(): Promise<number>;
   stop(): void;
@@ -72,9 +72,8 @@ export function startRetention(options: SessionRetentionOptions): {
 }
 
 /**
- * Deletes audio that is not kept any more: all of it after the days of recordings, at once where no
- * recording is kept. Deletes also files without a row, which a crash leaves between the deletion of a row
- * and of its files.
+ * Deletes audio past its retention, or all of it at once where no recording is kept. Also deletes files without a row,
+ * which a crash leaves between the deletion of a row and of its files.
  */
 async function sweepFiles(options: SessionRetentionOptions, nowMs: number): Promise<void> {
   const { folder, rows, recording, objects, store } = options;
@@ -85,7 +84,7 @@ async function sweepFiles(options: SessionRetentionOptions, nowMs: number): Prom
     const [, id, kind] = /^([0-9a-f-]{36})\.(audio|log)$/.exec(name) ?? [];
     if (id === undefined) continue;
     const { mtimeMs } = await stat(path).catch(() => ({ mtimeMs: nowMs }));
-    // Files that were written since then belong to audio that is kept, or to a session that runs.
+    // Files that were written within the last hour belong to kept audio or to a running session.
     const isOrphanable = nowMs - mtimeMs >= everyMs;
     const isDue = kind === 'audio' && mtimeMs <= keptSinceMs;
     if (!isOrphanable && !isDue) continue;

@@ -4,39 +4,39 @@ import { AppendFile, type DiskWriter } from './disk-writer.ts';
 
 export type SessionPaths = { audio: string; log: string };
 
-/** The files of a session. Its id is our own uuid: nothing that a client chose is part of a path. */
+/** The files of a session. Its id is our own UUID, so no path contains text of a client. */
 export function pathsOf(folder: string, id: string): SessionPaths {
   return { audio: join(folder, `${id}.audio`), log: join(folder, `${id}.log`) };
 }
 
 /**
- * The audio of a session as it came. It serves clients that resume, recogniser streams that start again,
- * and the file route.
+ * The audio of a session as it was received. It serves clients that resume, restarted recogniser streams, and the file
+ * route.
  */
 export type SessionAudio = {
   readonly bytes: number;
-  /** Bytes that were accepted and are not yet written. */
+  /** The number of accepted bytes that are not yet written. */
   readonly waitingBytes: number;
   /** Resolves, in order, once the bytes survive the end of this process. */
   append(bytes: Buffer): Promise<void>;
   flushed(): Promise<void>;
   read(from: number, to: number): Promise<Buffer>;
-  /** No recogniser and no resumed client needs the bytes between these two positions again. */
+  /** Releases the bytes between these positions. Neither the recogniser nor a resumed client needs them again. */
   release(from: number, before: number): void;
-  /** Lets the files go; the audio stays for a process that restores the session. */
+  /** Closes the files. The audio stays for a process that restores the session. */
   close(): Promise<void>;
-  /** The session is over: closes, and deletes the audio unless recordings are kept. */
+  /** Closes the ended session's audio, and deletes it unless recordings are kept. */
   end(): Promise<void>;
 };
 
-/** Released audio is overwritten when there is so much of it: four seconds of a telephone call. */
+/** Released audio is overwritten in steps of this size: four seconds of a telephone call. */
 const eraseStepBytes = 32_768;
 
 /**
- * Audio in a file. An acknowledged byte must survive the process while a client could resume, so it is
- * written also where no recording is kept. Then everything that is not needed any more is overwritten with
- * zeros while the session runs, and the file is deleted when it ends. The file keeps its length meanwhile:
- * that is the count of the session's bytes after a restart.
+ * Audio in a file. An acknowledged byte must survive a crash while a client could resume, so the file is written even
+ * where no recording is kept. In that case audio that is not needed any more is overwritten with zeros during the
+ * session, and the end deletes the file. The file keeps its length meanwhile, because a restart takes the count of
+ * bytes from it.
  */
 export function audioOnDisk(
   disk: DiskWriter,
@@ -87,7 +87,7 @@ class Erasing {
       .then(() => {
         this.#erased = before;
       })
-      // The next release tries the same range again, and the end of the session deletes the file.
+      // The next release tries the same range again. The end of the session deletes the file anyway.
       .catch(() => undefined)
       .finally(() => {
         this.#atWork = undefined;
@@ -107,7 +107,9 @@ class Erasing {
   }
 }
 
-/** With zero data retention nothing touches the disk: memory holds only what may be needed again. */
+/**
+ * Audio in memory, for zero data retention: nothing touches the disk, and memory holds only what may be needed again.
+ */
 export function audioInMemory(): SessionAudio {
   let chunks: Buffer[] = [];
   let first = 0;

@@ -3,7 +3,7 @@ import { AppendFile, type DiskWriter } from './disk-writer.ts';
 import type { ResultEntry } from './result.ts';
 
 /**
- * The log of a session: one line for each thing that a restarted process must know to go on.
+ * The log of a session: one line for each fact that a restarted process needs to continue.
  *
  *   m10{...}   a message; for the socket (1), not for callbacks (0)
  *   r{...}     an utterance or an add-on's answer
@@ -45,7 +45,7 @@ export function encodeLine(line: LogLine): string {
   }
 }
 
-/** Only the last line can be cut in two by a crash; it is not read. */
+/** Decodes a line. A crash can cut only the last line in two; that line is skipped. */
 function decodeLine(text: string): LogLine | undefined {
   switch (text[0]) {
     case 'm':
@@ -101,7 +101,7 @@ export function fileLog(
   };
 }
 
-/** With zero data retention nothing is logged: a session does not survive the process. */
+/** A log that keeps nothing, for zero data retention: such a session does not survive the process. */
 export function noLog(): SessionLog {
   const nothing = (): Promise<void> => Promise.resolve();
   return {

@@ -22,7 +22,7 @@ const dayMs = 86_400_000;
 const nodeIsLost =
   'the node that had this session is lost, and with it what the session had not said yet: begin a new session and send the audio from the last acknowledgement on';
 
-/** The metadata of sessions whose word times are estimated, because the model gives none. */
+/** Metadata for sessions whose word times are estimated because the model gives none. */
 const estimatedWordTimes = { word_times: 'estimated' };
 
 const notPreRecorded = {
@@ -45,7 +45,7 @@ export class SessionRows {
     this.#objects = objects;
   }
 
-  /** Stores a new session with the pairs of its metadata. */
+  /** Stores a new session and the pairs of its metadata. */
   async insert(job: NewSessionRow): Promise<void> {
     const metadata = job.zeroRetention ? undefined : job.request.custom_metadata;
     const pairs = [...metadataPairs(metadata ?? {})];
@@ -89,7 +89,7 @@ export class SessionRows {
       .execute();
   }
 
-  /** Stores the end of a session once: a second end changes nothing. Answers whether this is the first. */
+  /** Stores the end of a session once; a second end changes nothing. Returns whether this was the first. */
   async end(
     id: string,
     end: StoredEnd,
@@ -113,7 +113,7 @@ export class SessionRows {
     return numUpdatedRows > 0n;
   }
 
-  /** Live sessions of nodes that are gone, and whose audio is gone with them, have ended. Answers how many. */
+  /** Ends the live sessions of lost nodes, whose audio is lost too. Returns their number. */
   async endOfLost(nodes: readonly string[], completedAt: number): Promise<number> {
     const { numUpdatedRows } = await this.#store.db
       .updateTable('speech_jobs')
@@ -130,7 +130,7 @@ export class SessionRows {
     return Number(numUpdatedRows);
   }
 
-  /** Which of these other nodes have ended, because they heard nothing of this one, or erased. */
+  /** Those of the sessions that other nodes have ended or erased, because they heard nothing from this node. */
   async endedByOthers(ids: readonly string[]): Promise<string[]> {
     if (ids.length === 0) return [];
     const rows = await this.#store.db
@@ -150,7 +150,7 @@ export class SessionRows {
       .execute();
   }
 
-  /** When the session ended; null while it runs, undefined when there is no such session. */
+  /** The time at which the session ended. Null while it runs, undefined if there is no such session. */
   async endOf(id: string): Promise<number | null | undefined> {
     const row = await this.#store.db
       .selectFrom('speech_jobs')
@@ -176,7 +176,7 @@ export class SessionRows {
     this.#objects?.wake();
   }
 
-  /** The sessions of this node that are not ended, or whose callbacks are not settled. */
+  /** The sessions of this node that have not ended, or whose callbacks are not finished. */
   async unfinished(node: string): Promise<JobRow[]> {
     return this.#store.db
       .selectFrom('speech_jobs')
@@ -190,8 +190,9 @@ export class SessionRows {
   }
 
   /**
-   * Sessions of this node that ended before that time, and those that another node should have deleted a day ago: it is
-   * gone, and its files with it. Whether those ended nobody can know any more, but no session lasts a day.
+   * Sessions past their retention: those of this node that ended before `time`, and those that another node should have
+   * deleted a day ago. That node is gone with its files. Its sessions may have no end in their row, but no session
+   * lasts a day.
    */
   async completedBefore(node: string, time: number, limit: number): Promise<string[]> {
     const ofThisNode = await this.#store.db

@@ -47,20 +47,20 @@ type SessionParts = {
   broadcast: Broadcast;
   times: SessionTimes;
   backlogS: number;
-  /** Called at the first audio: from then on the row says `processing`. */
+  /** Called at the first audio. The row then says `processing`. */
   onRecording(): void;
   /** Stores the end and resolves once it is committed. */
   onEnd(end: SessionEnd): Promise<void>;
-  /** The messages for `result.messages`. */
+  /** Returns the messages for `result.messages`. */
   messages(): Promise<string[]>;
-  /** Set when an earlier run of the process began this session. */
+  /** Set if an earlier run of the process began this session. */
   resumed?: { state: SessionState; places: Places };
 };
 
-/** A client sends the audio it holds at once after it reconnects. Audio after this time is new. */
+/** A client sends the audio it holds at once after it reconnects. Audio that comes later than this is new. */
 const resentWithinMs = 1_000;
 const lookAgainMs = 50;
-/** A session with so many bytes not on disk, or held back, has its socket read slowly. */
+/** The socket of a session with this many bytes held back or not yet on disk is read slowly. */
 export const maxUnwrittenBytes = 8_388_608;
 
 /** One live session, over any number of sockets. It carries out what state.ts decides. */
@@ -108,7 +108,8 @@ export class LiveSession {
       onHeard: (channel, event) => this.#transcript.heard(channel, event),
       onUnread: (channel, { from, to }) => {
         parts.log.info(
-          // Not `from` and `to`: of those the log tells nothing, because they are numbers of telephones elsewhere.
+          // `from` and `to` are renamed, because the log hides fields of those names: elsewhere they are telephone
+          // numbers.
           { sessionId: this.id, channel, startS: from, endS: to },
           'a voice was heard and no words were found',
         );
@@ -156,13 +157,13 @@ export class LiveSession {
     return this.#parts.cutter.durationS;
   }
 
-  /** Starts the timers: after the POST, or after a restart. */
+  /** Starts the timers, after the POST or after a restart. */
   start(): void {
     if (this.#state.at === 'finishing') this.#inBackground(this.#finish());
     this.#timers.follow(this.#state);
   }
 
-  /** Takes a socket whose token was right. `standsAt` is the byte with which the client says it begins. */
+  /** Takes a socket with a valid token. `standsAt` is the byte at which the client says it starts. */
   connect(socket: WebSocket, standsAt?: number): void {
     const old = this.#socket;
     if (old) {
@@ -181,7 +182,7 @@ export class LiveSession {
     this.#step({ type: 'connected' }, undefined, old);
   }
 
-  /** Closes the socket of a process that stops. The next process resumes the session, or finishes a stopped one. */
+  /** Closes the socket because the process stops. The next process resumes the session, or finishes a stopped one. */
   async suspend(): Promise<void> {
     this.#isSuspended = true;
     this.#timers.stop();
@@ -197,7 +198,7 @@ export class LiveSession {
 
   /** Resolves when the end of the session is stored. */
   async ended(): Promise<void> {
-    await this.#stored?.catch(() => undefined); // `#finish` has told the failure and stored it as the end
+    await this.#stored?.catch(() => undefined); // `#finish` has reported the failure and stored it as the end
   }
 
   #newLabels(): SpeakerLabels {
@@ -214,7 +215,7 @@ export class LiveSession {
     });
   }
 
-  /** Nobody awaits these. An error in one of them ends this session and not the process. */
+  /** Runs work that nobody awaits. An error in it ends this session and not the process. */
   #inBackground(work: Promise<void>): void {
     work.catch((error: unknown) => this.#failedInside(error));
   }
@@ -229,7 +230,7 @@ export class LiveSession {
   }
 
   #received(socket: WebSocket, data: Buffer, isBinary: boolean): void {
-    // A process that stops takes nothing more. It acknowledges nothing either, so the client sends it again.
+    // A stopping process takes no more audio. It acknowledges nothing either, so the client sends that audio again.
     if (socket !== this.#socket || this.#isSuspended) return;
     try {
       this.#inbound.message(data, isBinary);
@@ -247,7 +248,9 @@ export class LiveSession {
     );
   }
 
-  /** Pauses the socket until the session has caught up: the client's own buffers fill, nothing is lost. */
+  /**
+   * Pauses the socket until the session has caught up. The client's own buffers fill meanwhile, and nothing is lost.
+   */
   #readSlowly(socket: WebSocket): void {
     if (socket.isPaused) return;
     socket.pause();
@@ -262,11 +265,11 @@ export class LiveSession {
   #closed(socket: WebSocket, code: number): void {
     if (socket !== this.#socket) return;
     this.#socket = undefined;
-    // A close frame that was answered tells that everything before it arrived.
+    // If the close frame was answered, everything before it has arrived.
     if (code === this.#closingWith) this.#parts.broadcast.socket.delivered();
     this.#parts.broadcast.socket.detach();
     this.#inbound.socketClosed();
-    // The audio that came before the close is taken before the close counts.
+    // Audio that came before the close is processed before the close.
     this.#inBackground(
       this.#inbound
         .settled()
@@ -333,7 +336,10 @@ export class LiveSession {
     );
   }
 
-  /** A failure in a process that stops ends no session: the next process has all that was acknowledged. */
+  /**
+   * Ends the session after a failure. In a stopping process it does not: the next process has everything that was
+   * acknowledged.
+   */
   #broken(closeCode: number, reason: string, errorCode: number): void {
     if (this.#isSuspended) return;
     this.#step({ type: 'broken', closeCode, reason, errorCode });
@@ -402,8 +408,8 @@ export class LiveSession {
       this.#labels?.hearOut();
       await this.#channels.finish();
       await this.#transcript.settled();
-      // The session failed meanwhile, and its failure is stored already. Of a suspended one the last words are not
-      // decided: to store what there is would lose them in silence.
+      // The session has already failed and stored that, or it is suspended. The last words of a suspended session are
+      // not decided yet, and storing a result now would lose them.
       if (!this.isOpen || this.#isSuspended) return;
       await this.#labels?.finish();
       if (!this.isOpen || this.#isSuspended) return;
@@ -411,7 +417,7 @@ export class LiveSession {
       await this.#stored;
       this.#step({ type: 'finished' });
     } catch (error) {
-      // Left to the next process, or ended by another node while this one stood still.
+      // The session is left to the next process, or another node has ended it while this one stood still.
       if (this.#isSuspended) return;
       this.#parts.log.error(
         { sessionId: this.id, err: error },

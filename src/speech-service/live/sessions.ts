@@ -22,18 +22,18 @@ import { speechMetrics } from '../metrics.ts';
 
 type TokenLookup =
   | { outcome: 'session'; session: LiveSession; frameLimitBytes: number }
-  /** The session is over and all its messages have arrived: answered with 4403. */
+  /** The session is over and all its messages have arrived. The socket is closed with 4403. */
   | { outcome: 'ended' }
-  /** It goes on, in the process of another node. */
+  /** The session runs in the process of another node. */
   | { outcome: 'elsewhere'; node: string }
   | { outcome: 'unknown' };
 
-/** An ended session stays in memory so long, for a client that returns for the last messages. */
+/** An ended session stays in memory this long, for a client that returns for the last messages. */
 const lingerMs = 300_000;
 /** At most this many ended sessions stay in memory; then the oldest is forgotten early. */
 export const maxLingeringSessions = 2_000;
 const frameFloorBytes = 1_048_576;
-/** A place at the recogniser is promised for so long after the POST; without audio it is free for others then. */
+/** After the POST a place at the recogniser is reserved for this long. Without audio it is then free for others. */
 const promiseMs = 3_000;
 const storeRetryMs = [250, 1_000, 4_000, 15_000];
 
@@ -41,7 +41,7 @@ type HeldSession = Assembled & {
   digest: string;
   zeroRetention: boolean;
   counted: boolean;
-  /** Takes back the promise of a place at the recogniser: the session has its place, or needs none. */
+  /** Ends the reservation at the recogniser: the session has its place, or needs none. */
   unpromise: () => void;
 };
 
@@ -70,12 +70,12 @@ export class Sessions {
     return this.#open;
   }
 
-  /** The channels of sessions that have just begun and will open recogniser streams at any moment. */
+  /** The channels of new sessions that will soon open recogniser streams. */
   get channelsPromised(): number {
     return this.#channelsPromised;
   }
 
-  /** Resolves once the row is stored, so that the session survives the process. */
+  /** Creates a session. Resolves once the row is stored, so that the session survives the process. */
   async create(request: LiveRequest): Promise<{ id: string; token: string; createdAt: number }> {
     const { rows, clock, config, node, recogniser } = this.#options;
     const id = randomUUID();
@@ -83,7 +83,7 @@ export class Sessions {
     const tokenDigest = digestOf(token);
     const createdAt = clock.now();
     const { zeroRetention } = config;
-    // The session is counted before the first wait: a burst of requests must not pass the limit together.
+    // The session is counted before the first wait, so that simultaneous requests cannot exceed the limit together.
     this.#opened(1);
     const release = this.#promise(request.channels);
     try {
@@ -132,7 +132,7 @@ export class Sessions {
   async #recoverOne(row: JobRow): Promise<void> {
     const { rows, folder, log, clock } = this.#options;
     if (row.zero_retention === 1 || row.request_params === null) {
-      // With zero retention nothing of the session was kept, so nothing can be restored.
+      // With zero retention nothing of the session was kept.
       await this.erase(row.id);
       return;
     }
@@ -172,7 +172,10 @@ export class Sessions {
     }
   }
 
-  /** The end is stored before it is sent. A process that died in between had sent it to nobody. */
+  /**
+   * Sends the end after a restart. The end is stored before it is sent, so a process that died in between had sent it
+   * to nobody.
+   */
   #sayEnd({ broadcast }: HeldSession, row: JobRow, nowMs: number): void {
     const end = message(row.id, nowMs, 'end_session', {});
     if (row.status === 'done') broadcast.emit(end);
@@ -191,7 +194,7 @@ export class Sessions {
     }
     const { session, broadcast, format } = entry;
     if (!session.isOpen && broadcast.socket.undelivered === 0) return { outcome: 'ended' };
-    // The audio that a client can hold when it returns at the last moment, in base64, with 30 s to spare.
+    // The audio that a client may hold if it returns at the last moment, in base64, with 30 s to spare.
     const windowBytes = (bytesPerSecond(format) * (this.#options.config.abandonedS + 30) * 4) / 3;
     const wanted = Math.max(frameFloorBytes, Math.ceil(windowBytes));
     return {
@@ -205,7 +208,7 @@ export class Sessions {
     return this.#byId.get(id)?.session;
   }
 
-  /** Deletes row, audio and log of an ended session. Its token is unknown from then on. */
+  /** Deletes row, audio and log of an ended session. Its token is invalid from then on. */
   async erase(id: string): Promise<void> {
     const entry = this.#byId.get(id);
     if (entry) {
@@ -220,8 +223,8 @@ export class Sessions {
   }
 
   /**
-   * This node stood still, and others ended its sessions: their clients have been told, and hear nothing more from here.
-   * A client that still is here comes back and finds its session ended.
+   * Leaves the sessions that other nodes ended while this node stood still. Their clients have been told and hear
+   * nothing more from here. A client that is still connected comes back and finds its session ended.
    */
   async leaveEndedByOthers(): Promise<void> {
     const { rows, folder, log } = this.#options;
@@ -241,7 +244,7 @@ export class Sessions {
     }
   }
 
-  /** Waits until the deadline for sessions that are being finished. The others are resumed after the restart. */
+  /** Waits until the deadline for sessions that are ending. The others are resumed after the restart. */
   async drain(deadlineMs: number): Promise<void> {
     const entries = [...this.#byId.values()];
     const finishing = entries.filter(({ session }) => session.state.at === 'finishing');
@@ -278,7 +281,9 @@ export class Sessions {
     return entry;
   }
 
-  /** Stores the end in as many attempts as it takes. The session is not over before. One that others ended rejects. */
+  /**
+   * Stores the end, in as many attempts as needed. The session is over only then. Rejects if other nodes have ended it.
+   */
   async #ended(id: string, end: SessionEnd): Promise<void> {
     const { rows, clock, log } = this.#options;
     const entry = this.#byId.get(id);
@@ -310,7 +315,7 @@ export class Sessions {
     if (entry) setImmediate(() => void this.#afterEnd(entry));
   }
 
-  /** Frees the session's place. The session stays in memory for a late client and for its callbacks. */
+  /** Frees the session's place. The session stays in memory for a late client and its callbacks. */
   async #afterEnd(entry: HeldSession): Promise<void> {
     const { clock, rows } = this.#options;
     if (entry.counted) this.#opened(-1);
@@ -349,7 +354,7 @@ export class Sessions {
     speechMetrics.open.inc(by);
   }
 
-  /** Promises places until the first audio, and not for long: a silent client must not hold them. */
+  /** Reserves places until the first audio, for a short time only: a silent client must not hold them. */
   #promise(channels: number): () => void {
     this.#channelsPromised += channels;
     let kept = true;
@@ -371,7 +376,7 @@ export class Sessions {
   }
 }
 
-/** A token has 256 random bits. Only its digest is stored. */
+/** Makes a token of 256 random bits. Only its digest is stored. */
 function newToken(): string {
   return randomBytes(32).toString('base64url');
 }

@@ -14,31 +14,35 @@ type SpeakerLabelsOptions = {
   log: Logger;
   record: SessionResults;
   open: (rateHz: number) => Promise<HeardLeg | undefined>;
-  /** At most so many samples of the session, beginning with that frame. */
+  /** Reads at most `frames` samples of the session from `fromFrame` on. */
   read: (fromFrame: number, frames: number) => Promise<Int16Array>;
-  /** Frames received so far. */
+  /** The number of frames received so far. */
   received: () => number;
   emit: (data: SpeakersData) => void;
 };
 
-/** Audio is handed over in pieces of this length, and every second one is followed by the labels. */
+/** Audio goes to the listener in chunks of this length. Labels follow every second chunk. */
 const pieceS = 5;
 const groupEveryS = 10;
-/** At the end the client waits this long for the last seconds, which are five of a call that was heard as it came. */
+/**
+ * At the end the client waits at most this long for the last labels. They cover five seconds in a call that was heard
+ * in real time.
+ */
 const lastLabelsMs = 3_000;
-/** A session goes on without labels after the listener was lost so often under it. */
+/** If the listener was lost this often during a session, the session continues without labels. */
 const attempts = 3;
-/** Audio that is not kept is still kept so long for a listener that is behind. */
+/** Audio that is not recorded is still held this long for a listener that is behind. */
 export const maxHeldForLabelsS = 60;
 
-/** The words of a session whose one channel has all parties: its client says so. */
+/** True if the client says that its one channel carries all parties. */
 export function wantsSpeakers({ channels, custom_metadata: about }: LiveRequest): boolean {
   return channels === 1 && about?.['role'] === 'mixed';
 }
 
 /**
- * Who says what in a session whose parties share its channel, some ten seconds behind: the audio is read back from the
- * session's own, at fixed places, and nothing else waits for it. A listener that is late or lost costs labels, never words.
+ * Tells who speaks in a session whose parties share one channel, about ten seconds late. It reads the session's stored
+ * audio in chunks of fixed positions, and nothing else waits for it. A listener that is late or lost costs labels,
+ * never words.
  */
 export class SpeakerLabels {
   readonly #options: SpeakerLabelsOptions;
@@ -46,7 +50,7 @@ export class SpeakerLabels {
   #leg: HeardLeg | undefined;
   #heardFrames = 0;
   #latest: LiveTurns | undefined;
-  /** The seconds of the session that this stands for. */
+  /** The frames that the current labels cover. */
   #knownFrames = 0;
   #pumping: Promise<void> | undefined;
   #hearingOut: Promise<unknown> | undefined;
@@ -57,7 +61,7 @@ export class SpeakerLabels {
     this.#options = options;
   }
 
-  /** The first frame that is still needed. */
+  /** The first frame that this still needs. */
   get neededFrame(): number {
     const { received, rateHz } = this.#options;
     return this.#isOver
@@ -65,20 +69,20 @@ export class SpeakerLabels {
       : Math.max(this.#heardFrames, received() - maxHeldForLabelsS * rateHz);
   }
 
-  /** More audio is there. */
+  /** Called when more audio has arrived. */
   received(): void {
     if (this.#isOver || this.#pumping !== undefined || this.#left() < this.#pieceFrames) return;
     this.#pumping = this.#pump(false).finally(() => (this.#pumping = undefined));
   }
 
-  /** Nothing more comes: the last seconds are listened to while the last words are made. */
+  /** Called when no more audio comes: the last seconds are labelled while the last words are recognised. */
   hearOut(): void {
     if (this.#isOver || this.#heardFrames + this.#left() === 0) return;
     const { clock } = this.#options;
-    this.#hearingOut = within(clock, lastLabelsMs, this.#hearRest()).catch(() => false); // what was told before stands
+    this.#hearingOut = within(clock, lastLabelsMs, this.#hearRest()).catch(() => false); // earlier labels stay valid
   }
 
-  /** All words are in the record: the last labels, or those that there are in time. */
+  /** Called when all words are recorded. Waits a limited time for the last labels. */
   async finish(): Promise<void> {
     await this.#hearingOut;
     if (this.#latest !== undefined) {
@@ -118,7 +122,7 @@ export class SpeakerLabels {
     }
   }
 
-  /** True when that was the last. */
+  /** Returns true if that was the last chunk. */
   async #hearNext(isLast: boolean): Promise<boolean> {
     const { rateHz, read } = this.#options;
     this.#leg ??= await this.#options.open(rateHz);
@@ -127,13 +131,13 @@ export class SpeakerLabels {
       return true;
     }
     const samples = await read(this.#heardFrames, Math.min(this.#pieceFrames, this.#left()));
-    // A file that cannot be read back is told by whoever recognises it.
+    // The recogniser reads the same file and reports that it cannot be read.
     if (samples.length === 0 && !isLast) return true;
     const before = this.#heardFrames;
     const heard = before + samples.length;
     const ends = isLast && (samples.length === 0 || heard >= this.#options.received());
     const tens = (frames: number): number => Math.floor(frames / (groupEveryS * rateHz));
-    // One that hears everything again knows less than what was told, until it is there.
+    // A listener that hears everything again knows less than was told before, until it has caught up.
     const group = heard >= this.#knownFrames && (ends || tens(heard) > tens(before));
     const told = await this.#leg.hear(samples, { group, isLast: ends });
     this.#heardFrames = heard;
@@ -156,7 +160,9 @@ export class SpeakerLabels {
     this.close();
   }
 
-  /** The voice that says most of each utterance. Changes alone are told; one voice alone is no news. */
+  /**
+   * Labels each utterance with the voice that speaks most of it. Only changes are sent, and a single voice is no news.
+   */
   #tell(turns: readonly VoiceTurn[], untilS: number, isFinal: boolean): void {
     const { record, rateHz, emit } = this.#options;
     if (this.#told.size === 0 && new Set(turns.map(({ voice }) => voice)).size < 2) return;

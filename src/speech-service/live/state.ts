@@ -1,15 +1,15 @@
 /**
  * Decides what a live session does next. It is pure: `LiveSession` owns the clock, the socket and the disk,
- * and carries out the effects.
+ * and carries out the effects that `step` returns.
  *
  *   queued ──audio──▶ recording ──stop, 1000, time-out──▶ finishing ──all said──▶ ended
  *      └────────────── stop, 1000, time-out ────────────────▲   └── cannot go on ──▶ ended (error)
  */
 export type SessionState =
-  /** The POST was answered; no audio yet. */
+  /** The POST was answered, and no audio has come yet. */
   | { at: 'queued'; socket: boolean; everConnected: boolean }
   | { at: 'recording'; socket: boolean }
-  /** No more audio is taken. The received audio is recognised, and the result is sent and stored. */
+  /** No more audio is accepted. The received audio is recognised, and the result is sent and stored. */
   | { at: 'finishing'; socket: boolean; stopSeenHere: boolean }
   | { at: 'ended'; outcome: 'done' | 'error' };
 
@@ -17,14 +17,14 @@ export type Wait = 'never-connected' | 'idle' | 'abandoned' | 'longest';
 
 export type SessionEvent =
   | { type: 'connected' }
-  /** A client that closes with 1000 means stop. After any other code it may come back. */
+  /** A client that closes with 1000 means stop. After any other code it may return. */
   | { type: 'disconnected'; code: number }
-  /** `resent` marks audio in the first moment of a socket: the client may have held it back before its stop. */
+  /** `resent` marks audio in the first second of a socket, which the client may have held from before its stop. */
   | { type: 'audio'; resent: boolean }
   | { type: 'stop' }
   | { type: 'waited'; for: Wait }
   | { type: 'broken'; closeCode: number; reason: string; errorCode: number }
-  /** All messages of the ending are produced and the result is stored. */
+  /** All messages of the ending are sent and the result is stored. */
   | { type: 'finished' };
 
 export type SessionEffect =
@@ -61,7 +61,7 @@ export function step(state: SessionState, event: SessionEvent): [SessionState, S
   }
 }
 
-/** The newer socket wins: the usual reason for a second one is that the first is dead and does not know. */
+/** The newer socket wins. Usually the older one is dead and has not noticed it. */
 function connected(state: SessionState): [SessionState, SessionEffect[]] {
   const replaced: SessionEffect[] =
     'socket' in state && state.socket ? [{ do: 'close-replaced' }] : [];
@@ -74,7 +74,7 @@ function connected(state: SessionState): [SessionState, SessionEffect[]] {
     case 'recording':
       return [{ ...state, socket: true }, [...replaced, { do: 'send-waiting' }]];
     case 'finishing':
-      // A client that resumes has forgotten that it stopped. The ending goes on and is sent to this socket.
+      // A client that resumes has forgotten that it stopped. The ending continues and goes to this socket.
       return [
         { at: 'finishing', socket: true, stopSeenHere: false },
         [...replaced, { do: 'send-waiting' }],
@@ -123,7 +123,7 @@ function stop(state: SessionState): [SessionState, SessionEffect[]] {
         [{ do: 'ack-stop' }, { do: 'finish' }],
       ];
     case 'finishing':
-      // The first stop on a new socket is accepted: the client repeats a stop whose answer it never saw.
+      // The first stop on a new socket is accepted, because the client repeats a stop that was not answered.
       if (state.stopSeenHere) return [state, [{ do: 'refuse-stop' }]];
       return [{ ...state, stopSeenHere: true }, [{ do: 'ack-stop' }]];
     case 'ended':
@@ -134,7 +134,7 @@ function stop(state: SessionState): [SessionState, SessionEffect[]] {
 function waited(state: SessionState, wait: Wait): [SessionState, SessionEffect[]] {
   if (state.at === 'finishing' || state.at === 'ended') return [state, []];
   if (wait === 'longest') return [finishing(state.socket), [{ do: 'finish' }]];
-  // The timer fired after the state had changed: its wait is over.
+  // The timer fired after the state had changed, so its wait is over.
   if (waitOf(state) !== wait) return [state, []];
   switch (wait) {
     case 'never-connected':
@@ -170,7 +170,7 @@ function finishing(socket: boolean): SessionState {
   return { at: 'finishing', socket, stopSeenHere: true };
 }
 
-/** The event that a session in this state waits for. The limit of its whole length runs beside it. */
+/** The event that a session in this state waits for. The limit of its total length runs in parallel. */
 export function waitOf(state: SessionState): Exclude<Wait, 'longest'> | undefined {
   if (state.at !== 'queued' && state.at !== 'recording') return undefined;
   if (state.socket) return 'idle';

@@ -4,18 +4,18 @@ import { sql } from 'kysely';
 import type { LocalAudio, Objects } from '../../objects/objects.ts';
 import type { Store } from '../../store/store.ts';
 
-/** The place of the audio of ended sessions in the object store. */
+/** The prefix of the audio of ended sessions in the object store. */
 export const sessionKeys = 'sessions/';
 
 const batch = 100;
-/** Objects that one step of the retention looks at. */
+/** One step of the retention looks at this many objects. */
 const audiosAtOnce = 500;
 /** The last bytes of a session may reach its file a moment after its end is stored. */
 const settledMs = 3_000;
 
 type StoredAudioOptions = { objects: Objects; store: Store; node: string; folder: string };
 
-/** Audio of sessions that have ended goes to the object store, where one is set and recordings are kept. */
+/** Moves the audio of ended sessions to the object store, if one is set and recordings are kept. */
 export function storeAudio({ objects, store, node, folder }: StoredAudioOptions): void {
   const ended = (ids: readonly string[]) =>
     store.db
@@ -25,12 +25,13 @@ export function storeAudio({ objects, store, node, folder }: StoredAudioOptions)
       .where('kind', '=', 'live')
       .where('node', '=', node)
       .where('status', 'in', ['done', 'error'])
-      // Until then a start takes the session up again, with its files.
+      // While callbacks are due, a restart restores the session with its files.
       .where('callbacks_due', '=', 0);
   const names = async (): Promise<string[]> =>
     (await readdir(folder)).flatMap((name) => /^([0-9a-f-]{36})\.audio$/.exec(name)?.[1] ?? []);
-  const statOf = (id: string) => stat(join(folder, `${id}.audio`)).catch(() => undefined); // deleted meanwhile
-  // Times of files are those of the machine, whatever clock the process has.
+  // the file was deleted meanwhile
+  const statOf = (id: string) => stat(join(folder, `${id}.audio`)).catch(() => undefined);
+  // File times come from the machine's clock, even if the process uses another one.
   const sizeOf = async (id: string): Promise<number> => {
     const found = await statOf(id);
     return found !== undefined && Date.now() - found.mtimeMs > settledMs ? found.size : 0;
@@ -94,8 +95,8 @@ export function storeAudio({ objects, store, node, folder }: StoredAudioOptions)
 }
 
 /**
- * Deletes what is in the object store of sessions that ended before then, in steps; answers how many. Their objects are
- * younger than their ends, and their age has an index.
+ * Deletes the stored audio of sessions that ended before a time, in steps, and returns the number. An object is younger
+ * than the end of its session, and the age of objects is indexed.
  */
 export async function forgetAudioBefore(
   objects: Objects,
@@ -107,7 +108,7 @@ export async function forgetAudioBefore(
     const rows = await store.db
       .selectFrom('objects')
       .select(['key', 'created_at'])
-      // As the index is written.
+      // The expression is written as in the index.
       .where(sql<boolean>`substr(key, 1, 6) = 'sessio'`)
       .where('created_at', '<=', endedBefore)
       .where(sql<boolean>`(created_at, key) > (${after.created_at}, ${after.key})`)

@@ -3,16 +3,16 @@ import { type SessionState, type Wait, waitOf } from './state.ts';
 
 export type SessionTimes = {
   neverConnectedMs: number;
-  /** With 0 a connected session may be silent without an end. */
+  /** 0 lets a connected session be silent for ever. */
   idleMs: number;
   abandonedMs: number;
-  /** With 0 there is no limit. */
+  /** 0 means no limit. */
   longestMs: number;
 };
 
 /**
- * The timers of a session follow its state. The idle timer is not restarted at each frame, which would cost
- * too much: when it fires it looks when the last audio came.
+ * The timers of a session follow its state. Restarting the idle timer at each frame would cost too much, so it checks
+ * the time of the last audio when it fires.
  */
 export class SessionTimers {
   readonly #times: SessionTimes;
@@ -42,7 +42,7 @@ export class SessionTimers {
     else this.#begin(wait);
   }
 
-  /** Starts the limit of the session's length, at the first audio. */
+  /** Starts the limit of the session's length at the first audio. */
   startLongest(): void {
     const { longestMs } = this.#times;
     if (longestMs > 0)

@@ -15,7 +15,7 @@ type TranscriptMessagesOptions = {
   now: () => number;
   emit: (message: ServerMessage) => void;
   record(entry: ResultEntry): void;
-  /** A message could not be made or sent: the session cannot go on. */
+  /** Called if a message could not be made or sent. The session cannot continue then. */
   onFailed(error: unknown): void;
 };
 
@@ -26,16 +26,15 @@ type ChannelTold = Extract<
 type FinalEvent = Extract<ChannelEvent, { type: 'final' }>;
 
 /**
- * Turns the events of the recogniser into messages. A final is sent at once, and its add-ons follow as they
- * answer. Only rewriting (vocabulary and spelling) comes before a final. While it works, the later events
- * of the same channel wait behind it, so that their order stays.
+ * Turns the events of the recogniser into messages. A final is sent at once and its add-ons follow. Only rewriting
+ * (vocabulary and spelling) delays a final. Later events of the same channel wait behind it, so that their order stays.
  *
- * What waits is bounded by time, not by count: every rewriting has a deadline, `addonDeadlineS`.
+ * The wait is bounded by time, not by count: every rewriting has the deadline `addonDeadlineS`.
  */
 export class TranscriptMessages {
   readonly #options: TranscriptMessagesOptions;
   readonly #language: string | undefined;
-  /** For each channel the last event that waits behind a rewriting; none when nothing waits. */
+  /** For each channel, the last event that waits behind a rewriting. */
   readonly #lines = new Map<number, Promise<void>>();
   readonly #addonsAtWork = new Set<Promise<void>>();
 

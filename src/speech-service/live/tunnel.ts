@@ -1,11 +1,11 @@
 import { WebSocket, type RawData } from 'ws';
 
-/** Bytes that one side has not read: then the other is not read either. */
+/** If one side has this many unread bytes, nothing more is read from the other side. */
 const maxUnreadBytes = 1_048_576;
 
 /**
- * Message by message from a client to the node that has its session, and back, with the codes of the ends. Whoever reads
- * slowly slows the other down; nothing is kept here.
+ * Passes messages between a client and the node that has its session, in both directions, with their close codes. A
+ * slow reader slows down the other side; nothing is stored here.
  */
 export function tunnel(client: WebSocket, node: WebSocket): void {
   passOn(client, node);
@@ -24,7 +24,7 @@ function passOn(from: WebSocket, to: WebSocket): void {
   from.on('error', () => from.terminate());
   from.on('close', (code: number, reason: Buffer) => {
     if (to.readyState !== WebSocket.OPEN) return to.terminate();
-    // 1005 and 1006 say how a socket ended and may not be sent: the other end sees the same, a socket that is gone.
+    // 1005 and 1006 describe how a socket ended and cannot be sent. The other end sees the same: its socket is gone.
     if (code === 1005) to.close();
     else if (code === 1006) to.terminate();
     else to.close(code, reason);

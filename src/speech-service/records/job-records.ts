@@ -16,7 +16,7 @@ import type { Store } from '../../store/store.ts';
 
 export type JobRow = Selectable<SpeechJobsTable>;
 
-/** Deletes in one place the rows that sessions and jobs have alike; their owners delete files, callbacks and audio. */
+/** Deletes the rows that sessions and jobs have in common. Their owners delete files, callbacks and audio. */
 export async function deleteJobRows(tx: Transaction<Database>, id: string): Promise<void> {
   await tx.deleteFrom('speech_job_metadata').where('job_id', '=', id).execute();
   await tx.deleteFrom('speech_jobs').where('id', '=', id).execute();
@@ -24,7 +24,7 @@ export async function deleteJobRows(tx: Transaction<Database>, id: string): Prom
 
 type Listed = { id: string; created_at: number };
 
-/** Reads jobs for clients, live sessions and pre-recorded ones alike: one job, or a page of them. */
+/** Reads live sessions and pre-recorded jobs for clients: one job, or a page of jobs. */
 export class JobRecords {
   readonly #store: Store;
 
@@ -53,8 +53,8 @@ export class JobRecords {
   }
 
   /**
-   * A page of jobs of these kinds, newest first, by their ids, which are found in indexes alone: the rows hold whole
-   * results, so each is read when it is written to the client. One id more than the page tells whether another follows.
+   * Lists the ids of one page of jobs, newest first, from indexes alone. Rows contain whole results, so each is read
+   * only when it is sent. One id more than the page shows whether another page follows.
    */
   async list(
     query: JobListQuery,
@@ -74,7 +74,7 @@ export class JobRecords {
     return { ids: ids.slice(0, query.limit), hasMore: ids.length > query.limit };
   }
 
-  /** Each index begins with the kind: of two kinds both lists are read as far as the page reaches, and merged. */
+  /** Each index begins with the kind. For two kinds, both lists are read as far as the page reaches and merged. */
   async #ofKinds(
     query: JobListQuery,
     kinds: readonly JobKind[],
@@ -109,7 +109,7 @@ export class JobRecords {
       .execute();
   }
 
-  /** The rarest pair leads through its index; the others are looked up for each of its jobs. */
+  /** The rarest pair selects the jobs through its index. The other pairs are looked up for each of those. */
   async #byMetadata(
     kind: JobKind,
     query: JobListQuery,
@@ -171,15 +171,14 @@ export class JobRecords {
   }
 }
 
-/** A pair with fewer jobs than this is rare enough to lead; counting ends there. */
+/** A pair with fewer jobs than this is rare enough to select by. Counting stops there. */
 const rareJobs = 500;
-/** At most this many pairs of a filter are counted. A filter with more is led by one of these. */
+/** At most this many pairs of a filter are counted; the rarest of those selects the jobs. */
 const maxCountedPairs = 8;
 
 /**
- * The pairs of metadata as they are stored: a digest of each path and the text of its value. A filter of the
- * query string has no types, so a number and its text are one value. Objects and arrays count by what is in
- * them.
+ * The pairs of metadata as they are stored: a digest of each path and the text of its value. A query string has no
+ * types, so a number and its text count as the same value. Objects and arrays count by their contents.
  */
 export function metadataPairs(value: unknown, path: readonly string[] = []): Set<string> {
   if (typeof value === 'object' && value !== null)
@@ -190,14 +189,14 @@ export function metadataPairs(value: unknown, path: readonly string[] = []): Set
   return new Set([createHash('sha256').update(pair).digest('base64url').slice(0, 22)]);
 }
 
-/** A row as the interface shows it. Clients demand every key, so a missing value is null. */
+/** A row as the API shows it. Clients require every key, so a missing value is null. */
 export function recordOfRow(row: JobRow): JobRecord {
   return row.kind === 'live' ? liveRecord(row) : preRecordedRecord(row);
 }
 
 /**
- * The same as JSON. A result is put in as it is stored: it is the long part of a record, and to read and write it again
- * would hold up everybody else.
+ * The row as JSON text. The stored result is inserted as it is: parsing and writing this long text again would delay
+ * other requests.
  */
 export function recordText(row: JobRow): string {
   if (row.result === null) return JSON.stringify(recordOfRow(row));
@@ -205,7 +204,7 @@ export function recordText(row: JobRow): string {
   return `${JSON.stringify(others).slice(0, -1)},"result":${row.result}}`;
 }
 
-/** `error_message` and `progress` are our addition: a client that knows nothing of them is not disturbed. */
+/** `error_message` and `progress` are our addition. Clients that do not know them ignore them. */
 function liveRecord(row: JobRow): LiveJobRecord {
   return {
     ...commonOf(row),
@@ -235,7 +234,7 @@ function preRecordedRecord(row: JobRow): PreRecordedJobRecord {
   };
 }
 
-/** Before the audio is fetched nothing is known of it but its address. */
+/** Before the audio is fetched, only its address is known. */
 function fileOf(row: JobRow): JobFile {
   return {
     id: row.file_id ?? row.id,

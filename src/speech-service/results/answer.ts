@@ -3,7 +3,7 @@ import type { LanguageTasks, TaskName } from '../../language/tasks.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { AddonBlock } from '../../protocol/addons.ts';
 
-/** The part of the language runner that the service uses. */
+/** The methods of the language runner that the service uses. */
 export type AddonRunner = Pick<LanguageRunner, 'run'> & Partial<Pick<LanguageRunner, 'warm'>>;
 
 export type AddonFailure = { status: number; exception: string; message: string };
@@ -12,8 +12,8 @@ export type AddonAnswer<K extends TaskName> =
   { output: LanguageTasks[K]['output'] } | { failure: AddonFailure };
 
 /**
- * One task of the language runner, which promises an answer within its deadline. Nothing here relies on that promise:
- * a task that throws, hangs or is slow is a failure like any other and delays nothing else.
+ * Runs one task of the language runner, which promises an answer within its deadline. Nothing here relies on that
+ * promise: a task that throws, hangs or is slow counts as failed and delays nothing else.
  */
 export async function answerOf<K extends TaskName>(
   { runner, clock }: { runner: AddonRunner; clock: Clock },
@@ -23,14 +23,14 @@ export async function answerOf<K extends TaskName>(
 ): Promise<AddonAnswer<K>> {
   let cancel = (): void => undefined;
   const late = new Promise<{ failure: AddonFailure }>((resolve) => {
-    // Later than the runner's own deadline: its answer names the reason better than this one.
+    // This deadline is later than the runner's own, whose answer names the reason more exactly.
     cancel = clock.after(options.deadlineMs + 250, () => resolve({ failure: tooSlow(task) }));
   });
   const work = async (): Promise<AddonAnswer<K>> => {
     try {
       return { output: await runner.run(task, input, options) };
     } catch {
-      // The text of the error is not passed on: it may quote the caller's words.
+      // The error's text is not passed on: it may quote the caller's words.
       return { failure: { status: 500, exception: 'AddonFailed', message: `${task} failed` } };
     }
   };

@@ -9,7 +9,7 @@ import type {
 } from '../../protocol/addons.ts';
 import type { ResultMetadata, UnreadSpeech } from '../../protocol/job.ts';
 
-/** The audio facts of a result: channels that are the same are billed once. */
+/** The audio facts of a result. Identical channels are billed once. */
 export function metadataOf(figures: {
   audioS: number;
   channels: number;
@@ -34,7 +34,7 @@ export function inOrder(a: Utterance, b: Utterance): number {
   return a.start - b.start || a.channel - b.channel;
 }
 
-/** The languages stand in the order of how much was said in each, most first. */
+/** The transcription of the utterances. Its languages are ordered by the amount of speech in each, most first. */
 export function transcriptionOf(utterances: readonly Utterance[]): Transcription {
   const texts = utterances.map((utterance) => utterance.text.trim());
   const said = new Map<string, number>();
@@ -64,19 +64,19 @@ export function execTimeOf(blocks: readonly { exec_time: number }[]): number {
   return round3(blocks.reduce((sum, block) => sum + block.exec_time, 0));
 }
 
-/** The interface gives sentiment as a string of JSON. Released clients break when it is null, so it is never. */
+/** The API gives sentiment as a string of JSON. Released clients break if it is null, so it never is. */
 export function sentimentBlock(blocks: readonly AddonBlock<SentimentItem[]>[]): AddonBlock<string> {
   const block = merged(blocks);
   const items = (block.results ?? []).toSorted((a, b) => a.start - b.start);
   return { ...block, results: block.results === null ? '' : JSON.stringify(items) };
 }
 
-/** The outcome of one target language: the translations, and the first reason why one is missing. */
+/** The outcome of one target language: its translations, and the first reason why one is missing. */
 export type TargetTranslation = {
   target: string;
   utterances: Utterance[];
   error: AddonError | null;
-  /** Further results that are made of the translated utterances. */
+  /** Sentences and subtitles made from the translated utterances. */
   derived?: Pick<Transcription, 'sentences' | 'subtitles'>;
 };
 

@@ -3,7 +3,7 @@ import type { Clock } from '../../lib/clock.ts';
 import type { AddonBlock } from '../../protocol/addons.ts';
 import { answerOf, failedBlock, type AddonRunner } from './answer.ts';
 
-/** Tasks that answer with a block. */
+/** Tasks that return a block. */
 type BlockTask = {
   [K in TaskName]: LanguageTasks[K]['output'] extends AddonBlock<unknown> ? K : never;
 }[TaskName];
@@ -11,27 +11,29 @@ type BlockTask = {
 type LanguageWorkOptions = {
   runner: AddonRunner;
   clock: Clock;
-  /** The job: tasks of different jobs and sessions take turns. */
+  /** The job. Tasks of different jobs and sessions are served in rotation. */
   owner: string;
   signal: AbortSignal;
-  /** The longest that one order may take, its wait included. Nobody waits for a job with a telephone in the hand. */
+  /** The longest time for one order, including its wait. It may be long: nobody waits for a job on the telephone. */
   deadlineMs: number;
 };
 
-/** Utterances in one order. A part takes a fraction of a second, so that others get their turn soon. */
+/**
+ * At most this many utterances go in one order. An order takes a fraction of a second, so that others are served soon.
+ */
 export const maxUtterancesInPart = 40;
-/** Characters in one order: what a part may hold at most, unless a single utterance is longer. */
+/** At most this many characters go in one order, unless a single utterance is longer. */
 export const maxCharactersInPart = 8_000;
-/** Orders of one feature that are given again after a failure. Past it, what fails stays failed. */
+/** At most this many failed orders of one feature are repeated. Later failures are final. */
 export const maxSecondTries = 24;
 
-/** How often and after how long a question is asked again that found the budget of the minute spent. */
+/** A request that found the budget of the minute used up is repeated this often, with this wait in between. */
 const budgetTries = 30;
 const budgetWaitMs = 10_000;
 
 /**
- * The language work of one job. An add-on that fails makes its own block an error, and the job is done with it.
- * Only a cancelled job throws: the reason of its signal.
+ * The language work of one job. An add-on that fails gets an error block, and the job still succeeds. Only a cancelled
+ * job throws: the reason of its signal.
  */
 export class LanguageWork {
   readonly #options: LanguageWorkOptions;
@@ -51,7 +53,7 @@ export class LanguageWork {
     return 'output' in answer ? answer.output : failedBlock(answer.failure);
   }
 
-  /** For tasks that have no other form than the model's: a spent budget is waited for. */
+  /** For tasks that only a model can do: if the budget is used up, they wait for it. */
   async patientBlock<K extends BlockTask>(
     task: K,
     input: LanguageTasks[K]['input'],
@@ -64,8 +66,8 @@ export class LanguageWork {
   }
 
   /**
-   * Work over a list too long for one order, part after part. A part that fails is given again in halves, so that one
-   * utterance which hangs or kills its thread loses its own answer and no other.
+   * Processes a long list in batches. A batch that fails is tried again in halves, so that an utterance which hangs or
+   * kills its thread loses only its own answer.
    */
   async inParts<Item, Result>(
     items: readonly Item[],
@@ -102,7 +104,7 @@ export class LanguageWork {
   }
 }
 
-/** Items in parts of bounded number and length, each at least one item. */
+/** Divides items into batches of bounded number and length, each with at least one item. */
 export function partsOf<Item>(
   items: readonly Item[],
   lengthOf: (item: Item) => number,
@@ -125,7 +127,7 @@ export function partsOf<Item>(
   return parts;
 }
 
-/** The text was at fault, or may have been. A runner that is full or closed would only be asked more often. */
+/** True if the text may be at fault. A full or closed runner would only be asked more often. */
 function mayGoInHalves(block: AddonBlock<unknown>): boolean {
   const status = block.error?.status_code ?? 0;
   return status === 500 || status === 502 || status === 504;

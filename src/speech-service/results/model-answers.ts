@@ -4,7 +4,7 @@ import type { AddonBlock } from '../../protocol/addons.ts';
 import { execTimeOf } from './blocks.ts';
 import type { LanguageWork } from './language-work.ts';
 
-/** One block for each prompt, each asked by itself: one that fails leaves the others their answers. */
+/** One block for each prompt. Each prompt is a separate request, so a failure affects only its own answer. */
 export async function promptAnswers(
   work: LanguageWork,
   transcript: string,
@@ -23,17 +23,18 @@ export async function promptAnswers(
   };
 }
 
-/** An add-on whose text a model writes, under the name that clients have for it. */
+/** An add-on whose text a model writes, with its public name. */
 type AskedAddon = { addon: string; prompt: string };
 
-/** A text that only a model can give: the block of its answer alone. */
+/** The block of a text that only a model can write. */
 export async function textAnswer(
   work: LanguageWork,
   transcript: string,
   { addon, prompt }: AskedAddon,
 ): Promise<AddonBlock<string>> {
   const block = await askOne(work, transcript, prompt, undefined);
-  // The answer of the model comes by way of `audio_to_llm`, which this client has not asked for.
+  // The model's answer comes from `audio_to_llm`, which this client did not request, so the error names the add-on
+  // instead.
   const error = block.error && {
     ...block.error,
     message: block.error.message.replaceAll('audio_to_llm', addon),

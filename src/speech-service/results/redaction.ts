@@ -9,19 +9,19 @@ import type { AddonError, Utterance, Word } from '../../protocol/addons.ts';
 import type { PreRecordedRequest } from '../../protocol/pre-recorded.ts';
 import type { LanguageWork } from './language-work.ts';
 
-/** Stands for a text that nobody has looked through: it does not leave. */
+/** Replaces a text that the redaction has not checked: such a text is never sent. */
 const unseen = '[REDACTED]';
 
 export type RedactedUtterances = {
-  /** Markers that stand for entities, with their types, by the characters of the redacted text. */
+  /** Utterances with the markers in them: their types and characters in the redacted text. */
   utterances: (Utterance & { covered: CoveredSpan[] })[];
-  /** Why some of them could not be looked through. */
+  /** The reason why some texts could not be checked. */
   error: AddonError | null;
 };
 
 /**
- * Why a well-formed request cannot be done here, as its client is told with 422; undefined for one that can.
- * A job that redacts a type which nothing finds would leave every text as it is and look redacted.
+ * The reason why a valid request cannot be done here, sent to the client with 422; undefined if it can. A type that no
+ * finder finds would leave every text as it is while the job is reported as redacted.
  */
 export function whyNotDoable(request: PreRecordedRequest): string | undefined {
   if (!request.pii_redaction) return undefined;
@@ -33,8 +33,8 @@ export function whyNotDoable(request: PreRecordedRequest): string | undefined {
 }
 
 /**
- * Takes the personal data out of every utterance, in order of time, with one numbering for the whole transcript.
- * Everything else of a result is made from what comes out of here, so nothing else can show what was taken out.
+ * Removes personal data from every utterance, in order of time, with one numbering for the whole transcript. Everything
+ * else in a result is made from the redacted texts, so nothing else can show what was removed.
  */
 export async function redacted(
   work: LanguageWork,
@@ -68,7 +68,7 @@ export async function redacted(
   }));
   const lengthOf = ({ text }: { text: string }): number => text.length;
   const first = await work.inParts(pieces, lengthOf, (part) => step(part, false));
-  // Text that waited for the rest of a number is let go at the end.
+  // Text that still waits for the rest of a number is released at the end.
   const last = await step([], true);
   const numbers = state?.numbers ?? {};
   const second = await work.inParts([...seen.values()], lengthOf, (part) =>
@@ -89,7 +89,10 @@ export async function redacted(
   };
 }
 
-/** Only the text is looked through. Words that say anything else would leave without having been looked at. */
+/**
+ * Keeps words only if they agree with the text. The redaction checks the text alone, so other words would be sent
+ * unchecked.
+ */
 function agreeingWords({ text, words }: Utterance): Word[] {
   const plain = (said: string): string => said.replace(/\s+/g, ' ').trim();
   const spoken = words.map(({ word }) => word).join(' ');

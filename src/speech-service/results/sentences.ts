@@ -3,12 +3,12 @@ import { splitSentences } from '../../language/text/sentences.ts';
 import { timelineOf } from '../../language/timing.ts';
 import type { Sentence, Utterance, Word } from '../../protocol/addons.ts';
 
-/** A longer pause ends a sentence even where no mark does. */
+/** A longer pause ends a sentence even without a mark. */
 const longestPauseS = 1.5;
 
 /**
- * The sentences of a transcript. A sentence may go on in the next utterance of its voice: recognisers end an
- * utterance at a pause, people end a sentence at its end.
+ * The sentences of a transcript. A sentence may continue in the next utterance of its voice: recognisers end an
+ * utterance at a pause, people at the end of a sentence.
  */
 export function sentencesOf(utterances: readonly Utterance[]): Sentence[] {
   return runsOf(utterances)
@@ -16,7 +16,7 @@ export function sentencesOf(utterances: readonly Utterance[]): Sentence[] {
     .toSorted((a, b) => a.start - b.start || a.channel - b.channel);
 }
 
-/** Utterances of one voice that follow each other without an end mark or a pause between them, as one. */
+/** Joins consecutive utterances of one voice if neither an end mark nor a pause stands between them. */
 function runsOf(utterances: readonly Utterance[]): Utterance[] {
   const runs: Utterance[] = [];
   const open = new Map<string, number>();
@@ -77,14 +77,17 @@ function sentencesIn(run: Utterance): Sentence[] {
   });
 }
 
-/** Every word in exactly one sentence: where the text holds it, else with the word before it. */
+/**
+ * Assigns every word to exactly one sentence: by its place in the text or, if the text does not contain it, with the
+ * word before it.
+ */
 function wordsBySpan(run: Utterance, spans: readonly { end: number }[]): Word[][] {
   const bySpan: Word[][] = spans.map(() => []);
   let at = 0;
   let span = 0;
   for (const word of run.words) {
     const text = word.word.trim();
-    // Bounded look-ahead: a word that is not there must not cost a scan of the whole text.
+    // The look-ahead is bounded: a missing word must not cost a scan of the whole text.
     const found = run.text.slice(at, at + text.length + 200).indexOf(text);
     if (text !== '' && found >= 0) {
       while (span < spans.length - 1 && (spans[span]?.end ?? 0) <= at + found) span += 1;
@@ -96,8 +99,8 @@ function wordsBySpan(run: Utterance, spans: readonly { end: number }[]): Word[][
 }
 
 /**
- * The transcript as lines to be read: in the order in which the sentences begin, a new line where the voice changes,
- * so that what two people say at once stands as they took turns.
+ * The transcript as lines for a reader, in the order in which sentences begin. A new line starts where the voice
+ * changes, so simultaneous speech appears as turns.
  */
 export function displayLines(sentences: readonly Sentence[]): string[] {
   const lines: { voice: string; text: string }[] = [];

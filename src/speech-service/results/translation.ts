@@ -4,13 +4,16 @@ import type { AddonError, Utterance } from '../../protocol/addons.ts';
 import type { TargetTranslation } from './blocks.ts';
 import type { LanguageWork } from './language-work.ts';
 
-/** Lines that the model sees before those that it translates. */
+/** The model sees this many lines before those that it translates. */
 const linesBefore = 6;
-/** Utterances further apart are not one piece of talk. */
+/** Utterances with a longer pause between them are not joined. */
 const longestPauseS = 1;
 const longestJoinedCharacters = 400;
 
-/** One target after the other, part after part: a model's budget is spent slowly, and its errors stay with their part. */
+/**
+ * Translates one target at a time, batch by batch: the model's budget is used slowly, and an error affects only its
+ * batch.
+ */
 export async function translated(
   work: LanguageWork,
   config: TranslationConfig,
@@ -37,7 +40,7 @@ export async function translated(
             before: before.map(({ text }) => text),
           })
           .then((block) => {
-            // Without a model every further part would only get the same answer.
+            // Without a model every further batch would get the same answer.
             if (block.error?.exception === 'NotConfigured') refusal = block.error;
             return block;
           });
@@ -60,7 +63,10 @@ export async function translated(
 
 const nothing = { success: false, is_empty: true, exec_time: 0, results: null };
 
-/** Words of another language have no times of their own: they share the time of the utterance by their length. */
+/**
+ * Builds the words of a translation. They have no times of their own and share the time of the utterance by their
+ * length.
+ */
 function inOtherWords(utterance: Utterance, target: string, text: string): Utterance {
   const whole = {
     word: '',
@@ -71,7 +77,7 @@ function inOtherWords(utterance: Utterance, target: string, text: string): Utter
   return { ...utterance, language: target, text, words: alignWords([whole], text) };
 }
 
-/** Utterances of one breath made one, where the translation need not follow the original line by line. */
+/** Joins utterances with short pauses, if the translation need not follow the original line by line. */
 export function joined(utterances: readonly Utterance[]): Utterance[] {
   const result: Utterance[] = [];
   for (const utterance of utterances) {

@@ -30,18 +30,18 @@ export type SpeechServiceOptions = {
   recogniser: Recogniser;
   language: AddonRunner;
   publicUrl: PublicUrl;
-  /** Its folder `speech` holds the audio and the logs of sessions. */
+  /** The data directory. Its folder `speech` holds the audio and logs of sessions. */
   dataDir: string;
   clock?: Clock;
-  /** Without it every session's audio is kept as long as the session. */
+  /** Whether recordings are kept. Without it the audio is kept as long as the session's row. */
   recording?: RecordingRule;
-  /** The other nodes of the database; without them each answers for its own sessions alone. */
+  /** The other nodes of the database. Without them this node serves only its own sessions. */
   others?: OtherSpeechNodes | undefined;
-  /** Audio goes here; without an object store all of it stays on the disk. */
+  /** The object store for audio. Without one, all audio stays on the disk. */
   objects?: Objects | undefined;
-  /** Reads files. Without it the recogniser of live sessions does. */
+  /** The recogniser for files. Without it, the recogniser of live sessions reads them. */
   jobsRecogniser?: Recogniser;
-  /** True while this node stops and another speech node is there. */
+  /** True while this node stops and another speech node can take its jobs. */
   isRelieved?: () => boolean;
 };
 

@@ -32,13 +32,13 @@ export function speechRouters(
     fileRoutes({ config: config.jobs, files, publicUrl, clock }),
     recordRoutes({ ...shared, base: '/v2/live', kinds: ['live'] }),
     recordRoutes({ ...shared, base: '/v2/pre-recorded', kinds: ['pre-recorded'] }),
-    // Deprecated, and older than live sessions: it reads and lists both.
+    // The deprecated route is older than live sessions. It reads and lists both kinds.
     recordRoutes({ ...shared, base: '/v2/transcription', kinds: ['pre-recorded', 'live'] }),
     otherMethods(),
   ];
 }
 
-/** The speech interface for the bridges of other nodes, which have shown the key of the nodes. */
+/** Serves the speech API to bridges at other nodes, which have shown the key of the nodes. */
 export function interfaceFor(routers: readonly Router[], log: Logger): RequestListener {
   const app = express();
   app.disable('x-powered-by');

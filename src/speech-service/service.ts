@@ -10,20 +10,22 @@ import { interfaceFor, speechRouters } from './service-routes.ts';
 export type SpeechService = Part &
   AsyncDisposable & {
     readonly openSessions: number;
-    /** Channels of live sessions: those that are open or about to be, and how many there may be. */
+    /** The channels of live sessions, open or about to open, and their limit. */
     load(): { used: number; capacity: number };
-    /** These nodes are gone, and their unfinished live sessions with them: the records say so. */
+    /** Stores the end of the unfinished live sessions of lost nodes. */
     endSessionsOf(nodes: readonly string[]): Promise<void>;
-    /** The others had given this node up: what they have ended meanwhile is over here too. */
+    /** Called after other nodes had given this node up. The sessions that they ended are over here too. */
     leaveEndedByOthers(): Promise<void>;
   };
 
-/** Resolves when the service is ready: sessions that an earlier run left open can be resumed from then on. */
+/**
+ * Starts the service. Resolves when it is ready; sessions that an earlier run left open can be resumed from then on.
+ */
 export async function startSpeechService(options: SpeechServiceOptions): Promise<SpeechService> {
   const { config, store, recogniser, others } = options;
   const parts = await openSpeechServiceParts(options);
   const { sessions, jobs, rows, media, clock, log } = parts;
-  // The language part loads its data now, so that the first sentence of a session does not wait for it.
+  // The language threads load their data now, so that the first sentence of a session does not wait for it.
   options.language.warm?.().catch((error: unknown) => {
     log.warn({ reason: reasonOf(error) }, 'the language part could not be warmed up');
   });
@@ -59,7 +61,7 @@ export async function startSpeechService(options: SpeechServiceOptions): Promise
     upgrades: [sockets],
     health() {
       const { state, detail } = recogniser.status();
-      // Without a model calls are journalled and recognised later, so the process itself is ready.
+      // The process is ready even without a model: calls are journalled and recognised later.
       const waiting = jobs.waitingForRoom;
       return {
         recogniser: { state: state === 'ready' ? 'ok' : 'degraded', detail },

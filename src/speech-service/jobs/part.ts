@@ -14,20 +14,20 @@ type PartOptions = {
   clock: Clock;
   stream: RecogniserStreamOptions;
   read: ReadSamples;
-  /** The samples of the whole channel. */
+  /** The number of samples in the whole channel. */
   samples: number;
   from: number;
-  /** The start of the next part; undefined where this one is read to the end of the audio. */
+  /** The start of the next section. Undefined if this section runs to the end of the audio. */
   seam: number | undefined;
-  /** Speech goes on across the seam, so the next part is wrong: the answer is the seam behind it. */
+  /** Called when speech continues across the seam, so the next section would be wrong. Returns the seam after that. */
   onAcross(): Promise<number | undefined>;
   signal: AbortSignal;
-  /** The second up to which everything is decided. */
+  /** Called with the second up to which everything is decided. */
   onProgress: (seconds: number) => void;
 };
 
 /** The words of a part, and its end. */
-/** `unread` are the stretches in which a voice was heard and no words were found. */
+/** The words of a section and its end. `unread` lists stretches with a voice but without recognised words. */
 export type PartSaid = {
   utterances: RecognisedUtterance[];
   unread: Stretch[];
@@ -35,23 +35,26 @@ export type PartSaid = {
 };
 type Stretch = { from: number; to: number };
 
-/** A recogniser that decides nothing for so long has hung in a way that its own deadline does not see. */
+/** A recogniser that decides nothing for this long hangs in a way that its own deadline does not notice. */
 const stalledMs = 300_000;
 const lookEveryMs = 1_000;
-/** So much is heard beyond a seam: enough to see that what was said before has ended, and nothing of what comes. */
+/**
+ * A section is given this much audio beyond its seam: enough to notice that the speech before has ended, and too little
+ * to recognise what follows.
+ */
 const beyondS = 0.44;
-/** More is given in steps of this while somebody speaks there. */
+/** While somebody speaks there, further audio is given in steps of this length. */
 const furtherS = 0.48;
-/** A stream that holds less than this has looked at everything. */
+/** A stream with less undecided audio than this has looked at everything. */
 const drainedS = 0.04;
 
 /**
- * One part of a channel, read as a stream of its own. It goes on a little beyond its seam, because only a stream that
- * heard what was said before knows whether it has ended there:
+ * One section of a channel, read as a stream of its own. The stream continues a little beyond the seam, because only a
+ * stream that heard the speech before the seam can tell whether that speech ends there:
  *
- *     this part   ▆▇▆▂▇▇▆▁▁▁▁▁▁▁▁           nobody speaks in the pause: the seam holds, this part is over
- *     seam                  |
- *     next part             ▁▁▁▁▁▁▂▆▇▆▂▆    begins in the same pause
+ *     this section ▆▇▆▂▇▇▆▁▁▁▁▁▁▁▁           nobody speaks in the pause: the seam holds, this section ends
+ *     seam                   |
+ *     next section           ▁▁▁▁▁▁▂▆▇▆▂▆    begins in the same pause
  */
 export class PartReading {
   readonly #options: PartOptions;
@@ -59,9 +62,9 @@ export class PartReading {
   readonly #utterances: RecognisedUtterance[] = [];
   readonly #unread: Stretch[] = [];
   #seam: number | undefined;
-  /** No sample from here on is given yet. */
+  /** The first sample that may not be given yet. */
   #limit: number;
-  /** The end of what this part is given, once it is known that nobody speaks across the seam. */
+  /** The end of this section's audio, once it is known that nobody speaks across the seam. */
   #end: number | undefined;
   #speakingSinceS: number | undefined;
   #moving = false;
@@ -104,7 +107,7 @@ export class PartReading {
     }
   }
 
-  /** The channel asks again in a moment when it was given nothing. */
+  /** Returns no samples if there are none yet; the channel then asks again. */
   async #read(frame: number, count: number): Promise<Int16Array> {
     if (frame >= this.#limit) {
       this.#waitAt(frame);
@@ -114,8 +117,8 @@ export class PartReading {
   }
 
   /**
-   * Everything up to the limit was given. When the stream has looked at all of it, it has told whether somebody speaks;
-   * what was said may come later, so the stream is finished and not closed.
+   * Handles the state in which everything up to the limit was given. Once the stream has looked at all of it, it has
+   * told whether somebody speaks. Its words may come later, so the stream is finished instead of closed.
    */
   #waitAt(frame: number): void {
     const { stream, samples } = this.#options;
@@ -154,7 +157,7 @@ export class PartReading {
     }
   }
 
-  /** Without an end of its own the part has read everything behind its seam, too. */
+  /** A section without a seam of its own has also read everything behind it. */
   #finished(seamS: number): void {
     const unread = this.#unread;
     if (this.#end === undefined)
@@ -185,7 +188,7 @@ export class PartReading {
     return seam === undefined ? samples : Math.min(samples, seam + beyondS * stream.sampleRate);
   }
 
-  /** Tells the progress, and gives up when there is none. */
+  /** Reports progress, and fails if there is none for too long. */
   #watch(): Loop {
     const { clock, onProgress } = this.#options;
     let last = -1;

@@ -15,15 +15,15 @@ import { failureOf, JobFailure } from './failure.ts';
 import { requestOf, type UnstoredJobs } from './job-callbacks.ts';
 import { claimMs, type JobClaim, type JobEnd, type JobRows } from './job-rows.ts';
 
-/** One job at work: what it reads, and how it says how far it is. */
+/** One job at work, with the means to report its progress. */
 export type JobAtWork = {
   job: JobRow;
   claim: JobClaim;
   request: PreRecordedRequest;
-  /** A folder of its own, which is deleted when the work ends, however it ends. */
+  /** A folder for this attempt. It is deleted when the work ends, in any way. */
   folder: string;
   signal: AbortSignal;
-  /** The bytes of the data disk that an earlier try found to be needed; 0 at first. */
+  /** The disk space that an earlier attempt was found to need; 0 at first. */
   neededBytes: number;
   onProgress(seconds: number): void;
 };
@@ -31,20 +31,20 @@ export type JobAtWork = {
 type JobQueueOptions = {
   rows: JobRows;
   node: string;
-  /** Working files of jobs. */
+  /** The folder for working files of jobs. */
   folder: string;
   clock: Clock;
   log: Logger;
   atOnce: number;
-  /** True while this node stops and another one takes the jobs that are not its own alone. */
+  /** True while this node stops and another node can take its jobs. */
   isRelieved?: (() => boolean) | undefined;
-  /** Requests that are nowhere but here: with zero retention the row has none. */
+  /** Requests that only this process holds: with zero retention the row has none. */
   unstored: UnstoredJobs;
-  /** True while the data disk has room for these bytes beside the room of calls. */
+  /** True if the data disk has space for these bytes beside what calls need. */
   hasRoomFor(bytes: number): boolean;
-  /** Throws a `NoRoomError` where the disk has none: the job waits in the queue until it does. */
+  /** Does the job. Throws a `NoRoomError` if the disk has no space; the job then waits in the queue. */
   run(work: JobAtWork): Promise<PreRecordedResult>;
-  /** Stores the end with what is to be told of it. False when the job is not ours any more. */
+  /** Stores the end and its callbacks. Returns false if the job is no longer ours. */
   end(
     claim: JobClaim,
     job: JobRow,
@@ -53,20 +53,20 @@ type JobQueueOptions = {
   ): Promise<boolean>;
 };
 
-/** Often enough for people who watch the progress. */
+/** Frequent enough for a person who watches the progress. */
 const renewMs = claimMs / 10;
-/** The log says at this interval how far a job is. */
+/** The interval at which the log reports the progress of a job. */
 const sayMs = 30_000;
 const lookMs = 5_000;
 const longestGraceMs = 2_000;
-/** A job during which this or another process died so often is not tried again. */
+/** A job during which a process died this often is not tried again. */
 const maxAttempts = 10;
 
-/** Takes jobs from the table one after the other, works on some at once, and says for each that it is at work. */
+/** Takes jobs from the table in order, works on several at once, and renews the claim of each. */
 export class JobQueue {
   readonly #options: JobQueueOptions;
   readonly #running = new Map<string, { abort: AbortController; work: Promise<void> }>();
-  /** The bytes that each job needs which was given back because the data disk has no room for it. */
+  /** The disk space needed by each job that was given back because the disk is full. */
   readonly #needs = new Map<string, number>();
   #stopped = false;
   #taking: Promise<void> | undefined;
@@ -86,10 +86,10 @@ export class JobQueue {
     return { jobs: this.#needs.size, leastBytes: Math.min(...this.#needs.values()) };
   }
 
-  /** Takes up what an earlier run of this node left. */
+  /** Continues the jobs that an earlier run of this node left. */
   async start(): Promise<void> {
     const { rows, node, folder } = this.#options;
-    // Files that a dead process was reading belong to nobody: every attempt begins with an empty folder.
+    // Files of a dead process belong to no job now. Every attempt begins with an empty folder.
     await rm(folder, { recursive: true, force: true });
     await mkdir(folder, { recursive: true, mode: 0o700 });
     await rows.releaseAllOf(node);
@@ -97,10 +97,10 @@ export class JobQueue {
     this.#looks = every(this.#options.clock, lookMs, () => this.wake());
   }
 
-  /** There is a new job. */
+  /** Looks for a new job at once. */
   wake(): void {
     if (this.#stopped) return;
-    // A wake during a round asks for another one: its job may have come after the round had looked.
+    // A call of `wake` during a round asks for another round: its job may have come after the round had looked.
     this.#takeAgain = true;
     this.#taking ??= this.#take()
       .catch((error: unknown) =>
@@ -114,13 +114,13 @@ export class JobQueue {
       });
   }
 
-  /** Ends the work on a job that was cancelled or erased, if it is here. */
+  /** Stops the work on a cancelled or erased job, if it runs here. */
   cancel(id: string): void {
     this.#roomFound(id);
     this.#running.get(id)?.abort.abort(new JobIsGone());
   }
 
-  /** Gives back what is not done in a moment: what takes longer begins anew after the start. */
+  /** Gives back the jobs that do not end within the deadline. They begin again after the start. */
   async drain(deadlineMs: number): Promise<void> {
     this.#stopped = true;
     void this.#looks?.stop();
@@ -130,7 +130,7 @@ export class JobQueue {
     const works = Promise.all(running.map(({ work }) => work));
     await within(clock, Math.min(deadlineMs, longestGraceMs), works);
     for (const { abort } of running) abort.abort(new ProcessStops());
-    // A claim that cannot be given back is given back by the next start, or runs out.
+    // A claim that cannot be given back now is freed by the next start, or expires.
     await within(clock, maxDatabaseWaitMs, works);
   }
 
@@ -152,14 +152,14 @@ export class JobQueue {
     }
   }
 
-  /** The jobs that still have no room. Smaller ones that came later may pass them. */
+  /** Jobs that still lack disk space. Smaller, later jobs may pass them. */
   #withoutRoom(): string[] {
     return [...this.#needs]
       .filter(([, bytes]) => !this.#options.hasRoomFor(bytes))
       .map(([id]) => id);
   }
 
-  /** A job that has room and is not there to be taken was cancelled, or another node has it. */
+  /** Forgets jobs that have enough space but could not be taken: they were cancelled, or another node has them. */
   #forgetTaken(): void {
     const waiting = new Set(this.#withoutRoom());
     for (const id of this.#needs.keys()) if (!waiting.has(id)) this.#roomFound(id);
@@ -179,11 +179,11 @@ export class JobQueue {
       this.wake();
     });
     this.#running.set(job.id, { abort, work });
-    // The answer to the claim came late, while the process stops already.
+    // The claim was answered while the process was already stopping.
     if (this.#stopped) abort.abort(new ProcessStops());
   }
 
-  /** Never throws: whatever happens on the way is an end of this job alone. */
+  /** Never throws: any failure ends this job only. */
   async #work(claim: JobClaim, job: JobRow, abort: AbortController): Promise<void> {
     const { clock, log, folder } = this.#options;
     const own = join(folder, job.id);
@@ -248,7 +248,7 @@ export class JobQueue {
     try {
       if (!(await this.#options.end(claim, job, request, end))) return;
     } catch (error) {
-      // The claim runs out, and the job is done again: by us, or by another node.
+      // The claim expires, and this or another node does the job again.
       log.error(
         { jobId: job.id, reason: reasonOf(error) },
         'the end of a job could not be stored; it is tried again',
@@ -277,7 +277,7 @@ export class JobQueue {
         'a job waits for room on the data disk',
       );
     }
-    // A job that is gone has ended or is another node's: there is nothing to give back.
+    // A job that is gone has ended or belongs to another node, so nothing is given back.
     else if (!(reason instanceof ProcessStops)) return;
     await this.#options.rows
       .release(claim)
@@ -289,7 +289,9 @@ export class JobQueue {
       );
   }
 
-  /** A claim that cannot be renewed may be somebody else's already: the work ends before that. */
+  /**
+   * Renews the claim. If that fails, another node may soon have the job, so the work stops before the claim expires.
+   */
   #renewing(claim: JobClaim, abort: AbortController, progress: () => number): Loop {
     const { rows, clock, log } = this.#options;
     let renewedMs = clock.monotonicMs();
@@ -315,6 +317,6 @@ export class JobQueue {
   }
 }
 
-/** The row says that the job is not ours: cancelled, erased, or taken by another node. */
+/** The row shows that the job is not ours: it was cancelled, erased, or taken by another node. */
 class JobIsGone extends Error {}
 class ProcessStops extends Error {}

@@ -16,22 +16,22 @@ type SocketsOptions = {
   others?: OtherSpeechNodes | undefined;
 };
 
-/** The other nodes of this service: whose session it is gets the socket, wherever it came in. */
+/** The other nodes of this service. A socket is forwarded to the node that has its session. */
 export type OtherSpeechNodes = {
-  /** A socket to that node's end of the session; undefined where the node is not there. */
+  /** A socket to that node's side of the session, or undefined if the node is not there. */
   connect: (
     node: string,
     query: string,
     headers: Record<string, string>,
   ) => Promise<WebSocket | undefined>;
-  /** Passes a request without a body on; false where that node is not there, or did not begin to answer in time. */
+  /** Forwards a request without a body. Returns false if that node is not there or did not answer in time. */
   forward: (
     node: string,
     request: IncomingMessage,
     response: ServerResponse,
     withinMs: number,
   ) => Promise<boolean>;
-  /** Takes what the other nodes pass on, and what bridges at other nodes ask. */
+  /** Serves what other nodes forward, and what bridges at other nodes request. */
   serve: (duties: {
     sockets?: (socket: WebSocket, request: IncomingMessage) => void;
     requests?: RequestListener;
@@ -39,14 +39,14 @@ export type OtherSpeechNodes = {
 };
 
 const paths = new Set(['/v2/live', '/v2/live/', '/v2/live/ws']);
-/** The largest message of a socket that is about to be refused: nothing of it is read. */
+/** The largest message from a client that is about to be refused. Its content is not read. */
 const strangerFrameBytes = 1_024;
-/** The limit for a client whose session another node has: that node has the limit that counts. */
+/** The limit for a client whose session another node has. That node applies the real limit. */
 const tunnelledFrameBytes = 4_194_304;
 
 /**
- * The sockets of live sessions. The handshake is completed even for a wrong token: released clients retry
- * after an HTTP error, and only a close code tells them that coming back is useless.
+ * The sockets of live sessions. The handshake is completed even for a wrong token: released clients retry after an HTTP
+ * error, and only a close code tells them to stop.
  */
 export class LiveSockets implements Upgrade {
   readonly #options: SocketsOptions;
@@ -81,7 +81,7 @@ export class LiveSockets implements Upgrade {
   }
 
   #serverFor(frameLimitBytes: number): WebSocketServer {
-    // The limit of a message is fixed when a server is made, so there is one for each power of two.
+    // The limit of a message is fixed when a server is created, so there is one server for each power of two.
     const limit = 2 ** Math.ceil(Math.log2(frameLimitBytes));
     const existing = this.#servers.get(limit);
     if (existing) return existing;
@@ -91,10 +91,10 @@ export class LiveSockets implements Upgrade {
       maxFragments: 1_024,
       maxBufferedChunks: 4_096,
       perMessageDeflate: false,
-      // One network chunk can hold thousands of tiny frames. Other sessions get their turn between them.
+      // One network chunk can hold thousands of tiny frames. With this setting other sessions are served between them.
       allowSynchronousEvents: false,
       clientTracking: true,
-      ...({ closeTimeout: 5_000 } as object), // newer than the published types
+      ...({ closeTimeout: 5_000 } as object), // this option is newer than the published types
     });
     this.#servers.set(limit, server);
     return server;
@@ -120,7 +120,7 @@ export class LiveSockets implements Upgrade {
       return;
     }
     if (found.outcome === 'elsewhere' && node === undefined) {
-      // The client comes back, and by then the session has its end in the record, or its node is here again.
+      // The client will come back. By then the row has the session's end, or its node is here again.
       refuseUpgrade(socket, 503);
       return;
     }
@@ -131,7 +131,7 @@ export class LiveSockets implements Upgrade {
           ? strangerFrameBytes
           : tunnelledFrameBytes;
     this.#serverFor(limit).handleUpgrade(request, socket, head, (webSocket) => {
-      // ws reports a peer's mistakes here and closes by itself. Without a listener the process would end.
+      // ws reports a peer's errors here and closes by itself. Without a listener the process would end.
       webSocket.on('error', (error) => {
         this.#options.log.debug({ reason: reasonOf(error) }, 'a live socket failed');
       });
@@ -154,7 +154,7 @@ export class LiveSockets implements Upgrade {
     });
   }
 
-  /** A socket to the node that has the session, open; undefined where that cannot be had. */
+  /** An open socket to the node that has the session, or undefined. */
   async #toNode(
     node: string,
     token: string,
@@ -167,7 +167,7 @@ export class LiveSockets implements Upgrade {
     if (line === undefined) return undefined;
     return new Promise((resolve) => {
       line.once('open', () => {
-        line.pause(); // until the client's own socket is there to hear it
+        line.pause(); // paused until the client's own socket is there to receive
         resolve(line);
       });
       line.once('close', () => resolve(undefined));
@@ -194,7 +194,7 @@ function tokenOf(request: IncomingMessage): string {
   return new URL(request.url ?? '', 'http://local').searchParams.get('token') ?? '';
 }
 
-/** The byte with which the client says it begins; undefined for one that does not say a number. */
+/** The byte at which the client says it starts. Undefined if it gives no number. */
 function acknowledgedBytesOf(request: IncomingMessage): number | undefined {
   const said = request.headers[acknowledgedBytesHeader];
   return typeof said === 'string' && /^\d{1,15}$/.test(said) ? Number(said) : undefined;

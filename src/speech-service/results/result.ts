@@ -26,11 +26,11 @@ export type ResultInput = {
   durationS: number;
   distinctChannels: number;
   transcriptionS: number;
-  /** Text without a leading space; words of one channel. The speaker is set when diarization ran. */
+  /** Text without a leading space, and words of one channel. The speaker is set if diarization ran. */
   utterances: Utterance[];
-  /** The stretches in which a voice was heard and no words were found. */
+  /** Stretches with a voice but without recognised words. */
   unread?: readonly UnreadSpeech[];
-  /** The outcome of the diarization, when it was asked for. */
+  /** The outcome of the diarization, if it was requested. */
   diarization?: AddonBlock<unknown>;
   language: AddonRunner;
   owner: string;
@@ -39,16 +39,16 @@ export type ResultInput = {
   deadlineMs?: number;
 };
 
-/** For one order of language work: a model may take long over two hours of talk. */
+/** The deadline of one order of language work. A model may need long for two hours of talk. */
 const orderDeadlineMs = 120_000;
 
 /**
  * The result of a job:
  *
  *   words ─▶ rewritten ─▶ redacted ─┬─▶ transcription, sentences, subtitles
- *                                   └─▶ every add-on, every question to a model
+ *                                   └─▶ every add-on, every prompt to a model
  *
- * Nothing behind the redaction sees what it took out. An add-on that fails is a block that says so. Throws only when
+ * Nothing behind the redaction sees the removed words. An add-on that fails gets an error block. Throws only when
  * the signal is aborted.
  */
 export async function resultOf(input: ResultInput): Promise<PreRecordedResult> {
@@ -78,7 +78,7 @@ export async function resultOf(input: ResultInput): Promise<PreRecordedResult> {
   };
 }
 
-/** Speakers as numbers from 0 by their first appearance. */
+/** Numbers the speakers from 0 by their first appearance. */
 function numberedSpeakers(utterances: readonly Utterance[]): Utterance[] {
   const numbers = new Map<number, number>();
   return utterances.map((utterance) => {
@@ -93,7 +93,7 @@ function withoutSpeaker({ speaker: _, ...utterance }: Utterance): Utterance {
   return utterance;
 }
 
-/** Punctuation, vocabulary and spelling. A part without an answer keeps the words that were recognised. */
+/** Applies punctuation, vocabulary and spelling. A batch without an answer keeps the recognised words. */
 async function rewritten(
   work: LanguageWork,
   request: PreRecordedRequest,
@@ -117,8 +117,8 @@ async function rewritten(
 }
 
 /**
- * What is made of any transcript, the original and its translations. Two hours of talk take a tenth of a second each:
- * between them the thread is free for the audio of live sessions.
+ * Builds the results that every transcript has, the original and its translations. Two hours of talk take a tenth of a
+ * second for each step; between two steps the thread is free for live sessions.
  */
 async function derivedOf(
   request: PreRecordedRequest,
@@ -140,13 +140,16 @@ async function derivedOf(
 
 const nothing = { success: false, is_empty: true, exec_time: 0, results: null };
 
-/** There when it failed, as released clients document it: the speakers themselves are on the utterances. */
+/**
+ * The block of a failed diarization, as released clients document it. After a success the utterances carry the
+ * speakers.
+ */
 function diarizationOf(
   request: PreRecordedRequest,
   given: AddonBlock<unknown> | undefined,
 ): Pick<PreRecordedResult, 'diarization'> {
   if (!request.diarization || !given || given.success) return {};
-  // A list even then: released clients fail on null.
+  // An empty list even after a failure: released clients fail on null.
   return { diarization: { ...given, is_empty: true, results: [] } };
 }
 
@@ -157,7 +160,7 @@ type BlockMakers = {
   [Name in keyof AddonBlocks]?: (() => Promise<AddonBlocks[Name]>) | undefined | false;
 };
 
-/** The blocks that were asked for, made side by side: each has one order with the language threads at a time. */
+/** The requested add-on blocks, made in parallel. Each has one order at a time with the language threads. */
 async function addonsOf(
   work: LanguageWork,
   request: PreRecordedRequest,
@@ -180,8 +183,8 @@ async function addonsOf(
         return Promise.resolve(succeeded(lines, startedAtMs, lines.length === 0));
       }),
   };
-  // One after the other they begin: what is sent to a thread is copied, and the copies of two hours of talk are not
-  // made in one breath.
+  // The add-ons start one after the other. Data for a thread is copied, and copying two hours of talk several times at
+  // once would block this thread.
   let begun = Promise.resolve();
   const blocks = await Promise.all(
     Object.entries(makers).map(async ([name, make]) => {
@@ -212,7 +215,7 @@ function blocksOfWords(
       request.summarization &&
       (() => {
         const type = request.summarization_config?.type ?? 'general';
-        // Words are the most of what there is to send, and a summary has no times.
+        // Words are most of the data to copy, and a summary has no times.
         const turns = roles.map((utterance) => ({ ...utterance, words: [] }));
         return work.block('summarization', { utterances: turns, type });
       }),

@@ -1,5 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
+import ts from 'typescript';
 import { describe, expect, test } from 'vitest';
 
 const root = resolve(import.meta.dirname, '../..');
@@ -39,6 +40,16 @@ function repeatedNames(among: readonly string[]): string[] {
   return [...places]
     .filter(([, where]) => where.size > 1)
     .map(([name, where]) => `${name}: ${[...where].join(', ')}`);
+}
+
+const mostLinesOfFile = 600;
+const mostLinesOfFunction = 80;
+/** The head of a file: its imports and first comment. */
+const headCharacters = 1_000;
+
+/** The reason for a length stands in the comment before what is long: "Long because ...". */
+function saysWhy(head: string): boolean {
+  return /\bLong because \w/.test(head);
 }
 
 const importPattern = /(?:from\s+|import\s*\(?\s*|new URL\(\s*)'(\.{1,2}\/[^']+\.ts)'/g;
@@ -137,6 +148,34 @@ describe('architecture', () => {
           (door) => `${relative(src, room)}: nobody enters by ${door}`,
         ),
       ];
+    });
+    expect(wrong).toEqual([]);
+  });
+
+  test('a file has 600 lines at most and a function 80, unless its head says why', () => {
+    const page = filesBelow(join(src, 'console/page')).filter((file) => file.endsWith('.js'));
+    const wrong = [...files, ...page].flatMap((file) => {
+      const text = readFileSync(file, 'utf8');
+      const parsed = ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true);
+      const lineOf = (position: number): number =>
+        parsed.getLineAndCharacterOfPosition(position).line + 1;
+      const name = relative(src, file);
+      const lines = lineOf(parsed.end) - 1;
+      const long =
+        lines > mostLinesOfFile && !saysWhy(text.slice(0, headCharacters))
+          ? [`${name}: ${lines} lines`]
+          : [];
+      const visit = (node: ts.Node): void => {
+        if (ts.isFunctionLike(node) && 'body' in node && node.body !== undefined) {
+          const length = lineOf(node.end) - lineOf(node.getStart(parsed)) + 1;
+          const head = text.slice(node.getFullStart(), node.getStart(parsed));
+          if (length > mostLinesOfFunction && !saysWhy(head))
+            long.push(`${name}:${lineOf(node.getStart(parsed))}: a function of ${length} lines`);
+        }
+        ts.forEachChild(node, visit);
+      };
+      visit(parsed);
+      return long;
     });
     expect(wrong).toEqual([]);
   });

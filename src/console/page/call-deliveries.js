@@ -19,6 +19,23 @@ const settleMs = 700;
 const everyMs = 5_000;
 
 /**
+ * Nothing on its way has two reasons, and one of them is a setting that is missing.
+ * @param {PageState} standing
+ */
+async function sayWhyNone(standing) {
+  try {
+    const { items } = await get('/api/deliveries/endpoints');
+    standing.ready(
+      items.length === 0
+        ? 'No webhook is configured.'
+        : 'No event of this call goes to an endpoint.',
+    );
+  } catch (error) {
+    standing.failed(error);
+  }
+}
+
+/**
  * The state of this call's events on their way to the CRM.
  * @param {string} callId
  */
@@ -47,7 +64,7 @@ export function callDeliveries(callId) {
   /** @param {readonly ApiDelivery[]} items */
   async function draw(items) {
     if (items.length > 0) standing.ready();
-    else await sayWhyNone();
+    else await sayWhyNone(standing);
     link.hidden = items.length === 0;
     const states = Map.groupBy(items, ({ state }) => state);
     const rows = [...states].map(([state, list]) =>
@@ -65,20 +82,6 @@ export function callDeliveries(callId) {
       .sort((a, b) => a.sequence - b.sequence);
     const blocking = stuck.find(({ reason }) => reason);
     setText(problem, blocking ? told(blocking, stuck) : '');
-  }
-
-  /** Nothing on its way has two reasons, and one of them is a setting that is missing. */
-  async function sayWhyNone() {
-    try {
-      const { items } = await get('/api/deliveries/endpoints');
-      standing.ready(
-        items.length === 0
-          ? 'No webhook is configured.'
-          : 'No event of this call goes to an endpoint.',
-      );
-    } catch (error) {
-      standing.failed(error);
-    }
   }
 
   const heading = h('h2', { id: 'panel-deliveries' }, 'To the CRM');

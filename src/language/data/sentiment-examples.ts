@@ -2,7 +2,7 @@
  * Labelled sentences (n negative, x neutral, p positive). The scorer counts their words and pairs of words to learn
  * what no lexicon shows: who is addressed, what is denied, how the sentence is put. It uses these counts only where the
  * lexicon finds nothing. Sentences of the held-out set (test/fixtures/language/sentiment-held.jsonl) must never stand
- * here.
+ * here. Long because it is one list of data.
  */
 export const sentimentExamples = `
 n This is the third time I've had to call about the same bill, and I'm fed up.

@@ -3,7 +3,7 @@ import type { Emotion } from '../../protocol/addons.ts';
 /**
  * Words and phrases by the feeling they show in a service call: `phrases | value | emotion | why`. Problem words
  * (broken, stolen, error, late) stand here only where they judge, since a plainly reported problem is neutral. `*` at
- * the end of a word matches any ending. The longest phrase wins.
+ * the end of a word matches any ending. The longest phrase wins. Long because it is one list of data.
  */
 export const sentimentLexicon = `
 angry, furious, livid, enraged, fuming, outraged, raging, irate, seething, incensed, mad at, so mad, really mad, pissed, pissed off | -3 | anger | says the anger by name

@@ -1,0 +1,307 @@
+import { access, constants, statfs } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import type { Config } from '../config.ts';
+import { reasonOf } from '../lib/errors.ts';
+import { endpointsOf } from '../outbox/config.ts';
+import type { Api } from '../player/api-client.ts';
+import { isLoopback } from '../port/addresses.ts';
+import type {
+  ApiDelivery,
+  CallPage,
+  CarrierList,
+  DeliveryPage,
+  Installation,
+  JobCallbackPage,
+} from '../protocol/api.ts';
+import { answerOf, askProcess, whyUnreachable } from './running-process.ts';
+
+const answerWithinMs = 10_000;
+
+type InstallationFinding = {
+  what: string;
+  state: 'ok' | 'attention' | 'wrong';
+  detail: string;
+  todo?: string;
+};
+
+/** What a person should do about a part that is not well. */
+const todoOfPart: Partial<Record<string, string>> = {
+  store: 'look at the database and at the disk it is on',
+  disk: 'free space on the data disk: new calls are refused until there is room',
+  memory: 'raise the limit of memory (container, --max-old-space-size), or share the calls out',
+  journal: 'look at the data disk: it is full, slow or cannot be written',
+  recogniser: 'npx trunkline models list shows what is there, models pull fetches what is missing',
+  speech:
+    'audio is kept meanwhile, and transcribe-again reads calls that ended without words; look at the speech service, TRUNKLINE_SPEECH_URL and its key, or at how many sessions it takes',
+  delivery:
+    'look at the receiver: its events wait in order and are tried again; npx trunkline deliveries list --state pending',
+  outbox:
+    'npx trunkline deliveries list --state parked (or pending) shows why; then retry or release',
+};
+
+/** Carriers whose last stream or webhook was refused, and from which no stream came since. */
+async function refusedFindings(api: Api): Promise<InstallationFinding[]> {
+  const { items } = await answerOf<CarrierList>(api, '/api/carriers');
+  return items.flatMap(({ name, last_refused: refused, last_stream_at: streamed }) =>
+    !refused || (streamed !== null && Date.parse(streamed) > Date.parse(refused.at))
+      ? []
+      : [
+          {
+            what: 'carriers',
+            state: 'attention',
+            detail: `${name}: last refused ${refused.at}: ${refused.reason}`,
+            todo: `compare its settings: npx trunkline carriers ${name}`,
+          },
+        ],
+  );
+}
+
+/**
+ * Looks at each thing that an installation needs; each finding says what to do. A process that answers is asked itself,
+ * because the settings of this terminal may be others.
+ */
+export async function installationFindings(
+  config: Config,
+  api: Api,
+): Promise<InstallationFinding[]> {
+  const { findings, answers } = await processFindings(api);
+  if (!answers)
+    return [
+      ...findings,
+      await diskFinding(config),
+      keysFinding(config),
+      endpointsFinding(endpointsOf(config.outbox).length),
+      await publicUrlFinding(config.http.publicUrl),
+    ];
+  try {
+    const installation = await answerOf<Installation>(api, '/api/installation');
+    const endpoints = await answerOf<{ items: { name: string; disabled_at: string | null }[] }>(
+      api,
+      '/api/deliveries/endpoints',
+    );
+    const { public_url: address, roles } = installation;
+    return [
+      ...findings,
+      ...(roles.includes('speech') ? await callbackFindings(api) : []),
+      ...(roles.includes('bridge') ? await incompleteFindings(api) : []),
+      ...(roles.includes('bridge') ? await refusedFindings(api) : []),
+      keysFinding(config),
+      ...(await webhookFindings(api, endpoints.items)),
+      await publicUrlFinding(isLoopback(new URL(address).hostname) ? undefined : address),
+    ];
+  } catch (error) {
+    const detail = `the process does not tell more: ${reasonOf(error)}`;
+    const todo = 'set TRUNKLINE_API_KEYS here as the process has it';
+    return [...findings, { what: 'keys', state: 'wrong', detail, todo }];
+  }
+}
+
+async function processFindings(
+  api: Api,
+): Promise<{ findings: InstallationFinding[]; answers: boolean }> {
+  try {
+    const response = await askProcess(api, '/health/ready', answerWithinMs);
+    const body = (await response.json()) as {
+      checks?: Record<string, { state: string; detail?: string }>;
+    };
+    const checks = Object.entries(body.checks ?? {}).map(([what, check]): InstallationFinding => {
+      const todo = check.state === 'ok' ? undefined : todoOfPart[what];
+      return {
+        what,
+        state: check.state === 'ok' ? 'ok' : check.state === 'down' ? 'wrong' : 'attention',
+        detail: check.detail ?? check.state,
+        ...(todo === undefined ? {} : { todo }),
+      };
+    });
+    const process: InstallationFinding = {
+      what: 'process',
+      state: response.ok ? 'ok' : 'wrong',
+      detail: `${api.url} is ${response.ok ? 'ready' : 'not ready'}`,
+    };
+    return { findings: [process, ...checks], answers: true };
+  } catch (error) {
+    const process: InstallationFinding = {
+      what: 'process',
+      state: 'wrong',
+      detail: `${api.url} does not answer: ${whyUnreachable(error)}`,
+      todo: 'npm start, or name the process with --url or TRUNKLINE_URL',
+    };
+    return { findings: [process], answers: false };
+  }
+}
+
+async function diskFinding(config: Config): Promise<InstallationFinding> {
+  const folder = resolve(config.store.dataDir);
+  try {
+    await access(folder, constants.R_OK | constants.W_OK);
+    const { bavail, bsize } = await statfs(folder);
+    const free = bavail * bsize;
+    const low = free < config.store.lowWaterBytes;
+    const detail = `${folder}, ${Math.round(free / 1_048_576)} MiB free`;
+    if (!low) return { what: 'disk', state: 'ok', detail };
+    return {
+      what: 'disk',
+      state: 'wrong',
+      detail,
+      todo: 'free space: new calls are refused under TRUNKLINE_DISK_LOW_WATER_BYTES',
+    };
+  } catch (error) {
+    return {
+      what: 'disk',
+      state: 'attention',
+      detail: `${folder}: ${reasonOf(error)}`,
+      todo: 'the first start makes the folder; later it must be readable and writable',
+    };
+  }
+}
+
+function keysFinding(config: Config): InstallationFinding {
+  const open = config.http.apiKeys.length === 0;
+  const count = config.http.apiKeys.length;
+  if (!open)
+    return { what: 'keys', state: 'ok', detail: `${count} API ${count === 1 ? 'key' : 'keys'}` };
+  if (isLoopback(config.http.host))
+    return { what: 'keys', state: 'ok', detail: 'none: only this machine is answered' };
+  return {
+    what: 'keys',
+    state: 'wrong',
+    detail: 'none, and others can reach this address',
+    todo: 'set TRUNKLINE_API_KEYS',
+  };
+}
+
+/** Nothing is said where every call is whole. */
+async function incompleteFindings(api: Api): Promise<InstallationFinding[]> {
+  const { items, next_cursor: next } = await answerOf<CallPage>(
+    api,
+    '/api/calls?incomplete=true&limit=100',
+  );
+  const [newest] = items;
+  if (newest === undefined) return [];
+  const count = `${items.length}${next === null ? '' : '+'}`;
+  return [
+    {
+      what: 'calls',
+      state: 'attention',
+      detail: `${count} lack words, the newest ${newest.incomplete?.seconds ?? 0} s (${newest.id})`,
+      todo: 'npx trunkline transcribe-again --incomplete reads their recordings again',
+    },
+  ];
+}
+
+/** Nothing is said where none is parked: most installations have no callbacks at all. */
+async function callbackFindings(api: Api): Promise<InstallationFinding[]> {
+  const { items, next_cursor: next } = await answerOf<JobCallbackPage>(
+    api,
+    '/api/job-callbacks?state=parked&limit=100',
+  );
+  const [newest] = items;
+  if (newest === undefined) return [];
+  const count = `${items.length}${next === null ? '' : '+'} parked`;
+  const where = newest.host === null ? '' : ` at ${newest.host}`;
+  return [
+    {
+      what: 'callbacks',
+      state: 'attention',
+      detail: `${count}, the newest${where}: ${newest.reason ?? 'no reason is known'}`,
+      todo: 'mend the receiver; then the Jobs view of the page, or POST /api/job-callbacks/{id}/retry, tries again',
+    },
+  ];
+}
+
+type EndpointItem = { name: string; disabled_at: string | null };
+
+/** How the newest events of each webhook fared: a webhook is well where it takes events, not where it is configured. */
+async function webhookFindings(
+  api: Api,
+  endpoints: readonly EndpointItem[],
+): Promise<InstallationFinding[]> {
+  const switchedOff = endpoints.filter((one) => one.disabled_at !== null).map(({ name }) => name);
+  if (endpoints.length === 0 || switchedOff.length > 0)
+    return [endpointsFinding(endpoints.length, switchedOff)];
+  const findings: InstallationFinding[] = [];
+  for (const { name } of endpoints) {
+    const path = `/api/deliveries?limit=${newestTried}&endpoint=${encodeURIComponent(name)}`;
+    const { items } = await answerOf<DeliveryPage>(api, path);
+    const refused = refusedAll(name, items);
+    if (refused !== undefined) findings.push(refused);
+  }
+  return findings.length > 0 ? findings : [endpointsFinding(endpoints.length)];
+}
+
+/** Deliveries of a webhook that tell how it is; older ones may be of a time before it was mended. */
+const newestTried = 50;
+
+/** Undefined where the webhook took the event that was tried last, or nothing was tried yet. Pure. */
+export function refusedAll(
+  name: string,
+  newest: readonly ApiDelivery[],
+): InstallationFinding | undefined {
+  const tried = newest
+    .filter(({ attempts }) => attempts > 0)
+    .toSorted((a, b) => (b.last_attempt_at ?? '').localeCompare(a.last_attempt_at ?? ''));
+  const taken = tried.findIndex(({ state }) => state === 'delivered');
+  const refused = taken < 0 ? tried : tried.slice(0, taken);
+  const [last] = refused;
+  if (last === undefined) return undefined;
+  const since = taken < 0 ? 'has taken none of' : 'has refused';
+  const of = refused.length === 1 ? 'the last event' : `the last ${refused.length} events`;
+  return {
+    what: 'webhooks',
+    state: taken < 0 ? 'wrong' : 'attention',
+    detail: `${name} ${since} ${of}: ${last.reason ?? 'no reason is known'}`,
+    todo: `npx trunkline deliveries list --endpoint ${name} shows them; webhooks try ${name} ${last.type} shows the request`,
+  };
+}
+
+function endpointsFinding(count: number, switchedOff: string[] = []): InstallationFinding {
+  if (switchedOff.length > 0)
+    return {
+      what: 'webhooks',
+      state: 'wrong',
+      detail: `switched off: ${switchedOff.join(', ')}`,
+      todo: 'npx trunkline deliveries enable <name>, once it takes events again',
+    };
+  if (count > 0)
+    return {
+      what: 'webhooks',
+      state: 'ok',
+      detail: `${count} configured; npx trunkline webhooks try shows what one is sent`,
+    };
+  return {
+    what: 'webhooks',
+    state: 'attention',
+    detail: 'none',
+    todo: 'set TRUNKLINE_WEBHOOK_URL and TRUNKLINE_WEBHOOK_SECRET',
+  };
+}
+
+/** Carriers reach us by the public address, so this process must be what answers there. */
+async function publicUrlFinding(publicUrl: string | undefined): Promise<InstallationFinding> {
+  if (publicUrl === undefined)
+    return {
+      what: 'public url',
+      state: 'attention',
+      detail: 'not set: carriers elsewhere cannot reach this machine',
+      todo: 'set TRUNKLINE_PUBLIC_URL to the https address that leads here',
+    };
+  try {
+    const response = await fetch(`${publicUrl.replace(/\/+$/, '')}/health/live`, {
+      signal: AbortSignal.timeout(answerWithinMs),
+    });
+    if (response.ok) return { what: 'public url', state: 'ok', detail: `${publicUrl} answers` };
+    return {
+      what: 'public url',
+      state: 'wrong',
+      detail: `${publicUrl} answers ${response.status}`,
+      todo: 'point it at this port',
+    };
+  } catch (error) {
+    return {
+      what: 'public url',
+      state: 'wrong',
+      detail: `${publicUrl} does not answer: ${whyUnreachable(error)}`,
+      todo: 'point it at this port',
+    };
+  }
+}

@@ -13,11 +13,11 @@ export type ChannelEvent =
   | { type: 'speech-start' | 'speech-end'; at: number }
   | { type: 'partial'; utterance: RecognisedUtterance }
   | { type: 'final'; utterance: RecognisedUtterance; decidedS: number }
-  /** Somebody spoke between these seconds, and no reading gave words for it. */
+  /** A voice was heard between these seconds, and no reading found words for it. */
   | { type: 'unread'; from: number; to: number }
-  /** All audio that was received is decided. */
+  /** All received audio is decided. */
   | { type: 'finished' }
-  /** The channel gave up after several streams that failed. */
+  /** The channel gave up after several streams in a row failed. */
   | { type: 'failed'; reason: string };
 
 type ChannelOptions = {
@@ -29,32 +29,32 @@ type ChannelOptions = {
   /** Frames received so far. */
   received(): number;
   onEvent(event: ChannelEvent): void;
-  /** The position up to which an earlier run of the process had decided everything. */
+  /** The position up to which an earlier run of the process decided everything. */
   start?: { frame: number; utterances: number };
 };
 
-/** At most this much audio is read back from the disk at a time. */
+/** At most this much audio is read from the disk at a time. */
 const catchUpS = 1;
-/** A stream that is being caught up gets no more audio while this much of it waits for the recogniser. */
+/** While a stream catches up, it gets no more audio if this much already waits for the recogniser. */
 export const maxAheadOfRecogniserS = 10;
 const lookAgainMs = 50;
 /**
- * A channel fails after this many streams failed one after the other. A refused stream does not count: a recogniser
- * that is full or still loading may need minutes.
+ * A channel fails after this many streams in a row failed. A refused stream does not count: a recogniser that is full
+ * or still loading may need minutes.
  */
 const attempts = 5;
 const refusedRetryMs = 1_000;
 
 /**
- * One channel of a session and its recogniser stream. A stream counts time and utterances from the first audio that it
- * was given. When a stream fails, or when this process was started again, another stream is opened at the last decided
- * frame. Its audio is read back from the session's audio, and its times and numbers are moved here.
+ * One channel of a session and its recogniser stream. A stream counts time and utterances from its first audio. When a
+ * stream fails or the process restarts, a new stream begins at the last decided frame and reads the session's stored
+ * audio from there. This class shifts its times and numbers to those of the session.
  */
 export class Channel {
   readonly #options: ChannelOptions;
   readonly #rate: number;
   #stream: RecogniserStream | undefined;
-  /** The first frame of the open stream, and the number of utterances before it. */
+  /** The first frame of the open stream, and the number of utterances before that frame. */
   #baseFrame: number;
   #baseIndex: number;
   #fedFrames: number;
@@ -83,18 +83,18 @@ export class Channel {
     return this.#over ? this.#options.received() / this.#rate : this.#decidedFrame / this.#rate;
   }
 
-  /** The first frame that a new stream would need again. */
+  /** The first frame that a new stream would need. */
   get decidedFrame(): number {
     return this.#decidedFrame;
   }
 
-  /** Seconds of audio that were received and not yet decoded. */
+  /** The seconds of audio that were received and are not decoded yet. */
   get backlogS(): number {
     const unfed = (this.#options.received() - this.#fedFrames) / this.#rate;
     return this.#over ? 0 : unfed + (this.#stream?.backlogS ?? 0);
   }
 
-  /** Takes the newest samples; `received` counts them already. */
+  /** Takes the newest samples, which `received` already counts. */
   push(samples: Int16Array): void {
     if (this.#over) return;
     const isNext = this.#fedFrames + samples.length === this.#options.received();
@@ -104,13 +104,13 @@ export class Channel {
     } else void this.#catchUp();
   }
 
-  /** Says which kind of answer the audio from here on may be, or none. */
+  /** Sets the kind of answer that the audio from here on may be, or none. */
   expect(answer: ExpectedAnswer | undefined): void {
     this.#expects = answer;
     this.#stream?.expect(answer);
   }
 
-  /** No more audio comes. The rest is decided, then `finished` follows. */
+  /** Tells that no more audio comes. The rest is decided, then `finished` is emitted. */
   finish(): void {
     if (this.#finishing || this.#over) return;
     this.#finishing = true;
@@ -124,7 +124,7 @@ export class Channel {
     this.#stream = undefined;
   }
 
-  /** Reads the unfed audio back and feeds it at the recogniser's pace until nothing is left. */
+  /** Reads the audio that the stream has not had and feeds it at the recogniser's pace. */
   async #catchUp(): Promise<void> {
     if (this.#catchingUp || this.#streamClosing) return;
     this.#catchingUp = true;
@@ -140,7 +140,7 @@ export class Channel {
         const from = this.#fedFrames;
         const stream = this.#stream;
         const samples = await this.#options.read(from, Math.min(left, catchUpS * this.#rate));
-        // The stream may have failed during the read; its successor begins at another frame.
+        // The stream may have failed during the read. Its successor begins at another frame.
         if (this.#stream !== stream || this.#fedFrames !== from) continue;
         if (samples.length === 0) {
           await wait(this.#options.clock, lookAgainMs);
@@ -162,7 +162,7 @@ export class Channel {
   }
 
   #finishStream(): void {
-    // A channel that was never given a sample has nothing to decide and opens no stream.
+    // A channel without samples has nothing to decide and opens no stream.
     if (this.#stream) {
       this.#streamClosing = true;
       this.#stream.finish();
@@ -193,7 +193,7 @@ export class Channel {
     this.#cancelRetry = this.#options.clock.after(delayMs, () => void this.#catchUp());
   }
 
-  /** The answer is false when no further event of this stream counts. */
+  /** Returns false if later events of this stream must be ignored. */
   #onEvent(event: RecogniserEvent, offsetS: number, baseIndex: number): boolean {
     switch (event.type) {
       case 'speech-start':
@@ -230,7 +230,7 @@ export class Channel {
     }
   }
 
-  /** A new stream hears the beginning of the same speech again. The start is passed on once. */
+  /** A new stream hears the start of the same speech again, but the start is reported once. */
   #speech(type: 'speech-start' | 'speech-end', at: number): void {
     const starts = type === 'speech-start';
     if (this.#speaking === starts) return;
@@ -243,7 +243,7 @@ export class Channel {
     this.#decidedFrame = Math.max(this.#decidedFrame, frame);
   }
 
-  /** A client may have sent held-back audio after its stop. Another stream then takes it. */
+  /** A client may send held-back audio after its stop. A new stream then takes that audio. */
   #finished(): void {
     this.#streamClosing = false;
     this.#stream = undefined;

@@ -1,4 +1,4 @@
-/** The indexes of those elements of `left` that `right` also has in the same order: the longest common subsequence. */
+/** The indexes of the elements of `left` that `right` contains in the same order: their longest common subsequence. */
 export function commonIndexes<T>(left: readonly T[], right: readonly T[]): number[] {
   const width = right.length + 1;
   const best = new Uint16Array((left.length + 1) * width);

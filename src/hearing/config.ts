@@ -1,9 +1,9 @@
 import { z } from 'zod';
 
-/** The model that reads recordings after the live one. */
+/** The model that reads recordings a second time. */
 export const secondReader = 'whisper-tiny-en';
 
-/** The recogniser and its models. */
+/** Settings of the recogniser and its models. */
 export const RecogniserConfig = z.strictObject({
   model: z.string().min(1).default('moonshine-tiny-en').meta({
     env: 'TRUNKLINE_MODEL',

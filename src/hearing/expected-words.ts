@@ -1,26 +1,24 @@
 import type { CustomVocabularyConfig } from '../protocol/addon-configs.ts';
 
-/** A word or a name that is expected. `weight` is the bonus of each of its bytes, in nats. */
+/** An expected word or name. `weight` is the bonus for each of its bytes, in nats. */
 export type ExpectedWord = { text: string; weight: number };
 
 /**
- * The kind of answer that a question asks for. A speaker may say something else; then the words are read as without an
+ * The kind of answer that a question asks for. If the speaker says something else, the words are read as without an
  * expectation.
  */
 export type ExpectedAnswer = 'digits';
 
 const defaultIntensity = 0.5;
-/** The weight at full intensity. In a long list common words would be heard everywhere. */
+/** The weight at full intensity. A higher one makes common words of a long list appear everywhere. */
 const fullWeight = 2;
 const fullWeightOfMany = 1.2;
 const many = 50;
-/**
- * At most this many entries and spoken forms take part in decoding. The texts of finals are corrected by all of them.
- */
+/** At most this many entries and spoken forms influence decoding. The correction of finals uses all of them. */
 const most = 1_000;
 const longest = 60;
 
-/** The expected words of a session's or a job's vocabulary: every value and every way of saying it. */
+/** The expected words of a vocabulary: every value and every spoken form of it. */
 export function expectedWords(
   config: CustomVocabularyConfig | null | undefined,
   languages: readonly string[],

@@ -1,10 +1,10 @@
-/** Samples at 16 kHz that the voice detector hears at once. */
+/** The samples at 16 kHz that the voice detector processes at once. */
 export const windowSamples = 512;
 
 /**
- * The silence that ends an utterance: what was asked for, and never less than one window of the voice detector. Less
- * than 0.3 s also ends an utterance inside words (as in "stop it") and between the words of one breath. Whoever asks
- * for that gets short utterances, each read with the words that it has.
+ * The silence that ends an utterance: the requested one, but at least one window of the voice detector. Less than 0.3 s
+ * also ends utterances inside words (as in "stop it") and between words of one breath. A client that requests this gets
+ * short utterances.
  */
 export function pauseOf(endpointingS: number): number {
   return Math.max(windowSamples / 16_000, endpointingS);

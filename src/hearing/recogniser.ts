@@ -1,12 +1,12 @@
 import type { ExpectedAnswer, ExpectedWord } from './expected-words.ts';
 
 /**
- * The interface between sessions and the recognition of speech. Each channel of a session has one stream. The pool
- * behind this interface keeps the audio since the last final: when a recogniser process dies, another one hears that
- * audio again, and the session notices nothing but a delay.
+ * The interface between sessions and speech recognition. Each channel of a session has one stream. The pool behind this
+ * interface keeps the audio since the last final. If a recogniser process dies, another one processes that audio again,
+ * and the session notices only a delay.
  */
 export type RecognisedWord = {
-  /** Without the leading space of live messages; punctuation stays on the word. */
+  /** The word without the leading space of live messages. Punctuation stays on it. */
   word: string;
   start: number;
   end: number;
@@ -14,10 +14,10 @@ export type RecognisedWord = {
 };
 
 export type RecognisedUtterance = {
-  /** Counts up from 0 within the stream; partials and the final of one utterance share it. */
+  /** Counts up from 0 in the stream. Partials and the final of one utterance share it. */
   index: number;
   text: string;
-  /** Seconds of the stream's audio. */
+  /** In seconds of the stream's audio. */
   start: number;
   end: number;
   confidence: number;
@@ -30,22 +30,22 @@ export type RecogniserEvent =
   | { type: 'speech-end'; at: number }
   | { type: 'partial'; utterance: RecognisedUtterance }
   /**
-   * The final. Everything before `decidedS` is decided. Both facts come in one event: if a process died between two
-   * events, its replacement would say the same final again.
+   * The final. Everything before `decidedS` is decided. One event carries both facts: if a process died between two
+   * events, its replacement would emit the same final again.
    */
   | { type: 'final'; utterance: RecognisedUtterance; decidedS: number }
-  /** Everything before this second is decided. Its finals were emitted before this event. */
+  /** Everything before this second is decided, and its finals were emitted before this event. */
   | { type: 'progress'; at: number }
-  /** Somebody spoke between these seconds, and no reading gave words for it. */
+  /** A voice was heard between these seconds, and no reading found words for it. */
   | { type: 'unread'; from: number; to: number }
-  /** The answer to finish(): all audio is decided, nothing follows. */
+  /** The answer to `finish()`: all audio is decided, and no event follows. */
   | { type: 'finished' }
-  /** The stream cannot go on, also not in a replacement process. Nothing follows. */
+  /** The stream cannot continue, even in a replacement process. No event follows. */
   | { type: 'failed'; reason: string };
 
 export type RecogniserStreamOptions = {
   sampleRate: number;
-  /** An empty list asks for the language to be detected. */
+  /** An empty list requests detection of the language. */
   languages: string[];
   codeSwitching: boolean;
   endpointingS: number;
@@ -53,40 +53,42 @@ export type RecogniserStreamOptions = {
   speechThreshold: number;
   audioEnhancer: boolean;
   /**
-   * True where nobody waits for the words. Each word is read as well as the model can, whatever the load is and however
-   * slowly the audio comes. On a machine that is busy with calls a recording comes no faster than it was spoken.
+   * True if nobody waits for the words. Each word is then read as well as possible, under any load and however slowly
+   * the audio arrives: on a machine busy with calls, a recording comes no faster than it was spoken.
    */
   recorded: boolean;
   partials: boolean;
-  /** Words that the model should prefer where they may have been said. */
+  /** Words that the model should prefer if they may have been said. */
   expected?: readonly ExpectedWord[];
-  /** The kind of answer that is expected from the beginning on. */
+  /** The kind of answer expected from the beginning on. */
   expects?: ExpectedAnswer | undefined;
 };
 
 export type RecogniserStream = {
   /** Takes 16-bit linear samples at the stream's rate and copies them. Never blocks and never throws. */
   push(samples: Int16Array): void;
-  /** Seconds of audio pushed and not yet decoded: the session reads its socket slowly while this is high. */
+  /**
+   * The seconds of audio that were pushed and not decoded yet. While it is high, the session reads its socket slowly.
+   */
   readonly backlogS: number;
   /**
-   * Says which kind of answer the audio from here on may be, or none. An answer that was misheard as other words is then
-   * found; all other speech is read as before.
+   * Sets the kind of answer that the audio from here on may be, or none. An answer that was misheard as other words is
+   * then found; all other speech is read as before.
    */
   expect(answer: ExpectedAnswer | undefined): void;
-  /** No more audio: decide what is left, then `finished`. */
+  /** Tells that no more audio comes. The rest is decided, then `finished` is emitted. */
   finish(): void;
-  /** Gives the stream up. No event follows. */
+  /** Abandons the stream. No event follows. */
   close(): void;
 };
 
 export type RecogniserStatus = {
   state: 'ready' | 'starting' | 'no-model' | 'failed';
-  /** A line for operators: the model, the progress of its download, the command that mends it. */
+  /** A line for operators: the model, its download progress, the command that helps. */
   detail: string;
   model: string | null;
   languages: string[];
-  /** True when words carry times estimated from energy rather than given by the model. */
+  /** True if word times are estimated from energy because the model gives none. */
   estimatedTimes: boolean;
   streams: number;
   capacity: number;
@@ -94,15 +96,15 @@ export type RecogniserStatus = {
 
 export type StreamAdmission =
   | { outcome: 'admitted'; stream: RecogniserStream }
-  /** Answered with 503 and the progress of the download. */
+  /** The route answers 503 with the progress of the download. */
   | { outcome: 'no-model'; detail: string; retryAfterS: number }
-  /** Answered with 429. */
+  /** The route answers 429. */
   | { outcome: 'at-capacity'; detail: string; retryAfterS: number }
-  /** Answered with 422 that names the installed languages. */
+  /** The route answers 422 and names the installed languages. */
   | { outcome: 'language'; detail: string };
 
 export type Recogniser = AsyncDisposable & {
-  /** The largest number of processes that may read side by side. */
+  /** The largest number of processes that may read in parallel. */
   readonly mostProcesses: number;
   status(): RecogniserStatus;
   /** Tells whether `open` would admit this many streams now. The POST asks before it creates a session. */

@@ -10,13 +10,13 @@ const scale = 32768;
 
 let loaded: Promise<RNNoise> | undefined;
 
-/** The `audio_enhancer` of a request: the RNNoise network takes steady noise out of one stream's signal. */
+/** Implements a request's `audio_enhancer`: the RNNoise network removes steady noise from one stream. */
 export class Enhancer implements Disposable {
   readonly #noise: RNNoise;
   readonly #state: number;
   readonly #memory: number;
   #rest = new Float32Array(0);
-  /** The network answers one frame late. The first frame is dropped, or all times would lie 10 ms late. */
+  /** The network's output is one frame late. The first frame is dropped, so that times are not 10 ms late. */
   #late = true;
 
   private constructor(noise: RNNoise) {
@@ -46,7 +46,7 @@ export class Enhancer implements Disposable {
     return clean.subarray(frameSamples);
   }
 
-  /** The waiting samples at the end of a stream, filled up with silence. */
+  /** Returns the samples that still wait at the end of a stream, padded with silence. */
   end(): Float32Array {
     const silence = new Float32Array(2 * frameSamples - (this.#rest.length % frameSamples));
     return this.run(silence);
@@ -58,7 +58,7 @@ export class Enhancer implements Disposable {
   }
 
   #frame(frame: Float32Array): void {
-    // A new view for each frame: the module's memory may have grown, which detaches every older view.
+    // A new view for each frame. The module's memory may have grown, which makes older views invalid.
     const heap = new Float32Array(this.#noise.HEAPU8.buffer, this.#memory, frameSamples);
     for (let i = 0; i < frameSamples; i++) heap[i] = (frame[i] ?? 0) * scale;
     this.#noise._rnnoise_process_frame(this.#state, this.#memory, this.#memory);
@@ -93,7 +93,7 @@ export class Chain implements Disposable {
     return this.#second.resample(this.#enhancer.run(samples));
   }
 
-  /** The last block, which may be short, with everything that resamplers and enhancer held back. */
+  /** Returns the last block, which may be short, with everything that the resamplers and the enhancer held back. */
   end(block: Float32Array): Float32Array {
     const samples = this.#first ? this.#first.flush(block) : block;
     if (!this.#enhancer || !this.#second) return samples;

@@ -3,11 +3,11 @@ import { RecogniserLoop } from './loop.ts';
 import { loadSherpa } from '../engine/sherpa.ts';
 
 /**
- * A recogniser process. The native engine can end its whole process without an exception, and blocks its process while
- * it decodes. So it has a process of its own, away from the sockets. pool/process.ts supervises it.
+ * A recogniser process. The native engine may end its whole process without an exception, and it blocks its process
+ * while it decodes. It therefore runs apart from the sockets, supervised by pool/process.ts.
  */
 const send = (message: FromChild): void => {
-  process.send?.(message, undefined, undefined, () => undefined); // an error here says that the parent is gone
+  process.send?.(message, undefined, undefined, () => undefined); // an error here means that the parent is gone
 };
 
 let loop: RecogniserLoop | undefined;
@@ -26,7 +26,7 @@ process.on('message', (message: ToChild) => {
   else for (const one of message.of) loop?.handle(one);
 });
 
-// A child without a parent would keep a model in memory for nobody.
+// A child without a parent would keep a model in memory for no user.
 process.on('disconnect', () => process.exit(0));
 // A stop signal reaches the whole process group. The parent still needs its recognisers to finish sessions.
 process.on('SIGINT', () => undefined);

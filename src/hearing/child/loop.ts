@@ -29,22 +29,21 @@ type Stream = {
   /** Undefined for a recording, which is never live. */
   pace: Pace | undefined;
   live: boolean;
-  /** The samples that were looked at since the parent was last told. */
+  /** Samples that were processed since the last report to the parent. */
   untold: number;
 };
 
-/** After this long the loop lets messages in: new audio arrives, and a closed stream is dropped. */
+/** After this long the loop reads messages: new audio arrives, and closed streams are dropped. */
 const turnMs = 20;
 /**
- * The parent is told about live streams at most this often: a message for each block would cost a fortieth of the whole
- * cost of a leg.
+ * Live streams are reported to the parent at most this often. A message for each block would take a fortieth of the
+ * total cost of a leg.
  */
 const tellEveryMs = 50;
 
 /**
- * The loop of one recogniser process over all its streams. Audio comes first: every stream that has a
- * block is given one, so that none starves. When no audio waits, the most urgent reading of all streams
- * is made, and the loop begins again.
+ * The loop of one recogniser process over all its streams. Each round first gives one block to every stream with audio,
+ * so that none starves. When no audio waits, the loop makes the most urgent reading of all streams and starts again.
  */
 export class RecogniserLoop {
   readonly #streams = new Map<number, Stream>();
@@ -123,7 +122,7 @@ export class RecogniserLoop {
         }
         break;
       case 'audio':
-        if (!stream) break; // the stream was closed while its audio was under way
+        if (!stream) break; // the stream was closed while its audio was on its way
         stream.cutter.push(message.samples, performance.now());
         this.#wake();
         break;
@@ -174,8 +173,8 @@ export class RecogniserLoop {
   }
 
   /**
-   * Gives one block to every stream that has one. All streams get theirs before any listens: together that costs half
-   * as much.
+   * Gives one block to every stream that has one, and only then lets them all process it. Together this costs half as
+   * much.
    */
   #round(): boolean {
     const startedMs = performance.now();
@@ -226,7 +225,7 @@ export class RecogniserLoop {
       if (urgency && (!best || comesBefore(urgency, best.urgency))) best = { session, urgency };
     }
     if (!best) return false;
-    // The heard audio is told first: if the reading ends this process, that audio is not the cause.
+    // Processed audio is reported first: if the reading ends this process, that audio is not the cause.
     this.#tellConsumed();
     best.session.step(startedMs);
     this.#meter.worked(performance.now() - startedMs, best.urgency.needed);
@@ -234,15 +233,15 @@ export class RecogniserLoop {
   }
 
   /**
-   * Tells the parent how much audio was looked at, but leaves out streams with a waiting reading. When this process
-   * dies, the parent takes the streams with untold audio for those that may have ended it. If only live streams have
-   * news, the parent is told no sooner than `everyMs` after the last time.
+   * Reports how much audio was processed, except for streams with a waiting reading: when this process dies, the parent
+   * suspects the streams with unreported audio. If only live streams have news, `everyMs` must have passed since the
+   * last report.
    */
   #tellConsumed(everyMs = 0): void {
     const told = [...this.#streams.values()].filter(
       ({ untold, session }) => untold > 0 && session.settled,
     );
-    // The next audio of a stream that is not live waits for this.
+    // Audio of a recording is sent only after this report.
     const isDue = told.some(({ live }) => !live) || performance.now() - this.#toldMs >= everyMs;
     if (told.length === 0 || !isDue) return;
     this.#toldMs = performance.now();
@@ -257,8 +256,8 @@ export class RecogniserLoop {
   }
 
   /**
-   * Computes how much the audio or the finals of live streams are overdue, and how long their first readings would take
-   * together. The second value is known before anything is late.
+   * Computes how late the audio or the finals of live streams are, and how long their first readings would take
+   * together. The second value warns before anything is late.
    */
   #look(nowMs: number): void {
     this.#latenessMs = 0;
@@ -290,7 +289,7 @@ export class RecogniserLoop {
       ...(legCost ? { legCost } : {}),
       rssBytes: process.memoryUsage.rss(),
     });
-    this.#wake(); // a reading may have become due although no audio came
+    this.#wake(); // a reading may have become due without new audio
   }
 }
 

@@ -1,13 +1,11 @@
-/**
- * Weaker attention counts as this much. A token may go nearly unheard, and one such token must not move all others.
- */
+/** Weaker attention counts as this much. A token may be almost inaudible, and it must not displace all others. */
 const leastAttention = 0.003;
 
 /**
- * Finds the frame that each token was read from. No frame lies before the frame of the previous token. `attention` has
- * a row for each token: the weight that the token gives to every frame. The strongest frame alone would be right for
- * most tokens. When a word is said twice, though, a row can be strongest at the wrong occurrence, so the best path
- * through all rows is taken.
+ * Finds the frame of audio that each token was read from. No frame lies before the frame of the previous token.
+ * `attention` has a row for each token: the weight that the token gives to every frame. For most tokens the strongest
+ * frame is right. When a word is said twice, a row may be strongest at the wrong occurrence, so the best path through
+ * all rows decides.
  */
 export function alignedFrames(attention: readonly Float32Array[]): number[] {
   const frames = attention[0]?.length ?? 0;

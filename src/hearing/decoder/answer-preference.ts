@@ -8,13 +8,13 @@ const numbers =
   'ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety hundred thousand double triple'.split(
     ' ',
   );
-/** The words of an answer of each kind. Figures belong to every kind. */
+/** The words of each kind of answer. Figures belong to every kind. */
 const wordsOf: Record<ExpectedAnswer, readonly string[]> = { digits: [...digits, ...numbers] };
 
-/** The price of a word that does not belong to the answer, in nats: with it 119 of 140 numbers are right instead of 113. */
+/** The price of a word outside the expected answer, in nats. With it 119 of 140 numbers are right instead of 113. */
 const price = 2.5;
 
-/** True when a text consists of nothing but words and figures of such an answer. */
+/** True if a text consists only of words and figures of the expected answer. */
 export function isAnswer(text: string, kind: ExpectedAnswer): boolean {
   const words = text.toLowerCase().match(/[\p{L}\p{N}']+/gu) ?? [];
   return (
@@ -24,7 +24,7 @@ export function isAnswer(text: string, kind: ExpectedAnswer): boolean {
 
 type AnswerBranch = { readonly next: Map<number, AnswerBranch>; ends: boolean };
 
-/** The position of a text inside a word of the answer; undefined inside another word, whose price is paid. */
+/** The position inside a word of the answer. Undefined inside another word, whose price is already paid. */
 type AnswerState = { readonly node: AnswerBranch | undefined };
 
 const [firstOfSpace = 0] = Buffer.from(spaceSign);
@@ -38,7 +38,8 @@ const isLetter = (byte: number): boolean => /[a-z']/i.test(String.fromCharCode(b
  *     ▁zero , ▁four     nothing
  *     ▁zero , ▁for ▁a   the price at the r, and again at the end of the a
  *
- * A bonus for the words of the answer would grow with the length of a text: digits were heard that nobody said.
+ * Prices are used instead of a bonus, because a bonus grows with the length of a text and made the model hear digits
+ * that nobody said.
  */
 export class AnswerPreference implements TokenBias {
   readonly #root: AnswerBranch = { next: new Map(), ends: true };
@@ -58,7 +59,7 @@ export class AnswerPreference implements TokenBias {
     }
   }
 
-  /** All tokens that the graph names as likely: a word of the answer may stand behind the few likeliest. */
+  /** All tokens that the graph names as likely: a word of the answer may rank below the first few. */
   continuing(_state: AnswerState, said: LogProbabilities): number[] {
     return [...(said.best?.keys() ?? [])];
   }
@@ -71,7 +72,7 @@ export class AnswerPreference implements TokenBias {
         if (node && !node.ends) change -= price;
         node = this.#root;
       } else if (node && (isAscii(byte) || node !== this.#root)) {
-        node = node.next.get(byte | 0x20); // in small letters
+        node = node.next.get(byte | 0x20); // compared in small letters
         if (!node) change -= price;
       }
     }

@@ -9,79 +9,73 @@ export type NextToken = LogProbabilities & { attention?: Float32Array | undefine
 
 /** A model that writes one token after the other. The model keeps what it computed for the beams of the last step. */
 export type Steps = {
-  /** The first token's probabilities. */
+  /** The probabilities of the first token. */
   first(): NextToken;
   /**
-   * Reads several tokens in one run, where the model can. The answer has the probabilities before the first token and
-   * after each of them. The probability of each given token is known even where the token is not among the likeliest.
+   * Reads several tokens in one run, if the model can. Returns the probabilities before the first token and after each
+   * one. The probability of a given token is known even if it is not among the likeliest.
    */
   after?(tokens: readonly number[]): NextToken[];
   /** Keeps the first `count` of these tokens and forgets the rest. */
   keep?(count: number): void;
   /**
-   * The probabilities after each of these beams. A beam is one beam of the last step, named by its index, and one more
-   * token.
+   * The probabilities after each of these beams. A beam is the index of one beam of the last step, and one more token.
    */
   next(beams: readonly { parent: number; token: number }[]): NextToken[];
 };
 
-/** Changes the likelihood of texts. Its states are its own: the search only keeps one for each text. */
+/** Changes the likelihood of texts. The search keeps one opaque state of this bias for each text. */
 export type TokenBias = {
   readonly start: object;
   /** The tokens that the search should look at after this state, beside the likeliest. */
   continuing(state: object, said: LogProbabilities): number[];
-  /** The state after one more token, and the change of the text's sum by this token. */
+  /** The state after one more token, and how much this token changes the sum of the text. */
   after(state: object, token: number, logProbability: number): { state: object; change: number };
 };
 
 export type BeamOptions = {
   /** The search follows this many texts at once; 1 takes the likeliest token at each step. */
   width: number;
-  /** The search cuts a text that has this many tokens and has not ended. */
+  /** A text with this many tokens is cut. */
   mostTokens: number;
   endToken: number;
-  /** The text continues after these tokens. They are known because they were read before, with the audio before. */
+  /**
+   * Tokens that the text must continue after. They are known from an earlier reading, together with the audio before.
+   */
   given?: readonly number[] | undefined;
   /**
-   * The tokens of an earlier reading of nearly the same audio. The search reads them in one run and keeps those that it
-   * would have written as well: the text stays the same, and each kept token saves a step. Needs a width of 1.
+   * The tokens of an earlier reading of nearly the same audio. The search checks them in one run and keeps those it
+   * would have written itself. The text does not change, and each kept token saves a step. Needs a width of 1.
    */
   draft?: readonly number[] | undefined;
-  /**
-   * True when a token with this attention is the last one that is wanted, whatever comes after it. Needs a width of 1.
-   */
+  /** True if a token with this attention is the last one wanted. Needs a width of 1. */
   enough?: ((attention: Float32Array) => boolean) | undefined;
-  /** A bonus for expected words, or a price of others. */
+  /** A bonus for expected words, or a price for others. */
   bias?: TokenBias | undefined;
-  /**
-   * The sum of log-probabilities is divided by this power of the length. Without the division short texts would always
-   * win.
-   */
+  /** The sum of log-probabilities is divided by this power of the length. Otherwise short texts would always win. */
   lengthPower?: number;
 };
 
-/**
- * One text, with the log-probability of each of its tokens. The end token is the last one where the text has ended.
- */
+/** One text with the log-probability of each token. If the text has ended, its last token is the end token. */
 export type Hypothesis = {
   tokens: readonly number[];
   logProbabilities: readonly number[];
-  /** For each token, the attention to each frame, where the model tells it. */
+  /** For each token, its attention to each frame, if the model provides it. */
   attention: readonly (Float32Array | undefined)[];
   ended: boolean;
-  /** The log-probabilities of the given tokens. Low ones say that the audio does not begin with those tokens. */
+  /** The log-probabilities of the given tokens. Low values mean that the audio does not begin with them. */
   given: readonly number[];
-  /** For each token, the share of the likely texts that contain it, each text counted by its likelihood. */
+  /** For each token, the share of the likely texts that contain it, weighted by their likelihood. */
   shared: readonly number[];
 };
 
 const usualLengthPower = 0.5;
 /**
- * An open text is given up when it is this many nats below the best ended text. Once as many texts have ended as there
- * are beams, every open text below the best ended one is given up.
+ * An open text is dropped if it is this many nats below the best ended text. Once as many texts have ended as there are
+ * beams, every open text below the best ended one is dropped.
  */
 const hopeless = 2;
-/** A text this many nats behind the likeliest text of the same length is dropped: it hardly ever comes back. */
+/** A text this many nats below the likeliest text of the same length is dropped, because it hardly ever recovers. */
 const farBehind = 4;
 
 type Beam = Omit<Hypothesis, 'given' | 'shared'> & { sum: number; bias: object | undefined };
@@ -94,8 +88,8 @@ type Candidate = {
 };
 
 /**
- * Finds the likeliest text that the model writes. Several texts are followed at once, because the likeliest first token
- * can lead to an unlikely text: a greedy reading then repeats itself or loses words.
+ * Finds the likeliest text. Several texts are followed at once, because the likeliest first token may lead to an
+ * unlikely text. A greedy search then repeats itself or loses words.
  */
 export function beamSearch(steps: Steps, options: BeamOptions): Hypothesis {
   const { beam, given, ...begin } = begun(steps, options);
@@ -137,7 +131,7 @@ export function beamSearch(steps: Steps, options: BeamOptions): Hypothesis {
 
 type Begun = { beam: Beam; said: NextToken[]; given: readonly number[] };
 
-/** The beginning of the search: an empty text, or the part of the draft that the model confirms. */
+/** The start of the search: an empty text, or the beginning of the draft that the model confirms. */
 function begun(
   steps: Steps,
   { given: known = [], draft = [], bias, endToken }: BeamOptions,
@@ -236,7 +230,7 @@ function likeliestOf(
   return { tokens, logProbabilities, attention, ended };
 }
 
-/** For each token of a text: the share of the likelihood of all texts that lies on texts which contain the token. */
+/** For each token of a text, the share of the likelihood of all texts that contain the token. */
 function sharesOf(tokens: readonly number[], texts: readonly Beam[]): number[] {
   const most = Math.max(...texts.map(({ sum }) => sum));
   const shares = tokens.map(() => 0);

@@ -1,9 +1,9 @@
 import type { Feeds, Onnx } from './onnx.ts';
 
 /**
- * Memory for the keys and values of one reading. A step writes into one side and reads what the step before wrote into
- * the other. The next reading uses the same memory: new arrays of a megabyte for each step caused two thirds of the
- * garbage collector's work.
+ * Memory for the keys and values of one reading. A step writes into one side and reads the other, which the previous
+ * step wrote. All readings reuse this memory: new arrays of a megabyte per step caused two thirds of the work of the
+ * garbage collector.
  */
 export class KeyRoom {
   readonly #onnx: Onnx;
@@ -16,7 +16,7 @@ export class KeyRoom {
     this.#names = names;
   }
 
-  /** Arrays of this size for the next step to write into. They overwrite what the step before the last one wrote. */
+  /** Arrays of this size for the next step. They overwrite the output of the step before last. */
   next(dims: readonly number[]): Feeds {
     this.#side = this.#side === 0 ? 1 : 0;
     const arrays = this.#sides[this.#side];
@@ -24,7 +24,7 @@ export class KeyRoom {
     return Object.fromEntries(
       this.#names.map((name, index) => {
         let room = arrays[index];
-        // A text grows by a token with each step. With half as much room to spare, few steps need new memory.
+        // A text grows by one token per step. With half as much memory to spare, few steps need new memory.
         if (!room || room.length < length)
           arrays[index] = room = new Float32Array(Math.ceil(1.5 * length));
         return [name, this.#onnx.floats(room.subarray(0, length), dims)];

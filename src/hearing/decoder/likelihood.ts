@@ -2,8 +2,8 @@ import type { NextToken, Steps } from './beam-search.ts';
 import { logProbability } from './log-probabilities.ts';
 
 /**
- * The log-probability of each text as a whole, in nats. All texts are read side by side, as the beams of a search are,
- * so that they share the price of a step.
+ * The log-probability of each whole text, in nats. All texts are read in parallel, like the beams of a search, so that
+ * they share the cost of each step.
  */
 export function likelihoodsOf(
   steps: Steps,
@@ -22,7 +22,7 @@ export function likelihoodsOf(
       sums[index] = (sums[index] ?? 0) + logProbability(next, token);
     }
     if (at + 1 === longest) break;
-    // A text that has ended is continued with its end token. Its row is still computed, but not counted.
+    // A finished text is continued with its end token. Its row is computed but not counted.
     said = steps.next(
       ended.map((tokens, index) => ({
         parent: at === 0 ? 0 : index,

@@ -1,21 +1,19 @@
 /**
- * The model's answer for the next token: the log-probability of a token is its score less `norm`. The scores stay as
- * the model gave them, because most of them are never looked at.
+ * The model's scores for the next token. The log-probability of a token is its score minus `norm`. Scores are not
+ * normalised in advance, because most of them are never used.
  */
 export type LogProbabilities = {
-  /** Empty where only the likeliest tokens were asked for. */
+  /** Empty if only the likeliest tokens were requested. */
   scores: Float32Array;
   norm: number;
-  /**
-   * The likeliest tokens with their log-probabilities, the best first, where the model's graph already selects them.
-   */
+  /** The likeliest tokens with their log-probabilities, best first, if the model's graph selects them. */
   best?: ReadonlyMap<number, number>;
 };
 
 /**
  * A token this many nats below the best score is left out of the norm. All such tokens together change the norm by less
- * than 0.01, and their exponentials are nearly the whole price of a norm. The loops here use indexes, because iterators
- * make them several times slower.
+ * than 0.01, but their exponentials take nearly all of its time. The loops here use indexes, because iterators are
+ * several times slower.
  */
 const negligible = 13;
 
@@ -35,8 +33,8 @@ export function logProbabilitiesOf(scores: Float32Array): LogProbabilities {
 }
 
 /**
- * The mean of several readings' answers for the same next token. Where the readings contradict each other, the
- * exponentials sum to less than one: the token is less sure, and its log-probability says so.
+ * The mean of several readings' probabilities for the same next token. If the readings disagree, the exponentials sum
+ * to less than one, which expresses the doubt.
  */
 export function meanOf(readings: readonly LogProbabilities[]): LogProbabilities {
   const [first, ...others] = readings;
@@ -57,7 +55,7 @@ export function logProbability({ scores, norm, best }: LogProbabilities, token: 
   return best?.get(token) ?? (scores[token] ?? -Infinity) - norm;
 }
 
-/** The most probable tokens, the best first. */
+/** The most probable tokens, best first. */
 export function likeliest({ scores, best }: LogProbabilities, count: number): number[] {
   if (best && best.size >= count) return [...best.keys()].slice(0, count);
   const tokens: number[] = [];

@@ -20,34 +20,34 @@ import { mostTokensOf, type TimedText, timedText } from './timed-text.ts';
 import { spaceSign, TokenTable } from '../making/tokens.ts';
 
 export type ReadText = TimedText & {
-  /** The mean log-probability over all tokens and the end: how sure the model is of the whole text. */
+  /** The mean log-probability of all tokens and the end: the model's confidence in the whole text. */
   meanLogProbability: number;
-  /** The mean log-probability of the given words; 0 where none were given. */
+  /** The mean log-probability of the given words, or 0 without any. */
   givenLogProbability: number;
-  /** False where the text was cut at its limit because it did not end. */
+  /** False if the text did not end and was cut at its limit. */
   ended: boolean;
 };
 
 export type ReadOptions = {
   /** The search follows this many texts at once. */
   beams: number;
-  /** Tokens that are known to be said first. The text that is read continues after them and does not contain them. */
+  /** Tokens that are known to be said first. The text continues after them and does not contain them. */
   given?: readonly number[] | undefined;
   /** The tokens of an earlier reading of nearly the same audio. */
   draft?: readonly number[] | undefined;
   bias?: TokenBias | undefined;
-  /** True where the audio ends while somebody speaks: a word that begins at its very end is not wanted. */
+  /** True if the audio ends while somebody speaks. A word that begins at its very end is then dropped. */
   open?: boolean | undefined;
-  /** Reads several encodings in one run, which costs less than one after the other. */
+  /** Reads several encodings in one run, which is cheaper than one after the other. */
   sideBySide?: boolean | undefined;
 };
 
-/** A word that begins in the last 0.2 s of audio that continues is half a word at best. */
+/** If the audio continues, a word that begins in its last 0.2 s is at best half a word. */
 const openFrames = 8;
-/** The encoder throws an exception for shorter audio, so silence is added behind such audio. */
+/** The encoder throws for shorter audio, so silence is appended to it. */
 const shortestSamples = 3200;
 
-/** A Moonshine model that is read by our own loop: beams, several encodings as one text, times of words. */
+/** A Moonshine model in our own decoding loop: beams, several encodings read as one text, word times. */
 export class MoonshineReader {
   readonly #onnx: Onnx;
   readonly #encoder: OnnxSession;
@@ -68,7 +68,7 @@ export class MoonshineReader {
     this.table = parts.table;
   }
 
-  /** Opens a model, or says why this loop cannot read it; another engine then does. */
+  /** Opens a model, or returns the reason why this loop cannot read it. Another engine then reads it. */
   static async open({
     folder,
     description,
@@ -113,7 +113,7 @@ export class MoonshineReader {
   }
 
   /**
-   * Encodes audio: the expensive part of a reading. The encoding can be read several times, alone and together with
+   * Encodes audio, which is the expensive step of a reading. The encoding can be read several times, alone or with
    * others.
    */
   encode(audio: Float32Array): EncodedAudio {
@@ -125,7 +125,7 @@ export class MoonshineReader {
     return { keys, lengths: [keys[audioKeys[0] ?? '']?.dims[2] ?? 0], seconds: length / 16000 };
   }
 
-  /** Reads several encodings of the same speech as one text. The times are those of the first encoding. */
+  /** Reads several encodings of the same speech as one text, with the times of the first encoding. */
   read(
     encodings: readonly EncodedAudio[],
     { beams, given, draft, bias, open, sideBySide }: ReadOptions,
@@ -151,10 +151,7 @@ export class MoonshineReader {
     };
   }
 
-  /**
-   * The log-probability, in nats, that each text is said in the audio; undefined where the model cannot write one of
-   * the texts.
-   */
+  /** The log-probability of each text for the audio, in nats. Undefined if the model cannot write one of the texts. */
   likelihoods(audio: Float32Array, texts: readonly string[]): number[] | undefined {
     const spelled = this.table.spellAll(texts.map(asWritten));
     if (spelled === undefined) return undefined;
@@ -163,13 +160,13 @@ export class MoonshineReader {
   }
 }
 
-/** True when a token was read from so near to the end of the audio that it is at most half a word. */
+/** True if the token lies so near to the end of the audio that it is at most half a word. */
 function isAtEnd(attention: Float32Array): boolean {
   const from = Math.max(0, attention.length - openFrames);
   return attention.subarray(from).reduce((sum, one) => sum + one, 0) > 0.5;
 }
 
-/** The text as this model writes it: every word begins with the sign for a space. */
+/** The text as the model writes it: every word begins with the sign for a space. */
 function asWritten(text: string): string {
   return spaceSign + text.trim().replace(/\s+/g, spaceSign);
 }

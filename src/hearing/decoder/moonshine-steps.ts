@@ -10,19 +10,19 @@ export const beginToken = 1;
 export const endToken = 2;
 
 /**
- * The encoder's output for some audio: the keys and values that each token attends to. Several encodings can stand side
- * by side, each with its own length.
+ * The encoder's output: the keys and values that each token attends to. It may hold several encodings, each with its
+ * own length.
  */
 export type EncodedAudio = { keys: Feeds; lengths: readonly number[]; seconds: number };
 
-/** The decoder's graph, and memory for each of the readings that take turns. */
+/** The decoder's graph, and memory for each reading that is under way. */
 export type MoonshineDecoder = { onnx: Onnx; session: OnnxSession; rooms: KeyRoom[] };
 
-/** The outputs that a reading is asked for besides the likeliest tokens. */
+/** The optional outputs of a reading beside the likeliest tokens. */
 export type WantedScores = {
-  /** The attention of each token. */
+  /** True to return the attention of each token. */
   timed: boolean;
-  /** The scores of all tokens, not only of the likeliest. */
+  /** True to return the scores of all tokens, not only of the likeliest. */
   whole: boolean;
 };
 
@@ -38,13 +38,13 @@ class OneReading implements Steps {
   readonly #decoder: MoonshineDecoder;
   /** The number of encodings side by side. */
   readonly #count: number;
-  /** The inputs about the audio, the same for every step. */
+  /** The inputs that describe the audio, the same in every step. */
   readonly #audio: Feeds;
   readonly #wanted: WantedScores;
   readonly #room: KeyRoom;
   #past: Feeds = {};
   #place = 0;
-  /** The number of texts that the last step followed; 0 before the first step, which continues the empty text. */
+  /** The number of texts in the last step. It is 0 before the first step, which continues the empty text. */
   #texts = 0;
 
   constructor(
@@ -76,7 +76,7 @@ class OneReading implements Steps {
 
   keep(count: number): void {
     const { onnx } = this.#decoder;
-    const kept = count + 1; // and the begin token
+    const kept = count + 1; // plus the begin token
     if (kept >= this.#place) return;
     for (const [name, tensor] of Object.entries(this.#past)) {
       const all = floatsOf(tensor);
@@ -172,7 +172,7 @@ function saidOf(
     const likely = new Map<number, number>();
     for (let at = row * toldTokens; at < (row + 1) * toldTokens; at++)
       likely.set(Number(tokens?.[at]), best[at] ?? -Infinity);
-    likely.set(token, askedScores[row] ?? -Infinity); // placed behind the likeliest, where it is none of them
+    likely.set(token, askedScores[row] ?? -Infinity); // stored behind the likeliest tokens, unless it is one of them
     return {
       scores: scores.subarray(row * vocabulary, (row + 1) * vocabulary),
       norm: 0,
@@ -183,8 +183,8 @@ function saidOf(
 }
 
 /**
- * Puts several encodings of the same speech side by side, each as long as the longest. A text then has one row for each
- * encoding, and the answer after each step is the mean over its rows. The times are those of the first encoding.
+ * Combines several encodings of the same speech, padded to the longest. A text then has one row for each encoding, and
+ * each step returns the mean over its rows. The times are those of the first encoding.
  */
 function together(onnx: Onnx, encodings: readonly EncodedAudio[]): EncodedAudio {
   const [first] = encodings;
@@ -209,9 +209,9 @@ function together(onnx: Onnx, encodings: readonly EncodedAudio[]): EncodedAudio 
 }
 
 /**
- * Reads several encodings of the same speech as one text: the answer after each step is the mean over the encodings.
- * The times are those of the first. Side by side they cost a third less and 0.1 points more words are wrong, because
- * the numbers of all encodings are rounded with one scale.
+ * Reads several encodings of the same speech as one text: each step returns the mean over the encodings. The times are
+ * those of the first one. In parallel they cost a third less, and 0.1 points more words are wrong, because all
+ * encodings are rounded with one scale.
  */
 export function stepsOver(
   decoder: MoonshineDecoder,

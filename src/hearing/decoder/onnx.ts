@@ -4,10 +4,9 @@ import { giveSigns } from '../making/signs.ts';
 import { multipliesSigned } from './signed-products.ts';
 
 /**
- * The types of those parts of the runtime that we call. The runtime's public interface answers every run with a
- * promise, although the run itself blocks. A text of forty tokens would be interrupted forty times by other work of the
- * process. The binding below the public interface runs at once, so we call the binding; the version of the package is
- * pinned for that.
+ * Types for the functions of the runtime that we call. Its public interface returns a promise for every run although
+ * the run itself blocks, so other work would interrupt a text of forty tokens forty times. We call the binding below
+ * that interface, which runs at once, and pin the version of the package.
  */
 export type Tensor = {
   readonly type: string;
@@ -48,12 +47,13 @@ export type Onnx = {
   integers(data: BigInt64Array, dims: readonly number[]): Tensor;
   lengths(values: readonly number[]): Tensor;
   /**
-   * Opens one of our own graphs. Its 8-bit weights get signs where that is exact and faster, so `graph` is changed.
+   * Opens one of our own graphs. Its 8-bit weights are made signed where that is exact and faster, which changes
+   * `graph`.
    */
   open(graph: Uint8Array): Promise<OnnxSession>;
 };
 
-/** A loaded graph. All inputs and outputs are copied: the graph keeps none of the caller's memory. */
+/** A loaded graph. All inputs and outputs are copied, so the graph keeps none of the caller's memory. */
 export class OnnxSession {
   readonly #native: NativeSession;
 
@@ -62,8 +62,8 @@ export class OnnxSession {
   }
 
   /**
-   * Blocks until the run is done. Outputs that are not named are not copied. The outputs of `into` are written into
-   * those tensors, which must have the sizes of the outputs and must not be inputs of the same run.
+   * Blocks until the run is done. Only the named outputs are copied. Outputs in `into` are written to those tensors,
+   * which must have the right size and must not be inputs of the same run.
    */
   run(feeds: Feeds, outputs: readonly string[], into: Feeds = {}): Record<string, Tensor> {
     const copied = Object.fromEntries(outputs.map((name) => [name, null]));
@@ -77,7 +77,7 @@ const runtimeOptions: RuntimeOptions = {
   logSeverityLevel: 3,
 };
 
-/** Loads the runtime. On a platform without a library in the package, the answer is the reason instead. */
+/** Loads the runtime. If the package has no library for the platform, returns the reason instead. */
 export function loadOnnx(): Onnx | { missing: string } {
   try {
     const require = createRequire(import.meta.url);
@@ -97,7 +97,7 @@ export function loadOnnx(): Onnx | { missing: string } {
       integers: (data, dims) => new Tensor('int64', data, dims),
       lengths: (values) => new Tensor('int32', Int32Array.from(values), [values.length]),
       async open(graph) {
-        // Weights without signs work on every processor, and also where this trial itself fails.
+        // Unsigned weights work on every processor, so they are used if this test fails.
         isExact ??= multipliesSigned(load, floats).catch(() => false);
         if (await isExact) giveSigns(graph);
         return load(graph);

@@ -2,8 +2,8 @@ import { Graph } from '../making/graph.ts';
 import { giveSigns } from '../making/signs.ts';
 
 /**
- * The number of products that makes an overflow visible, and row counts for both of the runtime's ways to multiply: one
- * row alone, and several.
+ * The number of products that reveals an overflow, and row counts for the runtime's two ways to multiply: a single row,
+ * and several.
  */
 const ins = 64;
 const outs = 16;
@@ -12,14 +12,14 @@ const rows = [1, 8] as const;
 const most = 255;
 const zero = 128;
 
-/** The part of an opened graph that this trial needs. */
+/** The functions of an opened graph that this test needs. */
 type TriedGraph<Tensor> = {
   run(feeds: Record<string, Tensor>, outputs: readonly string[]): Record<string, Tensor>;
 };
 
 /**
- * True when the runtime multiplies signed weights exactly on this processor. A processor without the instructions for
- * it adds pairs of products in 16 bits. The largest products overflow there, and the result shows it.
+ * True if the runtime multiplies signed weights exactly on this processor. A processor without special instructions
+ * adds pairs of products in 16 bits. The largest products overflow there, which changes the result.
  */
 export async function multipliesSigned<Tensor extends { data: unknown }>(
   load: (graph: Uint8Array) => Promise<TriedGraph<Tensor>>,
@@ -40,7 +40,7 @@ export async function multipliesSigned<Tensor extends { data: unknown }>(
   return rows.every((count) => {
     const x = floats(new Float32Array(count * ins).fill(1), [count, ins]);
     const { y } = session.run({ x }, ['y']);
-    // A one is quantised to 255 and back, which is exact except for the last bits of a float.
+    // A one is quantised to 255 and back, which is exact up to the last bits of a float.
     return y?.data instanceof Float32Array && y.data.every((is) => Math.abs(is - exact) < 1);
   });
 }

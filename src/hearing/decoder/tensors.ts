@@ -5,7 +5,7 @@ export function floatsOf(tensor: Tensor | undefined): Float32Array {
   return tensor.data;
 }
 
-/** The rows of a tensor, one for each beam, in the order of the beams that continue them. */
+/** The rows of a tensor, one per beam, in the order of the beams that continue them. */
 export function rowsOf(onnx: Onnx, tensor: Tensor, parents: readonly number[]): Tensor {
   const [rows = 1, ...rest] = tensor.dims;
   if (parents.length === rows && parents.every((parent, row) => parent === row)) return tensor;

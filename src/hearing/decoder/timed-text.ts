@@ -2,22 +2,22 @@ import { alignedFrames } from './alignment.ts';
 import type { Hypothesis } from './beam-search.ts';
 import type { TokenTable } from '../making/tokens.ts';
 
-/** One or more characters of a text: the tokens that spell them, when they begin, and how sure they are. */
+/** One or more characters of a text with their tokens, their start and their confidence. */
 type TimedToken = {
   text: string;
   ids: readonly number[];
   start: number;
   logProbability: number;
-  /** The share of the other likely texts that contain it, too; the least share among its tokens. */
+  /** The share of the other likely texts that contain this text: the least share of its tokens. */
   shared: number;
 };
 
-/** A text with the times of its tokens in seconds from the beginning of the audio. */
+/** A text with the times of its tokens, in seconds from the start of the audio. */
 export type TimedText = { text: string; tokens: readonly TimedToken[] };
 
 /**
- * A text has at most this many tokens for each second, the known tokens included, and at least the second number: a
- * loop would never end by itself.
+ * A text has at most this many tokens per second, known tokens included, and at least the second number in all. The
+ * limit ends a loop, which would never end by itself.
  */
 const tokensEachSecond = 6.5;
 const tokensAtLeast = 12;
@@ -27,7 +27,7 @@ export function mostTokensOf(seconds: number, known = 0): number {
 }
 
 /**
- * Makes text out of the result of a search. `secondOf` tells when a word begins whose first token was read from a
+ * Makes a text from the result of a search. `secondOf` returns the time of a word whose first token was read from a
  * frame.
  */
 export function timedText(

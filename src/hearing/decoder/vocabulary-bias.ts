@@ -6,18 +6,19 @@ import { spaceSign, type TokenTable } from '../making/tokens.ts';
 type Branch = { readonly next: Map<number, Branch>; weight: number; ends: boolean };
 
 /**
- * The position of a text among the entries, and the bonus that the text loses if it leaves the entry before its end.
+ * The position inside the expected words, and the bonus that is taken back if the text leaves the word before its end.
  */
 type BiasState = { readonly node: Branch | undefined; readonly pending: number };
 
-/** A token below this log-probability gets no bonus: otherwise expected words would be heard in noise. */
+/** A token below this log-probability gets no bonus. Otherwise expected words would be heard in noise. */
 const leastLogProbability = -9;
 /** The first byte of the sign for a space. A token that begins with it begins a word. */
 const [spaceByte = 0] = Buffer.from(spaceSign);
 
 /**
- * A bonus for texts that spell an expected word. The bonus is given byte by byte: a rare name is many tokens, and
- * without an early bonus a beam would drop the name before its last token. The bonus is taken back when the text turns
+ * A bonus for texts that spell an expected word. The bonus is added for each byte: a rare name has many tokens,
+ * and without an early bonus the search would drop the name before its last token. The bonus is taken back when the
+ * text turns
  * out to be another word:
  *
  *     ▁Tr  unk  line     the bonus grows, and stays
@@ -62,7 +63,7 @@ export class VocabularyBias implements TokenBias {
     const audible = logProbability > leastLogProbability;
     const further = audible ? this.#walk(state, token) : undefined;
     if (further) return { state: further.state, change: further.gain };
-    // The word is complete and another word or a mark follows: the bonus stays.
+    // The word is complete and another word or a mark follows, so the bonus stays.
     const complete = state.node?.ends === true && !this.#goesOnWithLetters(token);
     const lost = complete ? 0 : state.pending;
     const begun = audible ? this.#walk(this.start, token) : undefined;
@@ -80,7 +81,7 @@ export class VocabularyBias implements TokenBias {
     node.ends = true;
   }
 
-  /** Follows all bytes of a token through the entries; undefined where the bytes leave them. */
+  /** Follows the bytes of a token through the expected words. Undefined if the bytes leave them. */
   #walk(state: BiasState, token: number): { state: BiasState; gain: number } | undefined {
     let node = state.node ?? this.#root;
     let { pending } = state;
@@ -88,7 +89,7 @@ export class VocabularyBias implements TokenBias {
     const bytes = this.#table.bytesOf(token);
     if (bytes.length === 0) return undefined;
     for (const byte of bytes) {
-      // "Ann" is complete where "Ann Smith" goes on: the bonus for "Ann" cannot be lost any more.
+      // With "Ann" and "Ann Smith" expected, "Ann" is complete here, and its bonus can no longer be lost.
       if (node.ends && byte === spaceByte) pending = 0;
       const next = node.next.get(byte);
       if (!next) return undefined;

@@ -1,11 +1,11 @@
-/** Tells the language of a text among some; '' when it cannot. */
+/** Detects which of the given languages a text has. Returns '' if it cannot tell. */
 export type TextLanguage = (text: string, among: readonly string[]) => string;
 
 /**
- * Chooses the language of each utterance among those that were asked for and that the model covers. A
- * single one needs no choice. Of several, the first utterance that tells its language settles it for the
- * stream; with code switching every utterance is told by itself. The model's own word counts before the
- * detection from the text.
+ * Chooses the language of each utterance among those that were requested and that the model covers. A single language
+ * needs no choice. Among several, the first utterance whose language is clear decides for the whole stream; with code
+ * switching every utterance decides for itself. The language that the model names counts before the one detected from
+ * the text.
  */
 export class LanguageChoice {
   readonly #among: readonly string[];
@@ -25,7 +25,7 @@ export class LanguageChoice {
     if (this.#among.length === 1) this.#settled = this.#among[0];
   }
 
-  /** The language that the model is told to expect; '' leaves the choice to the model. */
+  /** The language that the model should expect, or '' to let the model choose. */
   get hint(): string {
     return this.#settled ?? '';
   }
@@ -39,7 +39,7 @@ export class LanguageChoice {
     return found;
   }
 
-  /** The language of a partial. A partial settles nothing: its words may still change. */
+  /** The language of a partial. It decides nothing for the stream, since its words may still change. */
   ofPartial(text: string, model: string): string {
     return this.#settled ?? (this.#detect(text, model) || (this.#among[0] ?? 'en'));
   }
@@ -52,7 +52,7 @@ export class LanguageChoice {
   }
 }
 
-/** Shorter texts do not tell one language from another. */
+/** In a shorter text the language cannot be told. */
 const leastLetters = 8;
 
 /** Detects the language from the text, for models that do not name it. Its tables are loaded on demand. */

@@ -2,8 +2,8 @@ import type { LoadLevel } from './engine.ts';
 import type { ChildLoad, LegCost } from './child-messages.ts';
 
 /**
- * Measures the processor seconds of some work. Processor time is measured instead of the clock, because a machine that
- * is busy with something else during the measurement would count as slow for ever.
+ * Measures the processor seconds of some work. Clock time would count a machine as slow for ever if it was busy with
+ * something else during the measurement.
  */
 export function cpuSeconds(work: () => void): number {
   const before = process.cpuUsage();
@@ -12,39 +12,39 @@ export function cpuSeconds(work: () => void): number {
   return (user + system) / 1e6;
 }
 
-/** The least of three measurements: something else caused the difference to the others. */
+/** The least of three measurements: other work explains the difference to the rest. */
 export function leastCpuSeconds(work: () => void): number {
   return Math.min(cpuSeconds(work), cpuSeconds(work), cpuSeconds(work));
 }
 
 /**
- * The shape of a reading's price: a fixed part and a part for each second of audio. The values were
- * measured on one machine; another machine changes the scale, which is learned, and keeps the proportion.
+ * The shape of a reading's cost: a fixed part and a part per second of audio. Measured on one machine. Another machine
+ * changes the scale, which is learned, and hardly the proportion.
  */
 const fixedMs = 15;
 const eachSecondMs = 33;
-/** The length of an ordinary piece of speech. */
+/** The length of an average piece of speech. */
 const ordinaryS = 4;
 
-/** The price of readings on this machine, learned from every reading. */
+/** The cost of readings on this machine, learned from every reading. */
 export class ReadingPrice {
   #scale = 1;
-  /** A reading takes this many times its processor time: 1 on a machine that is free. */
+  /** The clock time of a reading divided by its processor time: 1 on a machine without other work. */
   #slowdown = 1;
   #readings = 0;
   #spentS = 0;
 
-  /** Processor seconds of all readings. */
+  /** The processor seconds of all readings. */
   get spentS(): number {
     return this.#spentS;
   }
 
-  /** Counts a reading that says nothing about the price of others. */
+  /** Counts a reading that says nothing about the cost of others. */
   alsoSpent(cpuS: number): void {
     this.#spentS += cpuS;
   }
 
-  /** `cpuS` is the processor time of a reading, `tookS` the time that it took by the clock. */
+  /** `cpuS` is the processor time of a reading, `tookS` its clock time. */
   note(audioS: number, cpuS: number, tookS = cpuS): void {
     this.#spentS += cpuS;
     if (cpuS > 0) this.#slowdown += (Math.max(1, tookS / cpuS) - this.#slowdown) / 2;
@@ -55,14 +55,14 @@ export class ReadingPrice {
   }
 
   /**
-   * The time by the clock that a reading will take if other work keeps the machine as busy as during the last readings.
-   * The price in processor time alone would promise finals that come too late.
+   * The clock time that a reading will take if the machine stays as busy as during the last readings. Processor time
+   * alone would promise finals too early.
    */
   expectedMs(audioS: number): number {
     return this.#cpuMs(audioS) * this.#slowdown;
   }
 
-  /** The share of a core that reading everything once takes while somebody speaks. */
+  /** The share of a core that it takes to read everything once while somebody speaks. */
   get share(): number {
     return this.#cpuMs(ordinaryS) / 1000 / ordinaryS;
   }
@@ -73,8 +73,8 @@ export class ReadingPrice {
 }
 
 /**
- * The weight of a new report in `needed`. Decisions about ten or twenty legs must not depend on who stopped speaking in
- * this half second. Other signs show at once when something is late or will be.
+ * The weight of a new report in `needed`. It is small, because decisions about ten or twenty legs must not depend on
+ * who stopped speaking in this half second. Other figures show at once if something is or will be late.
  */
 const neededWeight = 0.1;
 
@@ -86,7 +86,7 @@ export class LoadMeter {
   #busy = 0;
   #needed = 0;
 
-  /** `needed` marks work that live callers cannot do without; other work only makes answers better. */
+  /** `needed` marks work that live callers cannot do without. Other work only improves answers. */
   worked(ms: number, needed: boolean): void {
     this.#workedMs += ms;
     if (needed) this.#neededMs += ms;
@@ -100,7 +100,7 @@ export class LoadMeter {
     const spanMs = nowMs - this.#sinceMs;
     const share = (ms: number) =>
       this.#sinceMs === 0 || spanMs <= 0 ? 0 : Math.min(1, ms / spanMs);
-    // Half of the old value stays: one long reading is not a load yet, a real load shows within a second.
+    // Half of the old value stays: a single long reading is no load yet, and a real load shows within a second.
     this.#busy = (this.#busy + share(this.#workedMs)) / 2;
     this.#needed += neededWeight * (share(this.#neededMs) - this.#needed);
     this.#sinceMs = nowMs;
@@ -110,30 +110,30 @@ export class LoadMeter {
   }
 }
 
-/** With less audio than this the other work of the process would be counted as the price of the audio. */
+/** With less audio than this, other work of the process would count as the cost of the audio. */
 const leastAudioS = 20;
 /**
- * The cost of a leg is learned only while at least this many legs are open. A process has work of its own, however few
- * legs it serves, and its caches grow cold between two turns: one leg alone costs three times as much as one of ten,
- * and a service that believed that would refuse callers.
+ * The cost of a leg is learned only while at least this many legs are open. A process has fixed work of its own, and
+ * its caches grow cold between two legs. One leg alone therefore costs three times as much as one of ten, and a service
+ * that used that figure would refuse callers.
  */
 const leastLegs = 4;
 
-/** A leg among others costs this many times as much as listening costs when nothing else happens. */
+/** A leg among others costs this many times its listening cost on an otherwise idle process. */
 const amongOthers = 3;
 
 /**
  * The real cost of a leg among others, learned while legs run. All processor time beside readings (voice detection,
- * messages, the runtime) is divided by the seconds of audio. Readings have their own price.
+ * messages, the runtime) is divided by the seconds of audio. Readings have a cost of their own.
  */
 export class LegMeter {
-  /** The guess before the first leg, and the cost that was learned since. */
+  /** The cost: first a guess, later the learned value. */
   #measured: number | undefined;
   #learned: number | undefined;
   #audioS = 0;
   #before = { nowMs: 0, processS: 0, readS: 0 };
 
-  /** Takes the measurement that was made alone, before the first leg. It counts until something is learned. */
+  /** Takes the measurement made alone, before the first leg. It counts until a value is learned. */
   measured(listening: number): void {
     this.#measured = amongOthers * listening;
   }

@@ -1,9 +1,9 @@
 import { createRequire } from 'node:module';
 
 /**
- * The types of those parts of the native engine that we call; the package has none. Many mistakes in a configuration
- * end the whole process without an exception. So only child processes load the engine, and every path is checked before
- * it is passed on.
+ * Types for the functions of the native engine that we call; the package has none. Many mistakes in a configuration end
+ * the whole process without an exception, so only child processes load the engine, and every path is checked before it
+ * is passed on.
  */
 export type Sherpa = {
   OnlineRecognizer: new (config: OnlineConfig) => OnlineRecognizer;
@@ -35,9 +35,9 @@ export type OnlineStream = { acceptWaveform(wave: Waveform): void; inputFinished
 export type OnlineResult = {
   text: string;
   tokens: string[];
-  /** Seconds since the last reset, except for `start_time`. */
+  /** In seconds since the last reset, except for `start_time`. */
   timestamps: number[];
-  /** Log-probabilities, transducers only. */
+  /** Log-probabilities. Only transducers have them. */
   ys_probs: number[];
   start_time: number;
   num_trailing_blanks: number;
@@ -104,8 +104,8 @@ type ExtractorConfig = { model: string; numThreads: 1; provider: 'cpu'; debug: 0
 export type SpeakerEmbeddingExtractor = {
   createStream(): OnlineStream;
   /**
-   * The vector does not have length 1. Numbers outside the JavaScript heap would be memory of the engine, valid until
-   * it ends.
+   * The vector's length is not 1. With `areOutsideHeap` true, the numbers would be the engine's memory, valid until it
+   * ends.
    */
   compute(stream: OnlineStream, areOutsideHeap: false): Float32Array;
 };

@@ -1,7 +1,7 @@
 /**
- * Cuts audio into blocks of one fixed length. The text then depends on the audio alone and never on the sizes of the
- * messages that brought it: a call that is recognised again gives the same words. At most `maxSentAheadS`
- * (pool/pool-stream.ts) of audio waits here.
+ * Cuts audio into blocks of one fixed length. The text then depends on the audio alone, not on the sizes of messages,
+ * so a call that is recognised again gives the same words. At most `maxSentAheadS` (pool/pool-stream.ts) of audio waits
+ * here.
  */
 export class BlockCutter {
   readonly #blockSamples: number;
@@ -14,7 +14,7 @@ export class BlockCutter {
     this.#blockSamples = blockSamples;
   }
 
-  /** The number of samples that wait. */
+  /** The number of waiting samples. */
   get samples(): number {
     return this.#samples;
   }
@@ -23,12 +23,12 @@ export class BlockCutter {
     return this.#samples >= this.#blockSamples;
   }
 
-  /** The moment at which the oldest waiting audio came. */
+  /** The time at which the oldest waiting audio arrived. */
   get waitingSinceMs(): number | undefined {
     return this.#chunks[0]?.atMs;
   }
 
-  /** The moment at which the newest audio of the last block came. */
+  /** The time at which the newest audio of the last block arrived. */
   get takenAtMs(): number {
     return this.#takenAtMs;
   }
@@ -39,7 +39,7 @@ export class BlockCutter {
     this.#samples += samples.length;
   }
 
-  /** The next block as floats in [-1, 1). It is shorter only when fewer samples are left. */
+  /** The next block as floats in [-1, 1). It is shorter only if fewer samples are left. */
   take(): Float32Array {
     const block = new Float32Array(Math.min(this.#blockSamples, this.#samples));
     let filled = 0;
@@ -63,12 +63,12 @@ export class BlockCutter {
 }
 
 const windowMs = 1_000;
-/** A live stream may bring this much audio at once: a late packet, or a few packets together. */
+/** A live stream may bring this much audio at once: a late packet, or several together. */
 const burstS = 1;
 
 /**
- * Tells audio that comes as it is spoken from audio that comes faster: a recording, or audio that a client kept while
- * its line was down. Each second is judged by itself, so a stream that has caught up is live again.
+ * Distinguishes audio that comes as it is spoken from audio that comes faster: a recording, or audio that a client kept
+ * while its line was down. Each second is judged separately, so a stream that has caught up is live again.
  */
 export class Pace {
   #sinceMs: number;
@@ -79,7 +79,7 @@ export class Pace {
     this.#sinceMs = nowMs;
   }
 
-  /** Counts audio that came at this time. The answer is true while the stream is live. */
+  /** Counts audio that arrived at this time. Returns true while the stream is live. */
   heard(atMs: number, seconds: number): boolean {
     if (atMs - this.#sinceMs >= windowMs) {
       this.#wasLive = this.#isLive(atMs);

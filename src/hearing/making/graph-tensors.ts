@@ -1,12 +1,12 @@
-/** A tensor that is stored in a graph. All bytes are views: a write into them changes the graph. */
+/** A tensor stored in a graph. Its bytes are views: writing to them changes the graph. */
 export type GraphTensor = { name: string; type: Uint8Array; content: Uint8Array };
 
-/** Numbers of the fields on the way to the tensors, in ONNX's format. */
+/** The numbers of the fields on the path to the tensors, in ONNX's format. */
 const fields = { graph: 7, tensor: 5, type: 2, name: 8, content: 9 } as const;
-/** The encodings of a field, as in `protobuf.ts`; every other field is a number. */
+/** The encodings of a field, as in `protobuf.ts`. Every other field is a number. */
 const wires = { bytes: 2, four: 5 } as const;
 
-/** The tensors of a graph whose numbers are stored as bytes. No other part of the format is read. */
+/** The tensors of a graph whose numbers are stored as bytes. Other fields of the format are skipped. */
 export function* tensorsOf(graph: Uint8Array): Generator<GraphTensor> {
   for (const model of fieldsOf(graph)) {
     if (model.field !== fields.graph) continue;
@@ -39,7 +39,7 @@ function* fieldsOf(message: Uint8Array): Generator<Field> {
   }
 }
 
-/** Reads a number of seven bits in each byte, the lowest first; the eighth bit says that more follow. */
+/** Reads a number with seven bits in each byte, lowest first. The eighth bit says that more follow. */
 function varintAt(message: Uint8Array, from: number): { value: number; end: number } {
   let value = 0;
   for (let at = from; at < message.length; at++) {

@@ -3,19 +3,17 @@ import { Message } from './protobuf.ts';
 /** Numbers of the types in the format of graphs. */
 const types = { float: 1, uint8: 2, int32: 6, int64: 7 } as const;
 
-/** The name of a value inside a graph: one node computes the value and others take it. */
+/** The name of a value inside a graph. One node computes the value and other nodes use it. */
 export type Value = string;
 type Attribute = number | readonly number[];
-/** A dimension is a name where only a run tells its size. */
+/** A dimension has a name if its size is known only in a run. */
 type Dimension = number | string;
 
 const formatVersion = 9;
 /** The version of the operator definitions: the first one that has the exact Gelu as one operator. */
 const operatorsVersion = 20;
 
-/**
- * The domain of operators that are no part of the format: the runtime adds them, and each does several steps at once.
- */
+/** Operators that are not in the standard format. The runtime adds them, and each does several steps at once. */
 const ofRuntime = new Set([
   'DynamicQuantizeMatMul',
   'MatMulIntegerToFloat',
@@ -33,7 +31,7 @@ export class Graph {
   #nodes = 0;
   #needsRuntime = false;
 
-  /** The properties are those that an engine asks of a model of its kind. */
+  /** The properties are those that an engine expects of this kind of model. */
   constructor(name = 'whisper', properties: Readonly<Record<string, string>> = {}) {
     this.#name = name;
     this.#properties = properties;
@@ -62,13 +60,13 @@ export class Graph {
     return this.#constant(name, 'uint8', dims, values);
   }
 
-  /** Adds whole numbers that an operator takes as an input: a shape, or some indexes. Equal ones are written once. */
+  /** Adds whole numbers as an operator's input: a shape or indexes. Equal lists are stored once. */
   integers(values: readonly number[]): Value {
     const list = BigInt64Array.from(values, BigInt);
     return this.#constant(`integers:${values.join(',')}`, 'int64', [values.length], list);
   }
 
-  /** Adds a node and gives the name of its only output. */
+  /** Adds a node and returns the name of its only output. */
   node(operator: string, inputs: readonly Value[], attributes?: Record<string, Attribute>): Value {
     return this.nodes(operator, inputs, 1, attributes)[0] ?? '';
   }
@@ -142,7 +140,7 @@ function attribute(name: string, value: Attribute): Message {
     for (const one of value) message.number(8, one);
     return message.number(20, integers);
   }
-  // A whole number is written as an integer: none of the operators used here has a float attribute that could be whole.
+  // A whole number is written as an integer. No operator used here has a float attribute that could be whole.
   return Number.isInteger(value)
     ? message.number(3, value).number(20, integer)
     : message.float(2, value).number(20, float);

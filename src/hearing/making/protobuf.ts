@@ -1,12 +1,12 @@
-/** The encodings of a field: a number of one to ten bytes, four bytes, or a run of bytes with its length. */
+/** The encodings of a field: a number of one to ten bytes, four bytes, or a sequence of bytes after its length. */
 const varintWire = 0;
 const bytesWire = 2;
 const fourBytesWire = 5;
 
 /**
- * One message of protocol buffers, the form in which a graph is stored. The class knows only what a graph needs:
- * non-negative numbers, floats, strings, bytes and messages inside messages. The bytes are kept as they are given and
- * joined once, because most of them are weights.
+ * A protocol buffer message, the format of a graph. This class supports only what a graph needs: non-negative numbers,
+ * floats, strings, bytes and nested messages. Bytes are kept as given and joined once, because most of them are
+ * weights.
  */
 export class Message {
   readonly #parts: Uint8Array[] = [];
@@ -51,7 +51,7 @@ export class Message {
   }
 }
 
-/** Writes a number of seven bits in each byte, the lowest first; the eighth bit says that more follow. */
+/** Writes a number with seven bits in each byte, lowest first. The eighth bit says that more follow. */
 function varint(value: number): Uint8Array {
   if (!Number.isSafeInteger(value) || value < 0)
     throw new RangeError(`${String(value)} cannot be written as a number of a graph`);

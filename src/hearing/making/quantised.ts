@@ -1,16 +1,14 @@
 /** The weights of a column are spread over 127 steps on both sides of zero. Zero is written as 128. */
 const highest = 127;
 export const zero = 128;
-/**
- * The constant that a graph subtracts when it reads such weights as floats: 128, and 0 once the weights have signs.
- */
+/** The constant that a graph subtracts to read such weights as floats: 128, or 0 once the weights are signed. */
 export const floatZero = 'zero as float';
 
 /**
- * Weights [ins, outs] as 8-bit numbers, with one scale for each output. They have no sign: processors without special
- * instructions add two products of a signed and an unsigned number in 16 bits, where they overflow. With signs, 9.5 %
- * of the words in noise were wrong on such a processor instead of 5.5 %. Where a processor multiplies exactly, the
- * weights get signs when they are loaded (`signs.ts`).
+ * Weights [ins, outs] as 8-bit numbers with one scale per output. They are unsigned: processors without special
+ * instructions add two products of a signed and an unsigned number in 16 bits, which overflows. With signed weights,
+ * 9.5 % of the words in noise were wrong on such a processor instead of 5.5 %. On a processor that multiplies exactly,
+ * the weights become signed when they are loaded (`signs.ts`).
  */
 export function quantised(
   values: Float32Array,
@@ -27,7 +25,7 @@ export function quantised(
   return { weights, scales: Float32Array.from(scales) };
 }
 
-/** [outs, ins] → [ins, outs]: a graph multiplies from the left. */
+/** [outs, ins] → [ins, outs], because a graph multiplies from the left. */
 export function transposed(
   values: Float32Array,
   [outs, ins]: readonly [outs: number, ins: number],

@@ -7,11 +7,10 @@ const signed = 3;
 const signBit = 0x80;
 
 /**
- * Gives the weights of a graph signs. Our own graphs store 8-bit weights as their distance from -128, without a sign.
- * With a sign they are the same weights and give the same products, in half the time where a processor has instructions
- * for it.
+ * Makes the weights of a graph signed. Our own graphs store 8-bit weights unsigned, as their distance from -128. Signed
+ * weights give the same products in half the time, if the processor has instructions for them.
  *
- * The graph is changed in place: the numbers keep their length, and most of a graph are weights.
+ * The graph is changed in place: its length stays the same, and most of a graph is weights.
  */
 export function giveSigns(graph: Uint8Array): void {
   for (const { name, type, content } of tensorsOf(graph))

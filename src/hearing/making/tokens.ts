@@ -1,11 +1,11 @@
 import { TrunklineError } from '../../lib/errors.ts';
 
-/** The sign that stands for a space inside tokens: U+2581, three bytes. */
+/** The sign for a space inside tokens: U+2581, three bytes. */
 export const spaceSign = '▁';
 
 /**
- * The tokens of a model. A token is a run of bytes and need not be whole characters: a character that the table does
- * not have is written as one token for each of its bytes.
+ * The tokens of a model. A token is a sequence of bytes, not always whole characters: a character that the table lacks
+ * is written as one token for each of its bytes.
  */
 export class TokenTable {
   readonly #bytes: readonly Uint8Array[];
@@ -15,7 +15,7 @@ export class TokenTable {
     this.#bytes = bytes;
   }
 
-  /** `list` has a line for each token: base64 of its bytes, a space, its number. The numbers count up from 0. */
+  /** `list` has a line per token: base64 of its bytes, a space, its number. The numbers count up from 0. */
   static read(list: string): TokenTable {
     const lines = list.split('\n').filter((line) => line !== '');
     const bytes = lines.map((line, index) => {
@@ -30,7 +30,7 @@ export class TokenTable {
     return new TokenTable(bytes);
   }
 
-  /** A table of only these tokens, with new numbers. */
+  /** A table of these tokens only, with new numbers. */
   only(tokens: readonly number[]): TokenTable {
     return new TokenTable(tokens.map((token) => this.bytesOf(token)));
   }
@@ -44,8 +44,8 @@ export class TokenTable {
   }
 
   /**
-   * The text in as few tokens as possible; undefined where the table cannot spell it. The table's own sign stands for
-   * spaces.
+   * The text in as few tokens as possible, or undefined if the table cannot spell it. Spaces become the table's own
+   * sign.
    */
   spell(text: string): number[] | undefined {
     const numbers = (this.#numbers ??= this.#byBytes());
@@ -64,7 +64,7 @@ export class TokenTable {
     return spelled[bytes.length];
   }
 
-  /** Spells several texts; undefined where one of them cannot be spelled. */
+  /** Spells several texts. Undefined if one of them cannot be spelled. */
   spellAll(texts: readonly string[]): number[][] | undefined {
     const spelled = texts.flatMap((text) => {
       const tokens = this.spell(text);
@@ -73,7 +73,7 @@ export class TokenTable {
     return spelled.length < texts.length ? undefined : spelled;
   }
 
-  /** If several tokens have the same bytes, the first one is used in writing. */
+  /** If several tokens have the same bytes, the first one is used for writing. */
   #byBytes(): ReadonlyMap<string, number> {
     const numbers = new Map<string, number>();
     for (const [token, bytes] of this.#bytes.entries()) {
@@ -91,8 +91,8 @@ export class TokenTable {
   }
 
   /**
-   * The tokens in groups of whole characters, each with its text, the index of its first token and the index behind its
-   * last. Bytes that never become a character are one group.
+   * The tokens in groups of whole characters, each with its text, its first index and the index behind its last. Bytes
+   * that form no character are one group.
    */
   pieces(tokens: readonly number[]): { text: string; from: number; to: number }[] {
     const pieces: { text: string; from: number; to: number }[] = [];
@@ -107,7 +107,7 @@ export class TokenTable {
   }
 }
 
-/** A character has at most this many bytes, and so at most this many one-byte tokens. */
+/** A character has at most this many bytes, so at most this many one-byte tokens. */
 const longestCharacter = 4;
-/** Longer tokens are rules and dots. */
+/** Longer tokens are only sequences of dashes and dots. */
 const longestToken = 24;

@@ -4,12 +4,12 @@ import { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createInflateRaw } from 'node:zlib';
 
-/** The table of contents of an archive with a thousand files takes a hundredth of this. */
+/** The table of contents of an archive with a thousand files is a hundredth of this size. */
 const maxTableBytes = 16_777_216;
 
 /**
- * An entry of a zip file. This reader knows only what wheels and checkpoints use: stored and deflated entries, no
- * encryption, no zip64.
+ * An entry of a zip file. This reader supports what wheels and checkpoints use: stored and deflated entries, without
+ * encryption or zip64.
  */
 type ZipEntry = {
   name: string;
@@ -22,10 +22,10 @@ type ZipEntry = {
 const endSignature = 0x06054b50;
 const entrySignature = 0x02014b50;
 const localSignature = 0x04034b50;
-/** The header in front of an entry's content, without the name that ends it. */
+/** The length of the header before an entry's content, without the name that ends it. */
 export const localBytes = 30;
 
-/** Reads the table of contents, which stands at the end of the file. */
+/** Reads the table of contents from the end of the file. */
 export async function zipEntries(file: FileHandle): Promise<ZipEntry[]> {
   const { size } = await file.stat();
   const tail = await readAt(file, Math.max(0, size - 65_557), Math.min(size, 65_557));
@@ -54,14 +54,14 @@ export async function zipEntries(file: FileHandle): Promise<ZipEntry[]> {
   return entries;
 }
 
-/** The position of an entry's content: behind its own header, a name and a field of any lengths. */
+/** The position of an entry's content, behind its own header, its name and an extra field. */
 export function contentAt({ offset }: Pick<ZipEntry, 'offset'>, header: Buffer): number {
   return offset + localBytes + header.readUInt16LE(26) + header.readUInt16LE(28);
 }
 
 /**
- * Takes one file out of a zip file. The checksum can be checked only afterwards, and a small archive can hold an
- * endless file, so at most `mostBytes` are ever written.
+ * Extracts one file from a zip file. The checksum can be checked only at the end, and a small archive may hold an
+ * endless file, so at most `mostBytes` are written.
  */
 export async function extractEntry(
   zipPath: string,

@@ -13,7 +13,7 @@ const fixedBytes = 24;
 const maxHeaderBytes = 1_048_576;
 const unknownLength = 0xffff_ffff;
 
-/** Reads the header of Sun's format, in which telephone systems keep G.711. */
+/** Reads the header of Sun's AU format, which telephone systems use for G.711. */
 export async function readAuHeader(source: ByteSource): Promise<FoundHeader> {
   const head = Buffer.from(await source.read(fixedBytes));
   if (head.length < fixedBytes) throw new MediaError(422, 'the header of the AU file is cut short');

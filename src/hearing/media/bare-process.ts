@@ -12,7 +12,7 @@ type BareProcess = {
 const maxSaidBytes = 2_000;
 const compileCache = new URL('../../lib/compile-cache.mjs', import.meta.url).href;
 
-/** A process of ours for work on audio, which inherits no setting; `said` is the end of what it wrote to stderr. */
+/** Starts a process of ours for work on audio without any of our settings. `said` is the end of its stderr. */
 export function forkBare({ program, args = [], maxHeapMiB, options }: BareProcess): {
   child: ChildProcess;
   said: () => string;
@@ -27,7 +27,7 @@ export function forkBare({ program, args = [], maxHeapMiB, options }: BareProces
       '--import',
       compileCache,
     ],
-    // The path of programs and nothing else: no secret, and nothing that a polluted prototype would add.
+    // The environment has only the program path: no secret, and nothing that a polluted prototype would add.
     env: Object.assign(Object.create(null) as NodeJS.ProcessEnv, { PATH: env['PATH'] }),
   } satisfies ForkOptions);
   let said = '';

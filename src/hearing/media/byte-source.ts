@@ -1,11 +1,11 @@
 import type { FileHandle } from 'node:fs/promises';
 
-/** Bytes that are pulled in order, from a file or from a program's output. */
+/** Bytes that are read in order from a file or from a program's output. */
 export type ByteSource = {
-  /** Up to that many bytes, fewer only at the end. They are valid until the next call. */
+  /** Returns up to that many bytes, fewer only at the end. They are valid until the next call. */
   read(bytes: number): Promise<Buffer>;
   skip(bytes: number): Promise<void>;
-  /** The bytes that are still to come, where that is known. */
+  /** The number of remaining bytes, if known. */
   readonly remaining: number | undefined;
 };
 
@@ -34,7 +34,7 @@ export function fileSource(file: FileHandle, size: number): ByteSource {
   };
 }
 
-/** A stream is read no further than it is pulled: its program waits meanwhile. */
+/** A source over a stream. The stream is read only on demand, and its program waits meanwhile. */
 export function streamSource(stream: AsyncIterable<Buffer>): ByteSource {
   const pieces = stream[Symbol.asyncIterator]();
   let held: Buffer[] = [];

@@ -7,12 +7,12 @@ import { decodeFile, probeFile } from './read-file.ts';
 import { endPrograms, FfmpegKilled } from './ffmpeg.ts';
 
 /*
- * The process of one file: it takes one order, answers and is ended. It leads a process group, in which ffmpeg runs as
- * well, so that one signal ends both. Told to stop, it ends its ffmpeg first and waits for that: an ffmpeg whose parent
- * is gone stays in the process table wherever the first process of the system waits for nobody.
+ * The process for one file. It takes one order, answers, and is ended. It leads a process group that includes ffmpeg,
+ * so one signal ends both. When told to stop, it first ends its ffmpeg and waits for that: in a container whose first
+ * process reaps nobody, an ffmpeg without its parent would stay in the process table.
  */
 
-/** Live calls come first: files are read with what CPU they leave. */
+/** Files are read with the processor time that live calls leave. */
 const niceness = 10;
 
 function endGroup(): void {
@@ -23,7 +23,7 @@ function stop(): void {
   void endPrograms().finally(endGroup);
 }
 
-/** Resolves when the other side agrees. Where it does not, it ends this process. */
+/** Asks the parent for disk space. Resolves if the parent agrees; otherwise the parent ends this process. */
 function askForRoom(writtenBytes: number, reachBytes: number): Promise<void> {
   return new Promise((resolve) => {
     process.once('message', () => resolve());
@@ -40,7 +40,7 @@ async function carryOut(order: MediaOrder): Promise<MediaAnswer> {
           decoded: await decodeFile(order, order.asksForRoom ? askForRoom : undefined),
         };
   } catch (error) {
-    if (error instanceof FfmpegKilled) endGroup(); // without an answer: the order begins anew
+    if (error instanceof FfmpegKilled) endGroup(); // ends without an answer, so the order starts again
     if (error instanceof MediaError)
       return { outcome: 'failed', status: error.status, message: error.message };
     if (error instanceof Error && 'code' in error && error.code === 'ENOSPC')
@@ -55,9 +55,9 @@ async function carryOut(order: MediaOrder): Promise<MediaAnswer> {
 
 giveWay(niceness);
 process.on('SIGTERM', stop);
-// The parent is gone: nobody else would end ffmpeg.
+// When the parent is gone, nobody else would end ffmpeg.
 process.on('disconnect', stop);
-// The order is an argument: it is there from the first line on. After the answer the parent stops this process.
+// The order is an argument, so that it is there from the first line on. The parent ends this process after the answer.
 const answer = await carryOut(JSON.parse(process.argv[2] ?? '') as MediaOrder);
 flushCompileCache();
 process.send?.(answer);

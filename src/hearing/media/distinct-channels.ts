@@ -4,10 +4,11 @@ import { MediaError } from './media-error.ts';
 
 type DistinctChannel = { channels: number[]; path: string; samples: number };
 
-/** Channels are compared in blocks of 100 ms: one word on one channel makes it distinct, however long the file. */
+/** Channels are compared in blocks of 100 ms. One word on one channel makes it distinct, however long the file is. */
 const blockSamples = 1_600;
 /**
- * A codec may make this of two equal channels: a difference 40 dB below the louder one, or of three steps of 16 bits.
+ * A codec may introduce this difference between two equal channels: 40 dB below the louder one, or three steps of 16
+ * bits.
  */
 const maxRelativePower = 1e-4;
 const maxAbsolutePower = 3 ** 2;
@@ -15,8 +16,8 @@ const maxAbsolutePower = 3 ** 2;
 type Group = { channels: number[]; path: string; file: number };
 
 /**
- * Writes each distinct channel to a file of its own. All channels begin as one group. A block in which some differ
- * divides their group; the new one begins with a copy of what was the same so far.
+ * Writes each distinct channel to a file of its own. All channels begin as one group. A block in which some
+ * channels differ divides their group, and the new group begins with a copy of the shared audio so far.
  *
  *   {0 1 2 3} ──block 7──▶ {0 1} {2 3} ──block 900──▶ {0 1} {2} {3}
  */
@@ -43,7 +44,7 @@ export class DistinctChannels {
     return this.#samples * 2 * this.#groups.length;
   }
 
-  /** One array for each channel, full scale being 1. */
+  /** Takes one array for each channel, with a full scale of 1. */
   write(channels: readonly Float32Array[], samples: number): void {
     for (let from = 0; from < samples;) {
       const take = Math.min(blockSamples - this.#filled, samples - from);
@@ -76,7 +77,7 @@ export class DistinctChannels {
     this.#filled = 0;
   }
 
-  /** The first channel keeps the file; those that differ from it go into groups of their own. */
+  /** The first channel keeps the file. Channels that differ from it move to groups of their own. */
   #divide(group: Group, length: number): void {
     const parts: number[][] = [];
     for (const channel of group.channels) {
@@ -110,7 +111,7 @@ export class DistinctChannels {
   #open(channels: number[], like?: Group): Group {
     const path = join(this.#folder, `channel-${channels[0] ?? 0}.pcm`);
     if (like) copyFileSync(like.path, path);
-    // Samples already in the copy stay: the next ones are appended.
+    // The copy already contains samples, so the next ones are appended.
     return { channels, path, file: openSync(path, like ? 'a' : 'w', 0o600) };
   }
 }

@@ -9,9 +9,9 @@ import { MediaError } from './media-error.ts';
 import { engineRateHz } from './pcm.ts';
 
 /*
- * ffmpeg reads what others wrote, with a million lines of C. So it may open one file and nothing else, knows only the
- * formats and decoders that the interface names, has bounds for CPU, memory and handles, writes no file, gets no
- * variable of ours, and its output is counted by the process that started it.
+ * ffmpeg parses files from strangers with a million lines of C. It may therefore open one file only, knows only the
+ * formats and decoders that the API names, has limits for processor time, memory and handles, writes no file, and gets
+ * none of our environment. The process that started it counts its output.
  */
 
 const formats =
@@ -27,7 +27,7 @@ const decoders = [
 const maxStreams = 64;
 const memoryKiB = 1_000_000;
 const maxSaidBytes = 4_000;
-/** Longer files are as long as this to a probe; they are refused anyway. */
+/** A probe reports longer files as this long. They are refused anyway. */
 const maxListedSeconds = 86_400;
 
 const inputOptions = [
@@ -35,14 +35,14 @@ const inputOptions = [
   ...['-max_streams', String(maxStreams)],
 ];
 
-/** `exec` leaves no shell behind: the program itself is what is waited for and killed. */
+/** `exec` replaces the shell, so the program itself is waited for and killed. */
 const bounded =
   'ulimit -c 0; ulimit -f 0; ulimit -n 64; ulimit -t "$1"; ulimit -v "$2" 2>/dev/null; shift 2; exec "$@"';
 
 const shellMissing = 127;
 const shellRefused = 126;
 
-/** Looked for at each call: whoever installs it need not start us again. */
+/** Checked at each call, so that no restart is needed after ffmpeg is installed. */
 export function isFfmpegInstalled(): boolean {
   return (env['PATH'] ?? '').split(delimiter).some((folder) => {
     if (folder === '') return false;
@@ -50,19 +50,19 @@ export function isFfmpegInstalled(): boolean {
       accessSync(join(folder, 'ffmpeg'), constants.X_OK);
       return true;
     } catch {
-      return false; // not in this folder: the next one may have it
+      return false; // not in this folder; the next one may have it
     }
   });
 }
 
 type End = { code: number | null; signal: NodeJS.Signals | null; said: string; tookMs: number };
 
-/** Something else on this machine killed ffmpeg: the kernel does so when memory is short. */
+/** Something outside this service killed ffmpeg, such as the kernel when memory is short. */
 export class FfmpegKilled extends Error {}
 
 type Program = {
   output: Readable;
-  /** A second output, for programs that are told to write one. */
+  /** A second output, for programs that are asked to write one. */
   aside: Readable;
   /** Resolves when the program has ended and its outputs are closed. */
   ended: Promise<End>;
@@ -71,7 +71,7 @@ type Program = {
 
 const running = new Set<ChildProcess>();
 
-/** Kills every ffmpeg of this process and waits for its end, so that none is left for the first process of the system. */
+/** Kills every ffmpeg of this process and waits for its end, so that none is left without a parent. */
 export async function endPrograms(): Promise<void> {
   await Promise.all(
     [...running].map(async (child) => {
@@ -117,7 +117,7 @@ function start(args: readonly string[], cpuSeconds: number): Program {
   };
 }
 
-/** Why ffmpeg made nothing of a file; `format` is what its first bytes look like. */
+/** The reason why ffmpeg could not read a file. `format` is the format that its first bytes suggest. */
 export function failureOf(
   { code, signal, said, tookMs }: End,
   format: string | undefined,
@@ -128,7 +128,8 @@ export function failureOf(
       503,
       `reading ${format ?? 'a file of this kind'} needs ffmpeg, which is not installed on this machine; WAV and FLAC are read without it`,
     );
-  // The limit of CPU time also ends ffmpeg with SIGKILL, but not before all cores together could have spent the time.
+  // The limit of processor time also ends ffmpeg with SIGKILL. This check tells the two apart: all cores together must
+  // have been able to use up that time.
   if (signal === 'SIGKILL' && (tookMs / 1_000) * availableParallelism() < cpuSeconds)
     return new FfmpegKilled('ffmpeg was killed from outside');
   if (signal === 'SIGXCPU' || signal === 'SIGKILL')
@@ -157,8 +158,8 @@ const inputOf = (path: string): string[] => [
 ];
 
 /**
- * Reads the first audio stream through, without decoding it: what a file says of its length is often an estimate. The
- * first frame alone is decoded: it shows that the rest can be, and its header how many channels there are.
+ * Reads the whole first audio stream without decoding it, because the length in a header is often an estimate. Only the
+ * first frame is decoded. It shows that the stream can be decoded and how many channels it has.
  */
 export function listPackets(path: string, cpuSeconds: number): Program {
   return start(
@@ -193,8 +194,8 @@ export function listPackets(path: string, cpuSeconds: number): Program {
 }
 
 /**
- * The first audio stream as a WAV stream of 16 bit at 16 kHz with all its channels. Holes in its time are filled with
- * silence, so that the times of words are those of the file.
+ * Decodes the first audio stream to WAV: 16 bit, 16 kHz, all channels. Gaps in its timestamps are filled with silence,
+ * so that the times of words are those of the file.
  */
 export function decodeAll(path: string, maxSeconds: number, cpuSeconds: number): Program {
   return start(
@@ -202,7 +203,7 @@ export function decodeAll(path: string, maxSeconds: number, cpuSeconds: number):
       ...inputOf(path),
       ...['-map', '0:a:0', '-af'],
       `aresample=${engineRateHz}:async=1:first_pts=0:filter_size=64:cutoff=0.94`,
-      // A second more than the limit shows that the file goes on.
+      // One second more than the limit shows that the file continues.
       ...['-t', String(maxSeconds + 1), '-c:a', 'pcm_s16le', '-threads', '1', '-bitexact'],
       ...['-map_metadata', '-1', '-f', 'wav', 'pipe:1'],
     ],

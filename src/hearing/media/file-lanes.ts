@@ -1,9 +1,9 @@
 import { MediaError } from './media-error.ts';
 
-/** Files that may wait for their turn. One more is refused: its sender tries again later. */
+/** At most this many files may wait. A further one is refused, and its sender tries again later. */
 export const maxFilesWaiting = 64;
 
-/** Runs at most `places` pieces of work at once, the others in the order in which they came. */
+/** Runs at most `places` tasks at once, the others in order of arrival. */
 export class FileLanes {
   readonly #places: number;
   readonly #waiting: (() => void)[] = [];
@@ -22,7 +22,7 @@ export class FileLanes {
     } finally {
       const next = this.#waiting.shift();
       if (next)
-        next(); // the place goes from one to the other
+        next(); // the finished task's place goes to the next one
       else this.#running -= 1;
     }
   }

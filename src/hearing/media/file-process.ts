@@ -4,39 +4,40 @@ import { forkBare } from './bare-process.ts';
 
 type FileOrder = {
   program: URL;
-  /** The order that the process is given: its only argument. */
+  /** The order for the process: its only argument. */
   order: object;
   maxHeapMiB: number;
   limitMs: number;
   signal?: AbortSignal | undefined;
   /**
-   * True for a message that is no answer but a question; the process goes on when it hears `granted`. Where this
-   * throws, the order ends with that error.
+   * True for a message that is a question and no answer. The process continues after it receives `granted`. If this
+   * function throws, the order ends with that error.
    */
   isQuestion?: (message: unknown) => boolean;
-  /** The error of an order that took longer than its limit. */
+  /** Makes the error of an order that exceeded its time. */
   late: () => Error;
   /**
-   * The error of a process that ended by itself or never began: `how` is the predicate of a sentence about the process.
-   * `isKilled`: something else on the machine killed the process, again and again.
+   * Makes the error of a process that ended by itself or never started. `how` completes a sentence about the process.
+   * `isKilled` means that something outside killed it again and again.
    */
   lost: (how: string, cause: unknown, isKilled?: boolean) => Error;
 };
 
-/** Something else on this machine killed the process: the kernel does so when memory is short. */
+/** Something outside this service killed the process, such as the kernel when memory is short. */
 class KilledFromOutside extends Error {}
 
-/** An order is given up when its process was killed from outside this often. */
+/** After this many kills from outside, the order is given up. */
 const mostKills = 3;
-/** Another process may have the memory for a while. */
+/** Memory may be short for a while because of another process, so the pauses grow. */
 const pauseMs = (kills: number): number => 250 * 4 ** kills;
 
-/** A process that was told to stop ends its own programs within this time, or is killed together with them. */
+/** A process that is told to stop must end its own programs within this time, or it is killed with them. */
 const stopMs = 2_000;
 
 /**
- * Carries out one order in a process of its own, which answers with one message and is then ended. An order whose process
- * was killed from outside begins anew. Resolves or rejects only when the process has ended: its files are deleted next.
+ * Carries out one order in a process of its own. The process answers with one message and is then ended. If it is
+ * killed from outside, the order starts again. Resolves or rejects only after the process has ended, because its files
+ * are deleted next.
  */
 export async function askFileProcess<Answer>(options: FileOrder): Promise<Answer> {
   for (let kills = 1; ; kills++) {
@@ -61,7 +62,7 @@ function askOnce<Answer>(options: FileOrder): Promise<Answer> {
     program,
     args: [JSON.stringify(order)],
     maxHeapMiB,
-    options: { detached: true }, // the leader of a process group, with whatever it starts in it
+    options: { detached: true }, // leads a process group with every program that it starts
   });
   return new Promise((resolve, reject) => {
     let answer: Answer | undefined;
@@ -75,7 +76,7 @@ function askOnce<Answer>(options: FileOrder): Promise<Answer> {
       failure ??= reason;
       stop();
     };
-    // The machine's timer and not the clock: what it ends is a process of the machine, which no clock of ours moves.
+    // This uses the machine's timer, not our clock: the process runs in real time, whatever a test's clock says.
     const timer = setTimeout(() => end(late()), limitMs);
     const aborted = (): void => end(signal?.reason);
     signal?.addEventListener('abort', aborted, { once: true });
@@ -90,7 +91,7 @@ function askOnce<Answer>(options: FileOrder): Promise<Answer> {
       if (failure !== undefined) return;
       try {
         if (isQuestion?.(message) === true) {
-          child.send('granted', () => undefined); // a process that has ended hears nothing: its exit is told below
+          child.send('granted', () => undefined); // an ended process receives nothing; its exit is handled below
           return;
         }
       } catch (error) {
@@ -98,14 +99,14 @@ function askOnce<Answer>(options: FileOrder): Promise<Answer> {
         return;
       }
       answer = message as Answer;
-      stop(); // it has nothing left to do, and its exit is waited for
+      stop(); // the process is done, and its exit is awaited
     });
     child.once('error', (error) => {
       failure ??= lost('did not start', error);
-      if (child.pid === undefined) settle(); // it never started: no exit follows
+      if (child.pid === undefined) settle(); // the process never started, so no exit follows
     });
     child.once('exit', (code, by) => {
-      // A process that ended by itself, or before it could wait, may have left its own behind.
+      // A process that ended too early may have left programs of its own behind.
       killGroup(child);
       if (answer === undefined) {
         const cause = said() === '' ? undefined : new Error(said().trim());
@@ -125,6 +126,6 @@ function killGroup(child: ChildProcess): void {
   try {
     process.kill(-child.pid, 'SIGKILL');
   } catch {
-    // All of the group have ended.
+    // All processes of the group have ended.
   }
 }

@@ -3,12 +3,12 @@ import type { ByteSource } from './byte-source.ts';
 import { MediaError } from './media-error.ts';
 import type { SampleBlock } from './pcm.ts';
 
-/** The first block of a FLAC file. A writer that did not know the number of frames left it 0. */
+/** The first block of a FLAC file. The number of frames is 0 if its writer did not know it. */
 type FlacFacts = { rateHz: number; channels: number; bits: number; frames: number };
 
 const factsBytes = 42;
 
-/** Layout of the first block: 4 + 4 bytes of marks, then STREAMINFO, whose rate begins at its byte 10. */
+/** Reads the first block: two marks of 4 bytes, then STREAMINFO, whose rate begins at byte 10. */
 export async function readFlacFacts(source: ByteSource): Promise<FlacFacts> {
   const head = await source.read(factsBytes);
   if (head.length < factsBytes || ((head[4] ?? 0) & 0x7f) !== 0)
@@ -22,14 +22,17 @@ export async function readFlacFacts(source: ByteSource): Promise<FlacFacts> {
   };
 }
 
-/** Silence of three seconds fits in a dozen bytes. So few bytes at once cannot become more than the memory holds. */
+/**
+ * Three seconds of silence fit in a dozen bytes. The decoder gets at most this many bytes at once, so that the output
+ * fits in memory.
+ */
 const bytesAtOnce = 2_048;
 
 export async function* flacBlocks(
   source: ByteSource,
   facts: FlacFacts,
 ): AsyncGenerator<SampleBlock> {
-  // The decoder takes the greatest sample for 1, where everything else here takes the one above it.
+  // The decoder maps the greatest sample to 1. Everything else here maps the value above it to 1.
   const scale = 1 - 2 ** (1 - facts.bits);
   const decoder = new FLACDecoder();
   await decoder.ready;

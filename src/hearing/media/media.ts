@@ -17,45 +17,48 @@ import { engineRateHz, maxChannels } from './pcm.ts';
 export { MediaError } from './media-error.ts';
 export type { DecodedMedia, MediaFacts } from './messages.ts';
 
-/** Room on the disk of the folder. The channel files never become larger than it allows. */
+/** Disk space in the folder. The channel files never grow beyond it. */
 export type DecodingRoom = {
-  /** Throws where the files may not become so large: the decoding ends with that error. */
+  /** Asks for space up to this size. Throws if it is refused, and the decoding ends with that error. */
   extend(reachBytes: number): void;
   wrote(totalBytes: number): void;
 };
 
 export type Media = {
   /**
-   * Describes the file by its own header. ffmpeg lists the packets of a file whose header is an estimate. A FLAC file
-   * whose writer did not know the length has `durationS` 0: only decoding all of it would tell.
+   * Describes the file by its own header. If the header is an estimate, ffmpeg lists all packets. A FLAC file whose
+   * writer did not know the length gets `durationS` 0, since only decoding would tell.
    */
   probe(path: string, signal?: AbortSignal): Promise<MediaFacts>;
-  /** Writes the distinct channels into a folder that exists. Where it fails, nothing is left there. */
+  /** Writes the distinct channels into an existing folder. A failure leaves nothing there. */
   decode(
     path: string,
     folder: string,
     signal?: AbortSignal,
     room?: DecodingRoom,
   ): Promise<DecodedMedia>;
-  /** One line for each thing that this machine cannot do, for people who start it. */
+  /** One line for each ability that this machine lacks, for the operator. */
   missing(): string[];
 };
 
 type MediaOptions = {
-  /** Audio longer than this is refused. */
+  /** Longer audio is refused. */
   maxSeconds: number;
-  /** Files decoded at the same time. */
+  /** The number of files decoded at the same time. */
   maxDecodes?: number;
-  /** Time for a file of that size, from the start of its process. */
+  /** The time for a file of this size, from the start of its process. */
   deadlineMs?: (task: 'probe' | 'decode', fileBytes: number) => number;
 };
 
-/** Files that are probed at the same time: short work, which must not wait for a long decoding. */
+/** The number of files probed at the same time. Probing is short and must not wait for a long decoding. */
 const maxProbes = 2;
 const maxHeapMiB = 96;
 const program = new URL('./child.ts', import.meta.url);
 
-/** A machine under load decodes an hour of speech in half a minute, and reads a disk at far more than 1 MB/s. */
+/**
+ * The default deadline. A machine under load decodes an hour of speech in half a minute, and reads a disk at far more
+ * than 1 MB/s.
+ */
 function usualDeadlineMs(task: 'probe' | 'decode', fileBytes: number): number {
   const forSizeMs = (fileBytes / 1_000_000) * 1_000;
   return (task === 'probe' ? 30_000 : 300_000) + forSizeMs;
@@ -125,7 +128,10 @@ function bytesOf({ distinct }: DecodedMedia): number {
   return distinct.reduce((sum, { samples }) => sum + samples * 2, 0);
 }
 
-/** The most bytes that so much audio becomes; what is not known of it is asked for on the way. */
+/**
+ * The most bytes that audio of this length can become once decoded. If the length is unknown, space is requested along
+ * the way.
+ */
 export function decodedBytes(durationS: number, channels: number): number {
   return Math.ceil(durationS * engineRateHz) * 2 * channels + 2 * grantedBytes * channels;
 }

@@ -3,28 +3,30 @@ export type MediaFacts = { durationS: number; channels: number; codec: string };
 export type DecodedMedia = {
   durationS: number;
   channels: number;
-  /** Groups of identical channels, by their first channel. Each file is headerless 16-bit little-endian mono at 16 kHz. */
+  /**
+   * Groups of identical channels, by their first channel. Each file is headerless 16-bit little-endian mono at 16 kHz.
+   */
   distinct: { channels: number[]; path: string; samples: number }[];
 };
 
-/** The order of the process of one file. It holds every limit that the process must keep. */
+/** The order for the process of one file, with every limit that it must keep. */
 export type MediaOrder = {
   task: 'probe' | 'decode';
   path: string;
-  /** The folder of decoded channels; not used by a probe. */
+  /** The folder for decoded channels. A probe does not use it. */
   folder: string;
   maxSeconds: number;
-  /** Seconds of CPU for each program that is started. */
+  /** The processor seconds for each program that is started. */
   cpuSeconds: number;
-  /** True where the process asks before it writes: it sends a `RoomQuestion` and waits for any message. */
+  /** True if the process must ask before it writes: it sends a `RoomQuestion` and waits for a message. */
   asksForRoom: boolean;
 };
 
-/** One answer allows this much for each channel: half a minute of audio. */
+/** One answer grants this much for each channel: half a minute of audio. */
 export const grantedBytes = 1_048_576;
 
 /**
- * The present size of the channel files, and the size that they may have before the next question, all channels
+ * The current size of the channel files, and the size they may reach before the next question if all channels are
  * distinct.
  */
 export type RoomQuestion = { question: 'room'; writtenBytes: number; reachBytes: number };

@@ -1,4 +1,4 @@
-/** The facts that a list of the packets of one stream tells. */
+/** The facts that the packet list of one stream gives. */
 type PacketList = { codec: string; durationS: number };
 
 const maxLineBytes = 500;

@@ -1,7 +1,7 @@
 import { alawToLinear, mulawToLinear } from '../../audio/g711.ts';
 import { MediaError } from './media-error.ts';
 
-/** The layout of samples in the bytes of a file: channels interleaved, each sample whole bytes. */
+/** The layout of samples in a file: channels interleaved, each sample in whole bytes. */
 export type PcmFormat = {
   coding: 'unsigned' | 'signed' | 'float' | 'alaw' | 'mulaw' | 'foreign';
   bytesPerSample: number;
@@ -10,16 +10,16 @@ export type PcmFormat = {
   rateHz: number;
 };
 
-/** Samples of each channel, full scale being 1, valid until the next block is asked for. */
+/** The samples of each channel, with a full scale of 1. They are valid until the next block is requested. */
 export type SampleBlock = { channels: Float32Array[]; frames: number };
 
-/** The rate at which everything is heard. */
+/** All audio is converted to this rate for recognition. */
 export const engineRateHz = 16_000;
 export const maxChannels = 8;
 const minRateHz = 1_000;
 export const maxRateHz = 384_000;
 
-/** Refuses what no recording has, before anything is sized by it. */
+/** Refuses layouts that no recording has, before memory is sized by them. */
 export function checkLayout({ channels, rateHz }: { channels: number; rateHz: number }): void {
   if (channels < 1) throw new MediaError(422, 'the file says that it has 0 channels');
   if (channels > maxChannels)
@@ -39,7 +39,7 @@ type SampleReader = (view: DataView, at: number) => number;
 const readers: Record<string, SampleReader> = {
   'unsigned 1': (view, at) => (view.getUint8(at) - 128) / 128,
   'signed 2': (view, at) => view.getInt16(at, true) / 0x8000,
-  // The lowest byte of longer integers is below anything that 16 bits hold.
+  // The lowest byte of longer integers is below the precision of 16 bits.
   'signed 3': (view, at) => (view.getInt16(at + 1, true) * 256 + view.getUint8(at)) / 0x80_0000,
   'signed 4': (view, at) => view.getInt32(at, true) / 0x8000_0000,
   'signed 2 big': (view, at) => view.getInt16(at, false) / 0x8000,
@@ -58,8 +58,8 @@ export function isReadable(format: PcmFormat): boolean {
 }
 
 /**
- * Takes whole frames apart into one array for each channel, full scale being 1. The arrays belong to the splitter
- * and hold the next block after the next call.
+ * Splits whole frames into one array per channel, with a full scale of 1. The splitter reuses the arrays for the next
+ * block.
  */
 export function splitter(format: PcmFormat, maxFrames: number): (bytes: Buffer) => SampleBlock {
   const read = readerOf(format);
@@ -82,7 +82,7 @@ export function splitter(format: PcmFormat, maxFrames: number): (bytes: Buffer) 
   };
 }
 
-/** One sample that is no number would make every sample near it none, through the resampler. */
+/** Refuses samples that are not numbers. The resampler would spread one of them to all samples near it. */
 function refuseNonNumbers(channels: Float32Array[], frames: number, fromS: number): void {
   for (const samples of channels)
     for (let frame = 0; frame < frames; frame++)

@@ -13,19 +13,19 @@ import { Resampler } from '../../audio/resampler.ts';
 import { signatureBytes, signatureOf } from './signature.ts';
 import { readWavHeader, type FoundHeader, type PcmHeader } from './wav-header.ts';
 
-/** Frames that are taken apart at once. */
+/** The number of frames converted at once. */
 const blockFrames = 8_192;
 
 type Layout = { channels: number; rateHz: number };
 
-/** A file as it is to be read: by itself, or by ffmpeg, with the name of its format where the first bytes tell. */
+/** An opened file, read by our own code or by ffmpeg, with its format if the first bytes tell it. */
 type Opened =
   | { by: 'us'; layout: Layout; codec: string; durationS: number; blocks: () => Blocks }
   | { by: 'ffmpeg'; name: string | undefined };
 
 type Blocks = AsyncIterable<SampleBlock>;
 
-/** Asks whether the channel files may grow to so many bytes. Resolves only where they may. */
+/** Asks whether the channel files may grow to this size. Resolves only if they may. */
 type AskForRoom = (writtenBytes: number, reachBytes: number) => Promise<void>;
 
 export async function probeFile(order: MediaOrder): Promise<MediaFacts> {
@@ -126,16 +126,16 @@ async function probeForeign(
   return { durationS: list.durationS, channels: header.format.channels, codec: list.codec };
 }
 
-/** The header of what ffmpeg makes; it makes none where it can decode nothing. */
+/** The header of ffmpeg's output. There is none if ffmpeg cannot decode the file. */
 async function headerOfOutput(output: Readable): Promise<PcmHeader | undefined> {
   const source = streamSource(output as AsyncIterable<Buffer>);
   try {
     const header = await readWavHeader(source);
-    // The program ends only when all that it wrote is taken.
+    // The program ends only when all its output is read.
     await source.skip(Infinity);
     return header === 'foreign' ? undefined : header;
   } catch (error) {
-    if (error instanceof MediaError) return undefined; // no header: the end of ffmpeg tells why
+    if (error instanceof MediaError) return undefined; // no header; the end of ffmpeg tells why
     throw error;
   }
 }
@@ -163,7 +163,7 @@ async function decodeForeign(
   }
 }
 
-/** Interleaved samples, block by block: so many frames, or all that come. */
+/** Interleaved samples, block by block, up to the given number of frames. */
 async function* pcmBlocks(
   source: ByteSource,
   format: PcmFormat,
@@ -179,7 +179,7 @@ async function* pcmBlocks(
   }
 }
 
-/** From samples to the files of distinct channels. */
+/** Writes samples to the files of distinct channels. */
 async function writeDistinct(
   blocks: Blocks,
   layout: Layout,
@@ -199,7 +199,7 @@ async function writeDistinct(
       distinct.samples + Math.ceil((block.frames / rateHz) * engineRateHz) + slackSamples;
     if (ask && reach > grantedSamples) {
       grantedSamples = reach + grantedBytes / 2;
-      // As if all channels were distinct: a channel that begins to differ is a copy of all that was the same.
+      // Computed as if all channels were distinct: a channel that begins to differ gets a copy of all shared audio.
       await ask(distinct.writtenBytes, grantedSamples * 2 * count);
     }
     const channels = block.channels.map((samples) => samples.subarray(0, block.frames));
@@ -218,14 +218,14 @@ async function writeDistinct(
 }
 
 const samplesNone = new Float32Array(0);
-/** A resampler holds less than this back, and gives it with a later block. */
+/** A resampler holds back fewer samples than this and returns them with a later block. */
 const slackSamples = 4_096;
 
 function writeTo(distinct: DistinctChannels, channels: Float32Array[]): void {
   distinct.write(channels, channels[0]?.length ?? 0);
 }
 
-/** The name that ffprobe has for the same samples. */
+/** ffprobe's name for samples of this format. */
 function codecOf({ coding, bytesPerSample, isBigEndian }: PcmFormat): string {
   if (coding === 'alaw' || coding === 'mulaw') return `pcm_${coding}`;
   if (bytesPerSample === 1) return 'pcm_u8';

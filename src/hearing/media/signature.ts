@@ -1,7 +1,7 @@
-/** This many bytes at the start of a file are enough to name its kind. */
+/** This many bytes at the start of a file are enough to tell its kind. */
 export const signatureBytes = 4_096;
 
-/** `wav`, `au` and `flac` are read by this process; the rest is left to ffmpeg. */
+/** This process reads `wav`, `au` and `flac` itself and leaves the rest to ffmpeg. */
 type Container = 'wav' | 'au' | 'flac' | 'other';
 
 export type Signature =
@@ -13,7 +13,7 @@ type Mark = { name: string; at?: number; bytes: string; then?: { at: number; byt
 
 const ownContainers: Partial<Record<string, Container>> = { WAV: 'wav', AU: 'au', FLAC: 'flac' };
 
-/** Bytes are written as Latin-1 text. The order matters where one mark is the beginning of another. */
+/** Marks of media formats, as Latin-1 text. The order matters where one mark is the beginning of another. */
 const mediaMarks: Mark[] = [
   { name: 'WAV', bytes: 'RIFF', then: { at: 8, bytes: 'WAVE' } },
   { name: 'WAV', bytes: 'RF64', then: { at: 8, bytes: 'WAVE' } },
@@ -44,7 +44,7 @@ const otherMarks: Mark[] = [
   { name: 'program', bytes: 'MZ' },
 ];
 
-/** The kind of a file by its first bytes. Its name says nothing: people rename files. */
+/** The kind of a file by its first bytes. Its name is ignored, because people rename files. */
 export function signatureOf(start: Buffer): Signature {
   const has = (at: number, bytes: string) =>
     start.toString('latin1', at, at + bytes.length) === bytes;
@@ -65,14 +65,14 @@ export function signatureOf(start: Buffer): Signature {
   return { kind: 'unknown' };
 }
 
-/** The sync word of ADTS has the layer bits of MPEG audio at zero. */
+/** In the sync word of ADTS, the layer bits of MPEG audio are zero. */
 function mpegAudio(start: Buffer): string | undefined {
   const [first = 0, second = 0] = start;
   if (first !== 0xff || (second & 0xe0) !== 0xe0) return undefined;
   return (second & 0xf6) === 0xf0 ? 'AAC' : 'MP3';
 }
 
-/** A page of a web site, JSON, a playlist: printable from its first byte to the last one looked at. */
+/** True for a web page, JSON or a playlist: all the bytes looked at are printable. */
 function isText(start: Buffer): boolean {
   return start.length > 0 && start.every((byte) => byte >= 0x20 || (byte >= 0x09 && byte <= 0x0d));
 }

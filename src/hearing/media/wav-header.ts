@@ -2,19 +2,22 @@ import type { ByteSource } from './byte-source.ts';
 import { MediaError } from './media-error.ts';
 import { isReadable, type PcmFormat } from './pcm.ts';
 
-/** The way to the samples of a file: their layout, and how many bytes of them there are (undefined: to the end). */
+/** The layout of a file's samples and their number of bytes; undefined means up to the end. */
 export type PcmHeader = { format: PcmFormat; dataBytes: number | undefined };
 
-/** `foreign`: samples that are coded in a way which is not read here; ffmpeg may know it. */
+/** `foreign` means a coding that is not read here. ffmpeg may know it. */
 export type FoundHeader = PcmHeader | 'foreign';
 
 const maxChunks = 1_000;
 const maxFormatBytes = 65_536;
-/** The length that a writer states which did not know it, or could not go back to write it. */
+/** The length that writers state if they do not know it or cannot go back to write it. */
 const unknownLength = 0xffff_ffff;
 const tags = { pcm: 1, float: 3, alaw: 6, mulaw: 7, extensible: 0xfffe } as const;
 
-/** Reads up to the first sample. A data chunk that says more than the file has was cut off: what is there counts. */
+/**
+ * Reads up to the first sample. If the data chunk claims more bytes than the file has, the file was cut off, and its
+ * existing bytes count.
+ */
 export async function readWavHeader(source: ByteSource): Promise<FoundHeader> {
   const riff = await source.read(12);
   const isLong = riff.toString('latin1', 0, 4) === 'RF64';
@@ -65,7 +68,7 @@ function formatOf(chunk: Buffer): PcmFormat {
   const channels = chunk.readUInt16LE(2);
   const blockBytes = chunk.readUInt16LE(12);
   const bits = chunk.readUInt16LE(14);
-  // A sample of 20 bits lies in 3 bytes or in 4: the size of a frame tells, where it is not broken.
+  // A 20-bit sample takes 3 or 4 bytes. The size of a frame tells which, if it is consistent.
   const fromBlock = channels > 0 && blockBytes % channels === 0 ? blockBytes / channels : 0;
   const fromBits = Math.ceil(bits / 8);
   const bytesPerSample =
@@ -79,7 +82,7 @@ function formatOf(chunk: Buffer): PcmFormat {
   };
 }
 
-/** No reader knows the coding `foreign`: such a file goes to ffmpeg. */
+/** The coding of samples. Files with the coding `foreign` go to ffmpeg. */
 function codingOf(tag: number, bytesPerSample: number): PcmFormat['coding'] {
   switch (tag) {
     case tags.pcm:

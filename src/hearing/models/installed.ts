@@ -13,7 +13,7 @@ export async function sha256Of(path: string): Promise<string> {
   return hash.digest('hex');
 }
 
-/** A sentence that names the file and its fault; undefined when the file is good. */
+/** The problem of a file as a sentence, or undefined if the file is good. */
 export async function problemOf(
   path: string,
   expected: { bytes?: number | undefined; sha256?: string | undefined },
@@ -35,7 +35,7 @@ export function folderOf(models: string, name: string): string {
   return join(models, name);
 }
 
-/** The checksums by file, in the form of `sha256sum`. The first pull of an unverified model writes them. */
+/** The checksums by file, as `sha256sum` writes them. The first pull of an unverified model records them. */
 export async function recordedChecksums(
   models: string,
   name: string,
@@ -61,7 +61,7 @@ export async function recordChecksums(
   await rename(`${path}.${String(process.pid)}`, path);
 }
 
-/** The files that an entry must have, with their sizes and checksums as far as they are known. */
+/** The files that an entry must have, with sizes and checksums as far as these are known. */
 async function expectedFiles(
   models: string,
   entry: CatalogueEntry,
@@ -73,7 +73,7 @@ async function expectedFiles(
   return [...recorded].map(([name, sha256]) => ({ name, sha256 }));
 }
 
-/** The faults of an installed model, one sentence for each file; empty when all is well. */
+/** The problems of an installed model, one sentence per file. Empty if it is good. */
 export async function problemsOf(models: string, entry: CatalogueEntry): Promise<string[]> {
   const folder = folderOf(models, entry.name);
   const files = await expectedFiles(models, entry);
@@ -87,7 +87,7 @@ export async function problemsOf(models: string, entry: CatalogueEntry): Promise
   return found.filter((problem) => problem !== undefined);
 }
 
-/** Opens a catalogue model after checking every file: a damaged one would end the engine's process. */
+/** Opens a catalogue model after checking every file, because a damaged file would end the engine's process. */
 export async function installedModel(models: string, entry: CatalogueEntry): Promise<Model> {
   if (!entry.model)
     throw new TrunklineError('MODEL_INVALID', `${entry.name} is not a recognition model`);

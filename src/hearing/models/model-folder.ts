@@ -17,12 +17,12 @@ const ctc = z.strictObject({ ...tokens, model: file });
 const seq2seq = z.strictObject({ ...tokens, encoder: file, decoder: file });
 
 const common = {
-  /** Two-letter codes. */
+  /** Codes of two or three letters. */
   languages: z.array(z.string().min(2).max(3)).min(1),
   sampleRate: z.literal([8000, 16000]).default(16000),
 };
 
-/** The content of `model.json`: the files of a model folder and the kind of engine that reads them. */
+/** The contents of `model.json`: the files of a model folder and the kind of engine that reads them. */
 export const ModelDescription = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('streaming-nemo-ctc'), files: ctc, ...common }),
   z.strictObject({ kind: z.literal('streaming-zipformer-ctc'), files: ctc, ...common }),
@@ -37,19 +37,19 @@ export const ModelDescription = z.discriminatedUnion('kind', [
 ]);
 export type ModelDescription = z.infer<typeof ModelDescription>;
 
-/** A model whose files are all there. */
+/** A model with all its files present. */
 export type Model = {
   name: string;
   folder: string;
   description: ModelDescription;
 };
 
-/** True when the words of this kind of model carry estimated times, because the model gives none. */
+/** True if this kind of model gives no word times, so they are estimated. */
 export function estimatesTimes(kind: ModelDescription['kind']): boolean {
   return kind === 'moonshine' || kind === 'whisper';
 }
 
-/** Reads `model.json` and checks that its files are there: a missing one would end the engine's process. */
+/** Reads `model.json` and checks that its files exist, because a missing one would end the engine's process. */
 export async function readModelFolder(folder: string, name: string): Promise<Model> {
   const description = await readDescription(folder);
   for (const path of Object.values(description.files)) {

@@ -2,7 +2,7 @@ import type { PullProgress } from './pull.ts';
 
 const barSigns = 24;
 const everyMs = 5_000;
-/** A person sees no faster changes: a chunk of a download is much shorter. */
+/** A person notices no faster changes, and chunks of a download come much faster. */
 const drawnEveryMs = 100;
 
 export function progressLine(
@@ -22,7 +22,7 @@ type ProgressDisplay = {
   end(): void;
 };
 
-/** Shows progress: a bar at a terminal, a log line every five seconds elsewhere. */
+/** Shows progress as a bar in a terminal, or as a log line every five seconds. */
 export function progressDisplay(
   terminal: { isTTY?: boolean; write(text: string): unknown },
   say: (line: string) => void,

@@ -38,15 +38,15 @@ export type PullProgress = {
   source: string;
   receivedBytes: number;
   totalBytes: number;
-  /** True when everything has been received: files are made from it, and the numbers count steps. */
+  /** True once everything is downloaded and files are being made from it. The numbers then count steps. */
   isConverting?: boolean;
 };
 
 export type PullOptions = {
   models: string;
-  /** A folder or a base URL that holds `<model>/<file>`. It is tried before all other sources. */
+  /** A folder or base URL that holds `<model>/<file>`. It is tried before all other sources. */
   mirror?: string | undefined;
-  /** A folder with the files, brought by hand, or with the archive that contains them. No other source is asked. */
+  /** A local folder with the files, or with the archive that contains them. No other source is then used. */
   from?: string | undefined;
   signal: AbortSignal;
   onProgress(progress: PullProgress): void;
@@ -57,12 +57,12 @@ type PullPlace = ModelSource | { type: 'folder'; path: string };
 type ArchiveSource = Extract<ModelSource, { type: 'archive' }>;
 type WantedFile = ModelFile & { sha256?: string | undefined };
 
-/** The bound of a file whose size the catalogue does not name: an endless source must not fill the disk. */
+/** The limit for a file whose size the catalogue does not name. An endless source must not fill the disk. */
 const longestUnknownBytes = 4 * 1024 ** 3;
 
 /**
- * Brings a model into the models folder. Files that are right stay. The others are fetched from the first source that
- * has them, and a file gets its name only after its checksum was right.
+ * Brings a model into the models folder. Correct files stay. The others come from the first source that has them, and a
+ * file gets its final name only after its checksum is right.
  */
 export async function pullModel(entry: CatalogueEntry, options: PullOptions): Promise<void> {
   const folder = folderOf(options.models, entry.name);
@@ -70,7 +70,7 @@ export async function pullModel(entry: CatalogueEntry, options: PullOptions): Pr
   await using _lock = await lockFile(join(folder, '.pulling'), options);
   if ((await problemsOf(options.models, entry)).length === 0) {
     await writeDescription(entry, folder);
-    return; // another process held the lock and has fetched it
+    return; // another process held the lock and has already fetched the model
   }
   const failures: string[] = [];
   for (const place of await placesOf(entry, options)) {
@@ -92,7 +92,7 @@ export async function pullModel(entry: CatalogueEntry, options: PullOptions): Pr
   );
 }
 
-/** A folder may hold the files of one model, or a folder for each, as the models folder of another machine does. */
+/** The possible places of files: a folder may hold the files of one model, or a subfolder for each model. */
 async function placesOf(entry: CatalogueEntry, options: PullOptions): Promise<PullPlace[]> {
   const { mirror, from } = options;
   if (from !== undefined) {
@@ -178,9 +178,7 @@ function fromAddress(
   return download({ url, part, mostBytes: bytes ?? longestUnknownBytes, signal, onBytes });
 }
 
-/**
- * A copy of another machine's models folder has the files that are made, but not the files that they were made from.
- */
+/** Takes files that another machine has made. Its models folder has them, but not the files they were made from. */
 async function broughtDerived(
   entry: CatalogueEntry,
   base: string,
@@ -197,13 +195,13 @@ async function broughtDerived(
     } catch (error) {
       options.signal.throwIfAborted();
       if (isFull(error)) throw error;
-      return false; // they are made here
+      return false; // the files are made here instead
     }
   }
   return true;
 }
 
-/** Gives a part the name of its file when its checksum is right. A wrong part is deleted, never continued. */
+/** Renames a part to its file if the checksum is right. A wrong part is deleted and never continued. */
 async function keep(part: string, path: string, expected: WantedFile): Promise<void> {
   const problem = await problemOf(part, expected);
   if (problem !== undefined) {
@@ -213,10 +211,7 @@ async function keep(part: string, path: string, expected: WantedFile): Promise<v
   await rename(part, path);
 }
 
-/**
- * Takes the files of a model from a folder: also files that another machine has made, and an archive as it was
- * published.
- */
+/** Takes the files of a model from a folder, including files made on another machine, or an archive as published. */
 async function fromFolder(
   entry: CatalogueEntry,
   path: string,
@@ -247,7 +242,7 @@ async function fromFolder(
     const orArchive = packed === undefined ? '' : `, and there is no ${basename(packed)} either`;
     throw new Error(`${path} lacks ${lacking.join(', ')}${orArchive}`);
   }
-  // Nothing is taken before every file is known to be there: half a model would pass for a whole one.
+  // All files are checked before the first is taken, because half a model could pass for a whole one.
   for (const file of [...missing, ...made]) {
     options.signal.throwIfAborted();
     await takeOver(join(path, file.name), join(folder, file.name), file);
@@ -286,7 +281,7 @@ async function fromArchive(
   await rm(part, { force: true });
 }
 
-/** Node cannot read bzip2, so the program tar unpacks the archive. */
+/** Unpacks the archive with the program tar, because Node cannot read bzip2. */
 async function unpack(
   entry: CatalogueEntry,
   source: ArchiveSource,
@@ -301,7 +296,7 @@ async function unpack(
     const wanted = entry.model
       ? Object.values(entry.model.files).map((file) => `${source.folder}/${file}`)
       : [source.folder];
-    // The shell bounds the length of each file: a small archive can hold an endless one.
+    // The shell limits the size of each file, because a small archive can hold an endless one.
     const limited = [
       '-c',
       'ulimit -f "$1"; shift; exec "$@"',
@@ -311,7 +306,7 @@ async function unpack(
     const tar = ['tar', '-xjf', packed, '-C', staging, ...wanted];
     await run('/bin/sh', [...limited, ...tar], options.signal);
     const unpacked = join(await realpath(staging), source.folder);
-    // An archive can hold a link in place of its folder. The files behind the link are not the archive's.
+    // The archive may hold a link instead of its folder. Files behind a link do not come from the archive.
     if ((await realpath(unpacked)) !== unpacked)
       throw new Error(`${source.folder} in the archive is a link and not a folder`);
     for (const file of await readdir(unpacked, { withFileTypes: true }))
@@ -336,7 +331,7 @@ async function lacksDerived({ derived }: CatalogueEntry, folder: string): Promis
   return false;
 }
 
-/** Makes the files that nobody publishes. These files, too, get their names only when their checksums are right. */
+/** Makes the files that nobody publishes. They too get their names only when their checksums are right. */
 async function derive(
   { name, derived }: CatalogueEntry,
   folder: string,
@@ -371,7 +366,7 @@ async function derive(
     await keep(part(file.name), join(folder, file.name), file);
 }
 
-/** The first pull of a model that we have not held writes its checksums down; later pulls must match. */
+/** Records the checksums at the first pull of a model that we have not verified. Later pulls must match them. */
 async function compareWithRecord(
   entry: CatalogueEntry,
   folder: string,
@@ -390,7 +385,7 @@ async function compareWithRecord(
   if (recorded.size === 0) await recordChecksums(models, entry.name, found);
 }
 
-/** `model.json` is written last: a folder that has it holds a complete model. */
+/** `model.json` is written last, so a folder that has it holds a complete model. */
 async function writeDescription(entry: CatalogueEntry, folder: string): Promise<void> {
   if (!entry.model) return;
   const path = join(folder, 'model.json');
@@ -423,13 +418,13 @@ function howToMend(entry: CatalogueEntry, folder: string, failures: readonly str
 }
 
 const beatMs = 2_000;
-/** A lock that nobody has touched for this long has lost its holder. */
+/** A lock that was not touched for this long has lost its holder. */
 const staleMs = 20_000;
 const lookMs = 250;
 
 /**
- * Admits one process at a time among those that share a folder. The lock is a file that its holder touches
- * again and again. A lock without a holder is moved away by the next process that finds it.
+ * Admits one process at a time among those that share a folder. The lock is a file that its holder touches regularly.
+ * The next process that finds a lock without a holder moves it away.
  */
 async function lockFile(
   path: string,
@@ -449,11 +444,11 @@ async function lockFile(
     await removeStale(path);
     await sleep(lookMs, undefined, { signal: options.signal });
   }
-  // The machine's own time, here and where the age is judged: other processes compare the lock's time with their
-  // disk's.
+  // This uses the machine's time, here and where the age is judged, because other processes compare the lock's time
+  // with that of their disk.
   const beat = every(systemClock, beatMs, () => {
     const now = new Date();
-    utimes(path, now, now).catch(() => undefined); // the lock was taken away; the checksums show the damage
+    utimes(path, now, now).catch(() => undefined); // the lock was taken away; the checksums will show any damage
   });
   return {
     async [Symbol.asyncDispose]() {
@@ -471,7 +466,7 @@ async function removeStale(path: string): Promise<void> {
   if (touchedMs === undefined || Date.now() - touchedMs < staleMs) return;
   const aside = `${path}.${String(process.pid)}`;
   try {
-    await rename(path, aside); // only one of several processes that find the lock succeeds
+    await rename(path, aside); // only one of the processes that find the lock succeeds
     await rm(aside, { force: true });
   } catch {
     // Another process was faster.

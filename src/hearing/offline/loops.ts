@@ -1,28 +1,28 @@
 /**
- * A model that writes one word after the other can fall into a loop: "Hello, my name is Marie-le-le-le-le". Loops
- * happen where speech is cut in the middle of a word, and end only at the model's limit. Two signs tell a loop from a
- * caller who repeats himself: the same words come again and again with no other between them, and there are more of
+ * Removes loops. A model that writes one word after the other can fall into one: "Hello, my name is Marie-le-le-le-le".
+ * Loops begin where speech is cut inside a word, and end only at the model's limit. Two signs distinguish a loop from a
+ * caller who repeats himself: the same words come again and again without others between them, and there are more of
  * them than anybody can say in the time.
  */
 
 /**
- * Callers speak two to four words in a second. The models write at most six or seven words for a second of audio, and a
- * loop makes them write that many: this rate lies between the two.
+ * Callers say two to four words per second. The models write at most six or seven words per second of audio, and a loop
+ * reaches that maximum. This rate lies between the two.
  */
 const hurriedWordsEachSecond = 4.5;
-/** Digits are spoken at four in a second at most, and a number is worth more than a clean text. */
+/** At most four digits are spoken per second, and a number is worth more than a clean text. */
 const hurriedDigitsEachSecond = 5.5;
-/** Rates are computed for at least this length: in shorter audio the margin of a reading counts too much. */
+/** Rates are computed for at least this length: in shorter audio a reading's margin distorts them. */
 const leastSeconds = 0.7;
 
-/** This many repetitions of one word, or of a group of words, are a loop in a hurried text. */
+/** This many repetitions of one word, or of a group of words, are a loop in a fast text. */
 const hurriedLoop = { ofOne: 4, ofGroup: 3, ofDigits: 5, ofInterjection: 8 };
 /**
- * This many repetitions are a loop at any rate. Digits are missing: no number of repeated digits is a loop at a calm
- * rate.
+ * This many repetitions are a loop at any rate. Digits are not listed: at a calm rate no repetition of digits is a
+ * loop.
  */
 const calmLoop = { ofOne: 6, ofGroup: 5, ofInterjection: 8 };
-/** The longest group of words that is looked for. */
+/** The longest group of words that is searched for. */
 const longestGroup = 8;
 
 const digit =
@@ -31,26 +31,23 @@ const digit =
 const interjection =
   /^(?:no|yes|yeah|bye|ok|okay|hello|hi|hey|ha|la|very|well|please|sorry|wait|stop)$/;
 
-/** A group of digits that comes five times in one number: "212-212-212-212-212-21". */
+/** A group of digits that occurs five times in one number: "212-212-212-212-212-21". */
 const digitLoop = /^(\d{2,4})(?:-\1){4,}(?:-\d{1,4})?([.,;:?!]*)$/;
 
 /**
- * A word that repeats its own end: "Marie-le-le-le", "Marielelelele". The repeated part has at least two letters,
- * because "hmmm" and "sooo" are said. With a hyphen three repetitions are enough, without one four.
+ * A word that repeats its own end: "Marie-le-le-le", "Marielelelele". The repeated letters are at least two, because
+ * people say "hmmm" and "sooo". With a hyphen three repetitions are enough, without one four.
  */
 const wordLoop =
   /^(.*?)(?:([-'’][\p{L}]{1,8})\2{2,}|([\p{L}]{2,8}?)\3{3,})[-'’]?\p{L}{0,8}([.,;:?!…]*)$/iu;
 
-/**
- * Groups that come back in turn, as spelled letters do: "E-S-E-S-E-S-E-S-E". Nobody spells a word with four such groups
- * in a row.
- */
+/** Groups that alternate, as spelled letters do: "E-S-E-S-E-S-E-S-E". No spelled word has four such groups in a row. */
 const turnsLoop =
   /^(.+?)((?:[-'’]\p{L}{1,8}){2,3}?)\2{3,}(?:[-'’]\p{L}{1,8}){0,2}[-'’]?([.,;:?!…]*)$/iu;
 
 /**
- * The words without their loops, each with its index among the given words. The first of a repeated group stays.
- * `seconds` is the length of the audio that the words were read from.
+ * The words without loops, each with its index among the given words. The first of a repeated group stays. `seconds` is
+ * the length of the audio that the words were read from.
  */
 export function withoutLoops(
   words: readonly string[],
@@ -71,14 +68,14 @@ export function withoutLoops(
   return kept;
 }
 
-/** The longest group of signs that is looked for, and the least number of signs that must come back. */
+/** The longest group of signs that is searched for, and the least number of signs that must repeat. */
 const longestSigns = 16;
 const leastSignsBack = 12;
 
 /**
- * True when a text says the same three times or more in a row, by the model's signs. The check sees repetitions inside
- * words, too, such as spelled letters ("S-N-Y-T-E-S-N-Y-T-E-S-N-Y-T-E"). A caller may repeat himself, so nothing is cut
- * for this alone.
+ * True if the text contains the same signs of the model three times or more in a row. Unlike words, signs show
+ * repetitions inside a word, such as spelled letters ("S-N-Y-T-E-S-N-Y-T-E-S-N-Y-T-E"). A caller may repeat himself, so
+ * this alone removes nothing.
  */
 export function saysAgain(signs: readonly number[]): boolean {
   for (let group = 1; group <= longestSigns; group++) {
@@ -91,7 +88,7 @@ export function saysAgain(signs: readonly number[]): boolean {
   return false;
 }
 
-/** Removes loops from words that carry more than their text: each remaining word keeps its other fields. */
+/** Removes loops from words with further fields, which the remaining words keep. */
 export function wordsWithoutLoops<Word extends { word: string }>(
   words: readonly Word[],
   seconds: number,
@@ -103,9 +100,7 @@ export function wordsWithoutLoops<Word extends { word: string }>(
   });
 }
 
-/**
- * The part of a word before its loop; the whole word when it has no loop, or when it consists of nothing but the loop.
- */
+/** The word up to its loop. The whole word if it has no loop or is nothing but one. */
 function withoutWordLoop(word: string): string {
   const digits = digitLoop.exec(word);
   if (digits) return `${digits[1] ?? ''}${digits[2] ?? ''}`;
@@ -116,16 +111,13 @@ function withoutWordLoop(word: string): string {
     return turns ? `${turns[1] ?? ''}${turns[3] ?? ''}` : word;
   }
   const [, before = '', hyphened = '', plain = '', mark = ''] = match;
-  // A syllable that a hyphen joins to a word is no part of that word. Where nothing comes before the loop, one
-  // repetition stays: "hahahaha".
+  // A syllable joined by a hyphen is not part of the word. If nothing stands before the loop, one repetition stays:
+  // "hahahaha".
   const stem = hyphened === '' ? before + plain : before || hyphened.slice(1);
   return /\p{L}/u.test(stem) ? stem.replace(/[-'’]+$/, '') + mark : word;
 }
 
-/**
- * The length of the group of words that begins here, and the number of times that it comes in a row; one word, once,
- * where there is no loop.
- */
+/** The length of the group that begins here and how often it repeats: one word, once, if there is no loop. */
 function longestLoopAt(
   bare: readonly string[],
   at: number,
@@ -148,7 +140,7 @@ function timesInARow(bare: readonly string[], at: number, group: number): number
   return times;
 }
 
-/** `rate` is the number of words in a second of the whole text. */
+/** `rate` is the number of words per second in the whole text. */
 function isLoop(group: readonly string[], times: number, rate: number): boolean {
   const [first = ''] = group;
   if (group.some((word) => digit.test(word)))

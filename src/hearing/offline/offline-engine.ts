@@ -33,7 +33,7 @@ import type {
   RecogniserStreamOptions,
 } from '../recogniser.ts';
 
-/** The engine for models that read whole pieces of speech, which voice detection cuts out. */
+/** The engine for models that read whole pieces of speech, cut out by voice detection. */
 export function openOfflineEngine(
   sherpa: Sherpa,
   folder: Model,
@@ -44,8 +44,8 @@ export function openOfflineEngine(
     ? new DecodedModel(options.reader, description.languages)
     : new OfflineModel(sherpa, folder, description);
   /**
-   * The share of an unhurried reading that a hurried one costs. A leg's price is its cost under load, where pieces are
-   * read in a hurry.
+   * The cost of a hurried reading as a share of an unhurried one. A leg's cost is its cost under load, where readings
+   * are hurried.
    */
   let hurriedShare = 1;
   let opened: VoiceDetector | undefined;
@@ -80,8 +80,8 @@ export function openOfflineEngine(
 }
 
 /**
- * Some seconds of telephone speech for measuring. A model that writes one word after the other costs by the word, so
- * reading noise would make it look far too cheap.
+ * Some seconds of telephone speech for measuring. A model that writes words costs by the word, so noise would make it
+ * look far too cheap.
  */
 function spokenAudio(): Float32Array {
   const bytes = readFileSync(new URL('measured-speech.ulaw', import.meta.url));
@@ -104,40 +104,40 @@ function measure(model: PieceModel, detector: VoiceDetector) {
 
 const rateHz = 16000;
 const progressEveryS = 0.5;
-/** A reading for a partial begins this far before the first voiced window. */
+/** A reading for a partial begins this far before the first voiced window of the piece. */
 const glanceMarginS = 0.2;
-/** The first readings for a first word happen after 0.5 s of speech, and then every 0.15 s. */
+/** The first partial is tried after 0.5 s of speech, then every 0.15 s. */
 const firstPartialS = 0.5;
 const firstEveryS = 0.15;
 /**
  * Under load the first of these readings comes up to this much later. Half of the first readings find no word yet, and
- * the next ones keep their distance.
+ * the next ones keep their interval.
  */
 const latestFirstS = 0.15;
 /**
- * Two readings of less audio than this can agree by chance. A first word from so little audio is shown only when a
- * third reading, with another margin before it, begins with the same word.
+ * Two readings of less audio than this may agree by chance. A first word is then shown only if a third reading, with
+ * another margin, begins with the same word.
  */
 const youngS = 0.85;
 const partialEveryS = 0.7;
 /**
- * After a pause of this length the last word is whole. Shorter pauses also occur inside words, before a `p` for
- * example.
+ * After a pause of this length the last word is complete. Shorter pauses also occur inside words, for example before a
+ * `p`.
  */
 const wholeWordS = 0.2;
 /**
- * A reading for a partial reads the whole piece again. Long pieces are read less often: the pause between partials is
- * at least this share of their length.
+ * A partial reads the whole piece again, so long pieces are read less often. The interval between partials is at least
+ * this share of their length.
  */
 const partialGrowth = 0.4;
-/** Under load the pause between partials becomes at most this many times as long. */
+/** Under load the interval between partials grows at most by this factor. */
 const mostSeldom = 4;
-/** The model writes at most this many words for a signal tone. Longer texts are never tested for being a tone. */
+/** The model writes at most this many words for a signal tone. Longer texts are not tested. */
 const wordsOfSignal = 3;
 /**
- * A live final may be told this long after its end is decided, and no reading begins that would end later. With 100 ms,
- * of ten calls at once in noise, one of five doubted pieces got no reading with other margins; with this value one of
- * ten gets none.
+ * A live final may be sent this long after its end is decided. No reading begins that would end later. With 100 ms, of
+ * ten calls at once in noise, one in five doubted pieces got no reading with other margins; with this value one in ten
+ * gets none.
  */
 const patienceMs = 150;
 /** Audio that came faster than it was spoken waits for idle time. After this long it is read before partials. */
@@ -161,7 +161,7 @@ type OfflineParts = {
 
 type UtteranceEnd = Extract<SegmenterEvent, { type: 'end' }>;
 
-/** Speech starts and pieces that are not told yet, in the order of the audio. */
+/** Starts of speech and pieces that are not emitted yet, in order. */
 type Untold =
   | { type: 'start'; from: number }
   | { type: 'piece'; reading: PieceReading; ending: UtteranceEnd | undefined; due: DueTime };
@@ -171,12 +171,12 @@ type DueTime = { live: boolean; atMs: number };
 const atEase: LoadLevel = { needed: 0, latenessMs: 0, togetherMs: 0, isPatient: true };
 
 /**
- * One stream over a model that reads whole pieces. Voice detection and cutting happen as the audio comes.
- * The pieces are read later, one reading at a time, when the loop gives this stream its turn:
+ * One stream over a model that reads whole pieces. Voice detection and cutting happen as audio arrives.
+ * Pieces are read later, one reading at a time, when the loop serves this stream:
  *
  *     speech   ▆▇▆▂▇▇▆▁▁▁▁▁▁▁▁
- *     ahead            ^ the pause may be the end: the piece is read while the stream waits for it
- *     end                   ^ the end is decided: a piece that was read ahead is told at once
+ *     ahead            ^ the pause may be the end, so the piece is read while the stream waits
+ *     end                   ^ the end is decided, and a piece that was read ahead is emitted at once
  */
 export class OfflineSession implements EngineSession {
   readonly #parts: OfflineParts;
@@ -185,16 +185,16 @@ export class OfflineSession implements EngineSession {
   readonly #segmenter: Segmenter;
   readonly #audible = new Audible();
   readonly #waiting: Untold[] = [];
-  /** The reading of the open piece that began during the present pause. */
+  /** The reading of the open piece that began during the current pause. */
   #ahead: PieceReading | undefined;
   #index = 0;
   #progressS = 0;
-  /** The pieces of the open utterance whose reading is final. */
+  /** The pieces of the open utterance that are read completely. */
   #pieces: ReadPiece[] = [];
   #partial = new PartialWords();
   #partialAt = 0;
   #partials = 0;
-  /** The tokens that the last reading wrote for the open piece, which begins at `from`. */
+  /** The tokens of the last reading of the open piece, which begins at `from`. */
   #drafted: { from: number; ids: readonly number[] } = { from: -1, ids: [] };
   #started = false;
   #live = true;
@@ -263,7 +263,7 @@ export class OfflineSession implements EngineSession {
       if (this.#segmenter.neededFrom === undefined && this.settled) this.#idle(end);
     });
     if (this.#ahead && this.#ahead.cut.to !== this.#segmenter.open?.voicedEnd)
-      this.#ahead = undefined; // the speech continued: the pause was not the end
+      this.#ahead = undefined; // the speech continued, so the pause was not the end
   }
 
   expect(answer: ExpectedAnswer | undefined, fromS: number): void {
@@ -295,7 +295,7 @@ export class OfflineSession implements EngineSession {
     const ahead = this.#aheadReading();
     if (ahead)
       return {
-        // A first reading comes before the further readings of other streams: their callers may stop together.
+        // A first reading comes before further readings of other streams, because several callers may stop together.
         urgency: {
           rank: ranks.ahead,
           dueMs: nowMs + (ahead.started ? 1 : 0),
@@ -330,13 +330,14 @@ export class OfflineSession implements EngineSession {
   #urgencyOf(head: Extract<Untold, { type: 'piece' }>, nowMs: number): Urgency {
     const { due, reading } = head;
     const about = { dueMs: due.atMs, needed: due.live && !reading.started };
-    if (!this.#worthOn(head, nowMs)) return { rank: ranks.first, ...about }; // nothing is left to read: the final only has to be told
+    // nothing is left to read; the final only has to be emitted
+    if (!this.#worthOn(head, nowMs)) return { rank: ranks.first, ...about };
     if (!due.live) return { rank: nowMs > due.atMs ? ranks.more : ranks.bulk, ...about };
     const ends = this.#waiting.find((one) => one.type === 'piece' && one.ending) !== undefined;
     return { rank: reading.started || !ends ? ranks.more : ranks.first, ...about };
   }
 
-  /** True when this piece needs another reading and that reading would be done in time. */
+  /** True if this piece needs another reading that would be done in time. */
   #worthOn({ reading, due }: Extract<Untold, { type: 'piece' }>, nowMs: number): boolean {
     if (!reading.started) return true;
     const nextMs = reading.nextMs(this.#loadFor(due));
@@ -344,14 +345,14 @@ export class OfflineSession implements EngineSession {
   }
 
   /**
-   * Audio that comes faster than it is spoken is read with care, whatever the load is: nobody waits for each of its
-   * words.
+   * The load that counts for a reading. Audio that comes faster than it is spoken is read with care under any load,
+   * because nobody waits for its words.
    */
   #loadFor(due: DueTime): LoadLevel {
     return due.live ? this.#parts.load() : atEase;
   }
 
-  /** The next reading of the open piece during a pause that may be its end, when the load leaves time for it. */
+  /** The next reading of the open piece during a pause that may be its end, if the load permits it. */
   #aheadReading(): PieceReading | undefined {
     const { open } = this.#segmenter;
     const { track, reader, load } = this.#parts;
@@ -378,7 +379,7 @@ export class OfflineSession implements EngineSession {
     const level = load();
     const { needed, latenessMs } = level;
     if (latenessMs > 150 || needed > 0.8) return false;
-    // A reading cannot be interrupted. Under load a long partial would make other callers' finals late.
+    // A reading cannot be interrupted. Under load a long partial would delay other callers' finals.
     const takesMs = reader.expectedMs({ from: open.pieceFrom, to: track.end });
     if (takesMs > longestPartialMs(level)) return false;
     const everyS = this.#partialEveryS(needed, (track.end - open.pieceFrom) / rateHz);
@@ -387,8 +388,7 @@ export class OfflineSession implements EngineSession {
   }
 
   /**
-   * The pause between partials. Partials are the first thing that is given up: with ten legs in a process a leg gets
-   * one every 1.9 s.
+   * The interval between partials. Partials are given up first: with ten legs in a process, a leg gets one every 1.9 s.
    */
   #partialEveryS(needed: number, lengthS: number): number {
     if (!this.#partial.silent)
@@ -419,12 +419,12 @@ export class OfflineSession implements EngineSession {
     this.#show(words, { heard, text: reading.text, said, timed });
   }
 
-  /** The tokens that the last reading of the piece that begins there wrote. */
+  /** The tokens of the last reading of the piece that begins there. */
   #draftOf(pieceFrom: number): readonly number[] {
     return this.#drafted.from === pieceFrom ? this.#drafted.ids : [];
   }
 
-  /** Shows the first reading that was made ahead: it is as good as the reading for a partial. */
+  /** Shows the first reading that was made ahead, which is as good as one for a partial. */
   #showAhead({ cut, first, said }: PieceReading): void {
     if (!this.#options.partials || !first) return;
     this.#partialAt = this.#parts.track.end;
@@ -481,14 +481,14 @@ export class OfflineSession implements EngineSession {
           );
     const patience = arrival.live ? patienceMs : bulkPatienceMs;
     const due = { live: arrival.live, atMs: arrival.atMs + patience };
-    // The end of speech is told when it is decided, not after the reading of its words.
+    // The end of speech is emitted when it is decided, not after its words are read.
     const first = this.#waiting.every((one) => one.type === 'piece' && !one.ending);
     if (ending && first) this.#speechEnds(ending);
     this.#waiting.push({ type: 'piece', reading, ending, due });
     this.#tell();
   }
 
-  /** Tells, from the front, everything that needs no further reading. */
+  /** Emits, from the front, everything that needs no further reading. */
   #tell(): void {
     for (let head = this.#waiting[0]; head; head = this.#waiting[0]) {
       if (head.type === 'start') {
@@ -575,18 +575,14 @@ export class OfflineSession implements EngineSession {
   }
 }
 
-/**
- * The part of a pause after which reading begins. An early beginning is often wasted, because the speech continues.
- */
+/** Reading ahead begins after this many seconds of a pause. An early start is often wasted, because speech continues. */
 function aheadAfterS({ needed, latenessMs, togetherMs }: LoadLevel): number | undefined {
   if (latenessMs > 150 || needed > 0.75) return undefined;
   if (needed > crowded || togetherMs > pressedMs) return 0.25;
   return needed > 0.05 ? 0.2 : 0.128;
 }
 
-/**
- * The longest reading that may be made for a partial. A reading cannot be interrupted and holds up finals meanwhile.
- */
+/** The longest reading allowed for a partial. It cannot be interrupted, so it delays finals. */
 function longestPartialMs({ needed, togetherMs }: LoadLevel): number {
   if (needed > 0.45 || togetherMs > pressedMs) return 60;
   return needed > 0.3 || togetherMs > busyMs ? 120 : Infinity;

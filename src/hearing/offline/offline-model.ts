@@ -13,18 +13,16 @@ import type {
 export type OfflineDescription = Exclude<ModelDescription, { kind: `streaming-${string}` }>;
 
 /**
- * A model's reading of some audio. `ids` are the model's own signs behind each of the tokens, where a later reading can
- * continue after them.
+ * A model's reading of some audio. `ids` are the model's own signs of each token, after which a later reading can
+ * continue.
  */
 export type PieceResult = OfflineResult & {
   ids?: readonly (readonly number[])[];
-  /**
-   * For each token, the share of the other likely texts that contain it, too; missing where there was only one text.
-   */
+  /** For each token, the share of the other likely texts that contain it. Missing if there was only one text. */
   shared?: readonly number[];
-  /** True where the audio does not seem to begin with the words that were given. */
+  /** True if the audio does not seem to begin with the given words. */
   contradicted?: boolean;
-  /** True where the text did not end, but was cut for its length. */
+  /** True if the text did not end and was cut at its limit. */
   unended?: boolean;
 };
 
@@ -32,11 +30,11 @@ export type ReadingWishes = {
   given?: readonly number[] | undefined;
   hurried?: boolean | undefined;
   sparing?: boolean | undefined;
-  /** There is time to read a doubted piece again together with others, so this reading need not be a careful one. */
+  /** True if there is time to read a doubted piece again with other margins, so this reading may be a cheap one. */
   firstOnly?: boolean | undefined;
-  /** The audio ends while somebody speaks: a word that begins at its very end is not wanted. */
+  /** True if the audio ends while somebody speaks. A word that begins at its very end is then dropped. */
   open?: boolean | undefined;
-  /** The signs that an earlier reading of nearly the same audio wrote: finding the same signs again costs less. */
+  /** The signs of an earlier reading of nearly the same audio. Confirming the same signs costs less. */
   draft?: readonly number[] | undefined;
   expected?: readonly ExpectedWord[] | undefined;
   /** The kind of answer that was asked for. */
@@ -48,21 +46,20 @@ export type PieceModel = {
   /** The longest audio that is read in one run. */
   readonly longestS: number;
   readonly languages: readonly string[];
-  /** False where a reading gives the times of its tokens. */
+  /** False if a reading gives the times of its tokens. */
   readonly estimatedTimes: boolean;
-  /** True where a reading can continue after words that are known. */
+  /** True if a reading can continue after known words. */
   readonly goesOn: boolean;
   readonly price: ReadingPrice;
   /**
-   * `language` is the expected language, or '' to detect it. Models that take no language ignore it. `given` are the
-   * signs of known words with which the audio begins; the result does not contain them. `hurried` asks for the cheapest
-   * reading, `sparing` for a cheap one where it is as good. `expected` lists words that are likelier than the model
-   * knows.
+   * `language` is the expected language, or '' to detect it; models without languages ignore it. `given` are signs of
+   * known words that begin the audio; the result omits them. `hurried` requests the cheapest reading, `sparing` a cheap
+   * one where it is as good. `expected` lists words to prefer.
    */
   read(samples: Float32Array, language: string, about?: ReadingWishes): PieceResult;
   /**
-   * True when a reading is so unsure that the piece should be read again together with other margins; missing where the
-   * model cannot do that.
+   * True if a reading is so unsure that the piece should be read again with other margins. Missing if the model cannot
+   * do that.
    */
   doubts?(result: PieceResult, wishes?: Pick<ReadingWishes, 'sparing'>): boolean;
   /** Reads variants of a piece as one text. Its times are those of the first variant, whose reading was doubted. */
@@ -120,8 +117,8 @@ export class OfflineModel implements PieceModel {
 }
 
 /**
- * The longest piece for each kind of model. The native engine answers an empty text for Moonshine above 9.2 s.
- * Whisper's window is 30 s.
+ * The longest piece for each kind of model. For Moonshine above 9.2 s the native engine returns an empty text. Whisper
+ * hears 30 s at once.
  */
 function longestOf(kind: OfflineDescription['kind']): number {
   switch (kind) {

@@ -42,13 +42,13 @@ import { estimateWordTimes, shortestTokenS, wordsFromTokens } from './word-times
 import type { RecognisedWord } from '../recogniser.ts';
 
 const rateHz = 16000;
-/** This much audio before the first voiced window may belong to the first word, and to the margin of its reading. */
+/** This much audio before the first voiced window may belong to the first word and to the margin of its reading. */
 export const onsetMarginS = 0.4;
-/** The beginning of the first word is looked for within this much audio before the first voiced window. */
+/** The first word begins within this much audio before the first voiced window. */
 const onsetS = 0.1;
-/** Models give the times of tokens. A token without an end lasts at most this long. */
+/** A token whose end the model does not give lasts at most this long. */
 const longestTokenS = 0.3;
-/** The confidence where a model gives times but no probabilities: neither sure nor unsure. */
+/** The confidence if a model gives times but no probabilities: neither sure nor unsure. */
 const unknownConfidence = 0.8;
 
 /** A stretch that is read again gets this much audio before it, in samples. */
@@ -56,23 +56,23 @@ const marginAgain = 0.1 * rateHz;
 /** Words found by reading a stretch again must have at least this mean log-probability, in nats per token. */
 const leastSure = -0.6;
 
-/** Each variant of a reading as one text costs this many times as much as the first reading. */
+/** Each variant of a combined reading costs this share of the first reading. */
 export const priceTogether = 0.8;
-/**
- * The time from the reading in a pause to the moment when its words must be told: half of the time that callers wait
- * for them.
- */
+/** The time from a reading in a pause to the moment its words are due: half of the time that callers wait for them. */
 const soonMs = 180;
 
 export type ReadPiece = { words: RecognisedWord[]; text: string; language: string };
 
 type PieceBounds = Pick<SpeechPiece, 'from' | 'to' | 'cutBefore'>;
 
-/** Reads pieces of a stream's audio with a model, and gives every word its time and confidence. */
+/** Reads pieces of a stream with a model, and gives every word its time and confidence. */
 export class PieceReader {
   readonly #model: Omit<PieceModel, 'languages'>;
   readonly #track: AudioTrack;
-  /** The end of the last piece, if speech continued there. The last piece is read before the next one is begun. */
+  /**
+   * The seam at the end of the last piece, if speech continued there. The last piece is read before the next one
+   * begins.
+   */
   seam: Seam | undefined;
   /** The last words of the last piece and their end, if the piece ended in a pause. */
   earlier: Seam | undefined;
@@ -98,7 +98,7 @@ export class PieceReader {
     this.#expectations.push({ at, answer });
   }
 
-  /** Forgets expectations that no piece behind this sample can have. */
+  /** Drops expectations that no piece behind this sample can use. */
   dropBefore(position: number): void {
     const last = this.#expectations.findLastIndex(({ at }) => at <= position);
     if (last > 0) this.#expectations.splice(0, last);
@@ -117,9 +117,9 @@ export class PieceReader {
   }
 
   /**
-   * The seam that the piece continues after. A piece that was cut out of speech must continue after one; after a short
-   * pause it may. A piece is understood better with some seconds of the speech before it, but a long piece leaves less
-   * room for them.
+   * The seam after which the piece continues. A piece that was cut out of speech has one. After a short pause a piece
+   * may have one: it is understood better with some seconds of the speech before it, but a long piece leaves less room
+   * for them.
    */
   seamOf(cut: PieceBounds, seconds: number): Seam | undefined {
     const { seam, earlier } = this;
@@ -134,8 +134,8 @@ export class PieceReader {
   }
 
   /**
-   * Reads the whole piece once. The answer has the seam that the reading really continues after. A doubted reading
-   * should be made again as one text out of several margins.
+   * Reads the whole piece once. The result has the seam that the reading really continues after. A doubted reading
+   * should be repeated as one text from several margins.
    */
   whole(
     cut: PlacedPiece,
@@ -149,7 +149,7 @@ export class PieceReader {
         given: seam && signsOf(seam),
         hurried: isPressed(load),
         sparing: load.isPatient !== true,
-        // If the doubt might not be great enough for other margins, the piece gets four beams.
+        // If the doubt may be too small for other margins, the piece gets four beams at once.
         firstOnly:
           affordsMore(load) &&
           !doubtsSparingly(load) &&
@@ -159,8 +159,8 @@ export class PieceReader {
     let { seam } = cut;
     let result = read(seam);
     let strays = this.#strays(result, cut);
-    // The words before the seam were misread, or they lead the model on to words that nobody says. The model listens
-    // again with fewer of them, or with none.
+    // The words before the seam were misread, or they mislead the model into words that nobody says. The model reads
+    // again with fewer of them, or none.
     for (const fewer of seam ? withFewer(seam, cut, result) : []) {
       if (!result.contradicted && !strays) break;
       seam = fewer;
@@ -174,15 +174,14 @@ export class PieceReader {
   }
 
   /**
-   * True when the piece can be read with all its margins between the beginning of a pause and the moment when the piece
-   * is told.
+   * True if the piece can be read with all its margins between the start of a pause and the moment its words are due.
    */
   #isSoonTogether(cut: PlacedPiece, load: LoadLevel): boolean {
     const wholeMs = this.expectedMs({ from: firstOf(cut), to: cut.to });
     return wholeMs * (1 + priceTogether * marginsTogether(load)) < soonMs;
   }
 
-  /** True when the model may have continued to write without listening. */
+  /** True if the model may have continued without listening. */
   #strays(result: PieceResult, cut: PlacedPiece): boolean {
     if (!this.goesOn) return false;
     const words = tokenWords(result, offsetOf(cut), cut.heardTo / rateHz);
@@ -190,7 +189,7 @@ export class PieceReader {
     return ahead || result.unended === true || saysAgain(result.ids?.flat() ?? []);
   }
 
-  /** Reads the whole piece with further margins, together with a reading that was doubted. */
+  /** Reads the whole piece with further margins, together with a doubted reading. */
   together(cut: PlacedPiece, first: PieceResult, load: LoadLevel) {
     const margins = marginsTogether(load);
     const variants = variations.slice(0, margins).map((one) => this.#varied(cut, one));
@@ -199,7 +198,7 @@ export class PieceReader {
     return { reading: readingOf(result.text, secondsTo(cut.to, cut)), result };
   }
 
-  /** Reads only the beginning of the piece. The words that it finds were said before that moment. */
+  /** Reads only the beginning of the piece. The words found were said before that moment. */
   beginning({ from, to, cutBefore }: PieceBounds, probe: number, hint: string) {
     const first = from - (cutBefore ? 0 : onsetMarginS * rateHz);
     const end = from + ((to - from) * probe) / (probesOf((to - from) / rateHz) + 1);
@@ -217,20 +216,20 @@ export class PieceReader {
     const { hint, draft } = about;
     const seam = cutBefore && this.seam ? nearest(this.seam, contextS) : undefined;
     const longest = this.#model.longestS * rateHz;
-    // With a seam the audio must begin with the known words. A model that can continue after known words has no limit
-    // of its own.
+    // With a seam, the audio must begin with the known words. A model that continues after known words has no length
+    // limit of its own.
     const from = seam
       ? firstKnown(seam)
       : Math.max(pieceFrom - (cutBefore ? 0 : marginS * rateHz), end - longest);
     const heard = this.#track.view(from, end);
-    // A partial is shown for a moment, so it is read with one beam. Signs that an earlier glance wrote cost nearly
+    // A partial is shown for a moment only, so it is read with one beam. Signs of an earlier partial cost almost
     // nothing again.
     const given = seam && signsOf(seam);
     const result = this.#read(heard, hint, { given, hurried: true, open: true, draft });
     const { text, lang } = result;
     if (this.estimatedTimes)
       return { reading: readingOf(text, heard.length / rateHz), heard, said: lang, ids: [] };
-    // The attention of the first word often lies at the very beginning of the audio, in the margin.
+    // The attention of the first word often lies in the margin at the very beginning of the audio.
     const leastS = seam ? seam.at / rateHz : Math.max(0, pieceFrom / rateHz - onsetS);
     const spelled = this.#heard(result, (end - heard.length) / rateHz, end / rateHz);
     const timed = wordsWithoutLoops(
@@ -242,9 +241,9 @@ export class PieceReader {
     return { reading: { text: words.join(' '), words }, timed, heard, said: lang, ids };
   }
 
-  /** The words of a model that gives times, and perhaps probabilities, for each token. */
+  /** The words of a model that gives times, and perhaps probabilities, of tokens. */
   spelled(result: PieceResult, cut: PlacedPiece): SpelledWord[] {
-    // Without a seam a first word may begin in the margin before the piece, but not before the stream.
+    // Without a seam the first word may begin in the margin before the piece, but not before the stream.
     const leastS = cut.seam ? cut.seam.at / rateHz : 0;
     const words = this.#heard(result, offsetOf(cut), cut.heardTo / rateHz);
     const after = words.map((word) => within(word, leastS, Infinity));
@@ -252,21 +251,22 @@ export class PieceReader {
   }
 
   /**
-   * The words before the model ran ahead of the audio. The speech that it left out is read again, or told as wordless.
+   * The words up to the place where the model ran ahead of the audio. The speech that it skipped is read again, or
+   * reported as wordless.
    */
   #heard(result: PieceResult, offsetS: number, endOfAudioS: number): SpelledWord[] {
     const words = tokenWords(result, offsetS, endOfAudioS);
     return this.goesOn ? words.slice(0, beforeCrowd(words)) : words;
   }
 
-  /** Adds the ends of the words, where the model tells only when they begin. */
+  /** Adds the ends of words if the model gives only their beginnings. */
   ended(words: SpelledWord[], { durations }: PieceResult, cut: PlacedPiece): SpelledWord[] {
     if (durations.length > 0) return words;
     const from = firstOwn(cut);
     return withEnds(words, this.#track.view(from, cut.heardTo), from / rateHz);
   }
 
-  /** Judges each word by the whole piece, too. A model that follows only one text tells nothing about that. */
+  /** Judges each word by the whole piece, too. A model that follows a single text cannot do this. */
   judged(words: SpelledWord[], result: PieceResult, readings: readonly Reading[]): SpelledWord[] {
     if (result.shared === undefined) return words;
     const sureness = mean(result.ys_log_probs);
@@ -289,8 +289,8 @@ export class PieceReader {
   }
 
   /**
-   * The stretches of the piece where a voice was heard and none of these words was said. A short stretch behind the
-   * last word before a cut is left to the next piece, which is read from there.
+   * Stretches of the piece that have a voice but none of these words. A short stretch between the last word and a cut
+   * is left to the next piece, which is read from there.
    */
   wordless(words: readonly SpelledWord[], cut: PlacedPiece): Wordless[] {
     if (!this.#voiced) return [];
@@ -302,8 +302,8 @@ export class PieceReader {
   }
 
   /**
-   * Reads a passed-over stretch by itself: first as the continuation of the words before it, then as speech of its own.
-   * Words that the model is not sure of are dropped: the stretch may be noise that was taken for a voice.
+   * Reads a skipped stretch separately: first as the continuation of the words before it, then on its own. Unsure words
+   * are dropped, because the stretch may be noise that was taken for a voice.
    */
   again(
     { from, to, after }: Wordless,
@@ -330,14 +330,14 @@ export class PieceReader {
     );
     const next = words[after];
     const last = found.at(-1);
-    // A last word that may continue to the end of the stretch is the word behind the stretch, if the two are equal. A
-    // caller who says the word twice so quickly is heard once.
+    // If the last word may extend to the end of the stretch and equals the word behind it, it is that word. A caller
+    // who says a word twice that quickly is heard once.
     const twice =
       next && last && bare(next.word) === bare(last.word) && spokenBy(last) > to / rateHz;
     return twice ? found.slice(0, -1) : found;
   }
 
-  /** The piece's own words, and the seam at which the next piece continues, if the piece was cut out of speech. */
+  /** The piece's own words, and the seam for the next piece if the piece was cut out of speech. */
   own(
     words: readonly SpelledWord[],
     result: PieceResult,
@@ -345,7 +345,7 @@ export class PieceReader {
   ): { piece: ReadPiece; seam: Seam | undefined } {
     const divided = this.#isDivided(cut) ? divideAt(words, cut) : undefined;
     const own = divided?.own ?? words.length;
-    // A piece that is cut again before the audio of its seam is empty: the next one continues after the same words.
+    // A piece that is cut again before the audio of its seam is empty. The next one continues after the same words.
     const waits = divided && cut.seam && cut.seam.at >= cut.to ? cut.seam : undefined;
     const seam = divided?.seam ?? waits;
     const endS = seam ? seam.at / rateHz : Infinity;
@@ -360,15 +360,15 @@ export class PieceReader {
   }
 
   /**
-   * The words of a model that gives neither times nor probabilities: the agreement of readings is the confidence, and
-   * times are estimated.
+   * The words of a model without times and probabilities. The agreement of readings gives the confidence, and times are
+   * estimated.
    */
   timed(
     { words, text }: Reading,
     { from, to, cutBefore }: PieceBounds,
     about: { agreement: readonly number[]; language: string; earlier: PartialWords },
   ): ReadPiece {
-    // The detector answers a little late at both ends, so a margin is added; its quiet part is trimmed later.
+    // The detector is a little late at both ends, so a margin is added. Its quiet audio is trimmed later.
     const first = from - (cutBefore ? 0 : onsetS * rateHz);
     const audio = this.#track.view(first, to);
     const offsetS = to / rateHz - audio.length / rateHz;
@@ -396,9 +396,9 @@ export class PieceReader {
 
   /**
    * The samples of a piece with a margin on both sides. The margin is the quiet audio around the piece. On a side where
-   * the piece was cut out of speech the margin is zeros: real audio would contain a part of a word of the next piece,
-   * which would be read twice. A model that can continue after known words gets the audio from the first of them to the
-   * end of what was heard.
+   * the piece was cut out of speech the margin is zeros, because real audio would contain half a word of the next
+   * piece. A model that continues after known words gets the audio from the first of them to the end of what was
+   * received.
    */
   #varied(cut: PlacedPiece, variation: Variation): Float32Array {
     const paddingBefore = Math.round(variation.before * rateHz);
@@ -413,7 +413,7 @@ export class PieceReader {
     return whole;
   }
 
-  /** True when the piece is read beyond its cut and its words are divided there. */
+  /** True if the piece is read beyond its cut and its words are divided there. */
   #isDivided({ cutAfter }: SpeechPiece): boolean {
     return cutAfter && this.#model.goesOn;
   }
@@ -426,19 +426,19 @@ export class PieceReader {
 /** A piece with the known words before it, if it continues after some. */
 export type PlacedPiece = SpeechPiece & { seam: Seam | undefined };
 
-/** The seams to try, in this order, when a reading cannot continue after the given one. */
+/** The seams to try, in this order, if a reading cannot continue after the given one. */
 function withFewer(seam: Seam, cut: SpeechPiece, { contradicted }: PieceResult) {
   const nearer = nearest(seam, contextS);
   const alone = cut.cutBefore ? { at: seam.at, known: [] } : undefined;
   return contradicted || nearer.known.length === seam.known.length ? [alone] : [nearer, alone];
 }
 
-/** The sample at which the words begin that are not known yet. */
+/** The sample at which the unknown words begin. */
 function firstOwn(cut: Pick<PlacedPiece, 'from' | 'seam'>): number {
   return cut.seam?.at ?? cut.from;
 }
 
-/** The seconds of audio up to a sample that may contain words of the piece that are not known yet. */
+/** The seconds of audio up to a sample that may contain unknown words of the piece. */
 function secondsTo(sample: number, cut: Pick<PlacedPiece, 'from' | 'seam'>): number {
   return (sample - Math.min(cut.from, firstOwn(cut))) / rateHz;
 }
@@ -452,7 +452,7 @@ export function firstOf(cut: PlacedPiece): number {
   return cut.seam ? firstKnown(cut.seam) : cut.from;
 }
 
-/** The words of a text without the model's loops. Partials and finals are equally free of them. */
+/** The words of a text without the model's loops, for partials and finals alike. */
 function readingOf(text: string, seconds: number): Reading {
   const clean = text.trim().replace(/\s+/g, ' ');
   const spoken = clean === '' ? [] : clean.split(' ');
@@ -460,14 +460,14 @@ function readingOf(text: string, seconds: number): Reading {
   return { text: words.join(' '), words };
 }
 
-/** The audio with this many zeros before and behind it. */
+/** The audio with zeros before and behind it. */
 function padded(audio: Float32Array, before: number, behind: number): Float32Array {
   const whole = new Float32Array(audio.length + before + behind);
   whole.set(audio, before);
   return whole;
 }
 
-/** Moves a word between two seconds: the attention of a first or last word may lie in the words around it. */
+/** Moves a word between two times. The attention of a first or last word may lie in the neighbouring words. */
 function within(word: SpelledWord, fromS: number, toS: number): SpelledWord {
   const start = Math.max(fromS, Math.min(word.start, toS));
   return { ...word, start, end: Math.max(start + shortestTokenS, Math.min(word.end, toS)) };
@@ -496,7 +496,8 @@ function tokenWords(result: PieceResult, offsetS: number, endOfAudioS: number): 
 }
 
 /**
- * Agreement of readings raises the confidence, and so do earlier readings that contained the word; never to certainty.
+ * The confidence of a word. It grows with the agreement of readings, and if earlier readings contained the word, but
+ * never reaches certainty.
  */
 function confidenceOf(agreement: number | undefined, steady: boolean): number {
   return 0.25 + 0.6 * (agreement ?? 0.5) + (steady ? 0.12 : 0);

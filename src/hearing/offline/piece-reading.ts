@@ -24,13 +24,13 @@ import {
 } from './piece-reader.ts';
 
 const rateHz = 16000;
-/** The number of times that a stretch is read again, and the number of stretches of one piece. */
+/** A stretch is read again at most this often, and at most this many stretches per piece. */
 const mostAttempts = 2;
 const mostStretches = 3;
 
 /**
- * The final reading of one piece, one model run at a time. The reading may begin before it is known whether the pause
- * after the piece is the end: the runs, and so the words, are the same either way.
+ * The final reading of one piece, one run of the model at a time. It may begin before it is known whether the pause is
+ * the end. The runs, and so the words, are the same either way.
  */
 export class PieceReading {
   readonly cut: SpeechPiece;
@@ -41,7 +41,7 @@ export class PieceReading {
   #result: PieceResult | undefined;
   #doubted = false;
   #probes = 0;
-  /** The words so far, once no further reading of the whole piece is wanted, and the stretches that they leave out. */
+  /** The words so far and the stretches without words, once the whole piece needs no further reading. */
   #spelled: SpelledWord[] | undefined;
   #wordless: Wordless[] = [];
   #attempts = 0;
@@ -60,7 +60,7 @@ export class PieceReading {
     return { ...this.cut, seam: this.#seam };
   }
 
-  /** The first run. Its words may be shown as a partial before the others are done. */
+  /** The first run. Its words may be shown as a partial before the other runs are done. */
   get first(): { reading: Reading; timed?: SpelledWord[] } | undefined {
     const [reading] = this.#readings;
     if (!reading || !this.#result) return undefined;
@@ -79,7 +79,7 @@ export class PieceReading {
     return this.#result?.lang ?? '';
   }
 
-  /** The time that the next step is expected to take; undefined when no step is worth its time. */
+  /** The expected duration of the next step. Undefined if no step is worth its time. */
   nextMs(load: LoadLevel): number | undefined {
     const seam = this.started ? this.#seam : this.#reader.seamOf(this.cut, earlierSecondsFor(load));
     const from = firstOf({ ...this.cut, seam });
@@ -91,7 +91,7 @@ export class PieceReading {
     return this.#wantsProbe(load) ? wholeMs / 2 : undefined;
   }
 
-  /** True when the audio has the margin that the next step needs: a run during the pause must equal a run after it. */
+  /** True if the audio has the margin that the next step needs: a run during the pause must equal a run after it. */
   canGoOn(end: number, load: LoadLevel): boolean {
     if (this.nextMs(load) === undefined) return false;
     if (!this.#wantsReading(load) && !this.#wantsTogether(load)) return !this.#nextWordless();
@@ -142,7 +142,7 @@ export class PieceReading {
     return { piece, seam: undefined, earlier: undefined, wordless: [] };
   }
 
-  /** The next stretch of speech for which no reading found words and which is worth another reading. */
+  /** The next stretch without words that is worth another reading. */
   #nextWordless(): Wordless | undefined {
     if (!this.#result || this.#reader.estimatedTimes) return undefined;
     if (!this.#spelled) {
@@ -152,7 +152,7 @@ export class PieceReading {
     return this.#wordless.at(-1);
   }
 
-  /** Goes from the last stretch to the first: words put in before a stretch would move it. */
+  /** The last stretch comes first, because words inserted before a stretch would move it. */
   #readAgain(hint: string): void {
     const stretch = this.#wordless.at(-1);
     if (!stretch || !this.#spelled) return;
@@ -172,12 +172,12 @@ export class PieceReading {
     return count < first || (count < most && !agree(this.#readings.slice(0, first)));
   }
 
-  /** True when the only reading is doubted, and the load leaves time to read the piece again with other margins. */
+  /** True if the only reading is doubted and the load leaves time to read the piece again with other margins. */
   #wantsTogether(load: LoadLevel): boolean {
     return this.#readings.length === 1 && this.#doubted && readingsFor(load).first > 1;
   }
 
-  /** True when the beginning alone should be read once more, which bounds the times of the words. */
+  /** True if the beginning should be read once more to bound the times of the words. */
   #wantsProbe(load: LoadLevel): boolean {
     if (!this.#reader.estimatedTimes || this.#readings[0]?.words.length === 0) return false;
     if (!affordsMore(load)) return false;

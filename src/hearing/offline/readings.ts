@@ -14,7 +14,7 @@ function difference(a: Reading, b: Reading): number {
   return distance(a.words.map(bare).join(' '), b.words.map(bare).join(' '));
 }
 
-/** The reading with the smallest sum of differences to all the others; of equal ones the first. */
+/** The reading with the smallest total difference to the others. Of equal ones, the first. */
 export function closest(readings: readonly Reading[]): Reading | undefined {
   let best: Reading | undefined;
   let least = Infinity;
@@ -32,7 +32,7 @@ export function agree(readings: readonly Reading[]): boolean {
   return first !== undefined && rest.every((other) => difference(first, other) === 0);
 }
 
-/** For each word of the chosen reading, the share of all readings that have the word in its place. */
+/** For each word of the chosen reading, the share of all readings that have it in that place. */
 export function agreement(chosen: Reading, readings: readonly Reading[]): number[] {
   const votes = chosen.words.map(() => 0);
   for (const reading of readings)
@@ -40,19 +40,19 @@ export function agreement(chosen: Reading, readings: readonly Reading[]): number
   return votes.map((count) => count / Math.max(1, readings.length));
 }
 
-/** The indexes of those words of `a` that `b` contains in the same order. */
+/** The indexes of the words of `a` that `b` contains in the same order. */
 export function alignedWords(a: readonly string[], b: readonly string[]): number[] {
   return commonIndexes(a.map(bare), b.map(bare));
 }
 
 /**
- * A small change of the audio: silence before and after the piece, and loudness. Words that come out under
- * every such change are sure; words that change with it are guesses of the model.
+ * A small change of the audio: silence around the piece, and loudness. Words that survive every change are sure; words
+ * that change are guesses of the model.
  */
 export type Variation = { before: number; after: number; gain: number };
 
 /**
- * The variations in the order in which they are tried. The first alone is the cheapest answer. With 0.2 s before the
+ * The variations in the order in which they are tried. The first alone gives the cheapest answer. With 0.2 s before the
  * piece instead of 0.15 s, 0.4 points fewer words of the plain prompts are wrong, and up to 0.3 points more of them
  * through GSM and in noise; of the second and the held-out set 0.1 to 3.7 points fewer in all three. The first three
  * variations need only 50 ms of the pause after the piece, so they can be read before the pause is over.
@@ -68,24 +68,25 @@ export const variations: readonly [Variation, ...Variation[]] = [
 ];
 
 /**
- * The first readings of everybody who speaks now, if they stop together, may take this long before further readings are
- * given up. The last of those finals must come within two seconds, and a reading that has begun cannot be interrupted.
+ * If everybody who speaks now stops together, their first readings may take this long before further readings are given
+ * up. The last of those finals must come within two seconds, and a running reading cannot be interrupted.
  */
 export const busyMs = 1_000;
 export const pressedMs = 1_500;
 
-/** True when something is a little late, or would be, or when more than this share of the time is needed. */
+/** True if something is or would be a little late, or if more than this share of the time is needed. */
 function isBusy({ needed, latenessMs, togetherMs }: LoadLevel, share: number): boolean {
   return latenessMs > 50 || needed > share || togetherMs > busyMs;
 }
 
-/** True when there is no time for anything but necessary readings. */
+/** True if there is only time for necessary readings. */
 function isLate({ needed, latenessMs, togetherMs }: LoadLevel, share: number): boolean {
   return latenessMs > 150 || needed > share || togetherMs > pressedMs;
 }
 
 /**
- * The number of readings that a final may cost under this load. Further readings are given up before finals are late.
+ * The number of readings that a final may cost under this load. Further readings are given up before finals become
+ * late.
  */
 export function readingsFor(load: LoadLevel): { first: number; most: number } {
   if (isLate(load, 0.5)) return { first: 1, most: 1 };
@@ -97,20 +98,20 @@ export function readingsFor(load: LoadLevel): { first: number; most: number } {
 export const crowded = 0.09;
 
 /**
- * The number of margins with which a doubted piece is read as one text. With two margins noise is up to 0.7 points
- * worse, GSM no worse.
+ * The number of margins with which a doubted piece is read as one text. With two margins, words in noise are up to 0.7
+ * points worse, through GSM no worse.
  */
 export function marginsTogether(load: LoadLevel): number {
   return isBusy(load, 0.15) ? 2 : 3;
 }
 
-/** True when these margins are read side by side, which costs a third less and is understood a little worse. */
+/** True if these margins are read in parallel, which costs a third less and gives slightly worse words. */
 export function readsSideBySide(load: LoadLevel): boolean {
   return isBusy(load, crowded);
 }
 
 /**
- * True when only the most doubted pieces are read again. That halves the cost of further readings. Of forty live calls
+ * True if only the most doubted pieces are read again, which halves the cost of further readings. In forty live calls
  * 0.1 points more words are wrong when clean, 0.2 through GSM, 0.3 in noise.
  */
 export function doubtsSparingly(load: LoadLevel): boolean {
@@ -118,16 +119,16 @@ export function doubtsSparingly(load: LoadLevel): boolean {
 }
 
 /**
- * The seconds of speech before a short pause that are read again with the speech after the pause. Without them ten live
- * calls have 0.2 points more wrong words, and 0.5 through GSM and in noise; one second is no better than none. Five
- * legs in a process get these seconds, ten do not.
+ * The seconds of speech before a short pause that are read again with the speech behind it. Without them ten live calls
+ * have 0.2 points more wrong words, and 0.5 through GSM and in noise; one second is no better than none. With five legs
+ * in a process there is time for these seconds, with ten there is not.
  */
 export function earlierSecondsFor(load: LoadLevel): number {
   if (load.isPatient === true) return 8;
   return isBusy(load, crowded) ? 0 : 2.5;
 }
 
-/** True when even the first reading must be the cheapest one, after further readings have been given up. */
+/** True if even the first reading must be the cheapest one, because further readings have already been given up. */
 export function isPressed(load: LoadLevel): boolean {
   return isLate(load, 0.6);
 }
@@ -138,8 +139,8 @@ export function probesOf(lengthS: number): number {
 }
 
 /**
- * True when there is time for work that makes an answer better: probes, and other margins of a doubted piece before it
- * is told.
+ * True if there is time for work that improves an answer: probes, and other margins for a doubted piece before it is
+ * emitted.
  */
 export function affordsMore(load: LoadLevel): boolean {
   return !isBusy(load, 0.3);
@@ -154,7 +155,7 @@ export function agreedReading(readings: readonly Reading[]): {
   return { reading, agreement: agreement(reading, readings) };
 }
 
-/** A word is shown after one reading when this word and all words before it are at least this sure. */
+/** After one reading, a word is shown if it and all words before it are at least this sure. */
 const sureEnough = 0.92;
 
 /** The number of words at the beginning of a reading that are sure by themselves. */
@@ -163,7 +164,7 @@ export function sureWords(words: readonly { confidence: number }[]): number {
   return doubtful < 0 ? words.length : doubtful;
 }
 
-/** The seconds of the stream between which a word ended, as far as readings of the growing audio tell. */
+/** The time between which a word ended, in seconds of the stream, as far as readings of the growing audio show it. */
 export type WordBounds = { saidBy?: number; notBefore?: number };
 
 type PartialAbout = { again?: (() => string[]) | undefined; sure?: number; paused?: boolean };
@@ -175,9 +176,9 @@ type FirstAbout = {
 };
 
 /**
- * Decides which words of a growing utterance may be shown: the words with which two readings in a row began. The first
- * partial is one word, and only when another word or a pause follows it: the last word of a reading may still be half a
- * word.
+ * Decides which words of a growing utterance may be shown: those with which two consecutive readings began. The first
+ * partial is one word, and only if another word or a pause follows, because the last word of a reading may be
+ * incomplete.
  */
 export class PartialWords {
   #last: string[] = [];
@@ -190,10 +191,10 @@ export class PartialWords {
   }
 
   /**
-   * The words to show now, or undefined when nothing new is sure. `again` reads the same audio with another margin; it
-   * is given for audio so short that two readings may agree by chance. `sure` counts the words at the beginning that
-   * the model is sure of by itself: they need no second reading. `paused` says that the audio ends in a pause, so that
-   * its last word is whole.
+   * The words to show now, or undefined if nothing new is sure. `again` reads the same audio with another margin; it is
+   * given for short audio, where two readings may agree by chance. `sure` counts the first words that need no second
+   * reading, because the model is sure of them. `paused` means that the audio ends in a pause, so its last word is
+   * complete.
    */
   update(
     words: string[],
@@ -223,14 +224,14 @@ export class PartialWords {
     return again && commonStart(again(), words) < 1 ? 0 : 1;
   }
 
-  /** Remembers a reading of the audio up to a moment for the word times; none of its words is shown. */
+  /** Remembers a reading up to a moment for the word times. None of its words is shown. */
   note(words: string[], atS: number): void {
     this.#readings.push({ words, atS });
   }
 
   /**
-   * The bounds of each word of a final. When a reading already contained the word and all words before it, the word had
-   * ended by then. When a reading had fewer words, the word had not ended yet.
+   * The bounds of each word of a final. If a reading already contained the word and all words before it, the word had
+   * ended by then. If a reading had fewer words, the word had not ended yet.
    */
   bounds(words: readonly string[]): WordBounds[] {
     const bounds: WordBounds[] = words.map(() => ({}));
@@ -254,8 +255,8 @@ function commonStart(a: readonly string[], b: readonly string[]): number {
 }
 
 /**
- * The number of shown words stays, whatever the words are now. The last word of a reading does not count: it may be
- * half a word.
+ * The number of shown words never decreases, even if the words change. The last word of a reading does not count, since
+ * it may be incomplete.
  */
 function kept(words: readonly string[], shown: readonly string[]): number {
   return Math.min(words.length - 1, shown.length);

@@ -5,21 +5,21 @@ import { overBy, spelled, spokenBy } from './word-lengths.ts';
 
 const rateHz = 16000;
 
-/** A word of a reading with the model's own signs for it. Times are seconds of the stream. */
+/** A word of a reading with the model's own signs. Times are seconds of the stream. */
 export type SpelledWord = RecognisedWord & {
   ids: readonly number[];
-  /** The second at which the last sign of the word begins, where the reading tells it. */
+  /** The second at which the last sign of the word begins, if the reading gives it. */
   lastSignS?: number;
 };
 
-/** The word without the model's signs, which nobody outside knows. */
+/** The word without the model's signs, which are known only inside this room. */
 export function withoutIds({ ids: _, lastSignS: __, ...word }: SpelledWord): RecognisedWord {
   return word;
 }
 
 /**
- * The place where one piece of speech ends and the next begins: inside speech, but between two words. The next piece is
- * read from some words before this place, and those words are given to the model as known.
+ * The place inside speech, between two words, where one piece ends and the next begins. The next piece is read from
+ * some words before this place, which the model gets as known words.
  */
 export type Seam = {
   /** The sample at which the first word of the next piece begins. */
@@ -30,17 +30,17 @@ export type Seam = {
 /** At least this many seconds of known words are read again before the first new word. */
 export const contextS = 1;
 /**
- * At most this many seconds of known words are read again where speech was cut. With more of them the model continues
- * what it wrote, not what is said.
+ * At a cut, at most this many seconds of known words are read again. With more, the model continues its own text
+ * instead of listening.
  */
 export const mostContextS = 2.5;
 /** At most this much speech before a cut, for which the model wrote nothing, is read with the next piece. */
 const mostLeftS = 2.5;
-/** Speech before a pause of at most this length is read again with the speech after the pause. */
+/** Before a pause of at most this length, the speech is read again with the speech behind it. */
 const shortPauseS = 1;
 /** At most this many seconds of that speech are read again. */
 const earlierS = 8;
-/** A last word may continue beyond the audio, unless it began this long before the end. */
+/** A last word may extend beyond the audio, unless it began this long before the end. */
 const longWordS = 1;
 
 /**
@@ -52,9 +52,10 @@ const longWordS = 1;
  *     own       ...  the  company
  *     next                        has called
  *
- * A crowd of words at one moment, which the model made up out of the little that it heard, is left as well, but only if
- * it begins in the piece itself. So is a little speech behind the last word for which the model wrote nothing: with
- * more audio the model writes it. A reading is never longer than two pieces and that little.
+ * A crowd of made-up words at one moment is left to the next piece as well, but only if it begins in the piece itself.
+ * A
+ * little speech behind the last word for which the model wrote nothing is also left, because with more audio the model
+ * may write it. A reading is therefore never longer than two pieces and that little.
  */
 export function divideAt(
   words: readonly SpelledWord[],
@@ -77,8 +78,8 @@ export function divideAt(
 }
 
 /**
- * The sample at which the next piece begins: the start of its first word, or the end of the last word of this piece. So
- * the next piece has every stretch that `wordlessIn` would tell and `isLeft` leaves to it.
+ * The sample at which the next piece begins: the start of its first word, or the end of the last word of this piece.
+ * The next piece therefore has every stretch that `wordlessIn` would report and `isLeft` leaves to it.
  */
 function beginOfNext(last: SpelledWord, next: SpelledWord | undefined, to: number): number {
   const overS = overBy(last);
@@ -88,12 +89,12 @@ function beginOfNext(last: SpelledWord, next: SpelledWord | undefined, to: numbe
   return Math.round(Math.max(overS * rateHz, to - mostLeftS * rateHz));
 }
 
-/** True for words said digit by digit or letter by letter: one such word of the model lasts for seconds. */
+/** True for words said digit by digit or letter by letter. One such word of the model lasts for seconds. */
 function isSpelled(word: string): boolean {
   return /\d/.test(word) || spelled.test(word);
 }
 
-/** True when the audio of a piece from this sample on is so short that it is read with the next piece. */
+/** True if the audio of a piece from this sample on is short enough to be read with the next piece. */
 export function isLeft(from: number, to: number): boolean {
   return from >= to - mostLeftS * rateHz;
 }
@@ -113,7 +114,7 @@ export function nearest({ at, known }: Seam, seconds: number): Seam {
   return { at, known: knownBefore(known, at / rateHz, seconds) };
 }
 
-/** The last of some words: those from about a second before `atS` on. */
+/** The last known words: those from about a second before `atS` on. */
 export function knownBefore(
   words: readonly SpelledWord[],
   atS: number,
@@ -124,7 +125,7 @@ export function knownBefore(
   return words.slice(first);
 }
 
-/** The last words of a piece that ended in a pause: the next piece may continue after them. */
+/** The last words of a piece that ended in a pause, for a next piece that continues after them. */
 export function pauseAfter(
   words: readonly SpelledWord[],
   { to, cutAfter }: { to: number; cutAfter: boolean },
@@ -133,7 +134,7 @@ export function pauseAfter(
   return nearest({ at: to, known: words }, earlierS);
 }
 
-/** True when the pause behind these words is so short that speech at this sample may belong to them. */
+/** True if the pause behind these words is short enough for speech at this sample to belong to them. */
 export function isNear({ at }: Seam, sample: number): boolean {
   return sample >= at && sample - at <= shortPauseS * rateHz;
 }

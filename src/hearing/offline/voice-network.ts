@@ -4,7 +4,7 @@ import { reasonOf } from '../../lib/errors.ts';
 import { groupRows, KernelMemory, panelColumns } from '../signal/multiply.ts';
 import { tensorsOf } from '../making/graph-tensors.ts';
 
-/** The samples of one run: a window, and the beginning of the next. */
+/** The samples of one run: a window and the beginning of the next. */
 export const heardSamples = 576;
 
 const hopSamples = 128;
@@ -14,7 +14,7 @@ const bins = frameSamples / 2 + 1;
 const hidden = 128;
 const gates = 4 * hidden;
 
-/** The convolutions look at the previous moment, the present one and the next. */
+/** The convolutions use the previous moment, the current one and the next. */
 const taps = 3;
 /** For each convolution: its inputs and outputs, which of the three moments exist, and its number of moments. */
 const convolutions = [
@@ -23,7 +23,7 @@ const convolutions = [
   { ins: 64, outs: 64, seen: [1, 2], moments: 1 },
   { ins: 64, outs: hidden, seen: [1], moments: 1 },
 ] as const;
-/** This many windows are heard in one run: each fetched weight is used that often. */
+/** One run processes this many windows, so that each weight is fetched once for all of them. */
 const batch = 4 * groupRows;
 
 /** The network's memory of one stream. */
@@ -37,10 +37,11 @@ export type HeardWindow = { samples: Float32Array; state: VoiceState };
 type Layer = { weights: number; bias: Float32Array; depth: number; columns: number };
 
 /**
- * The network of the voice detector, Silero VAD for 16 kHz: the spectrum of four frames, four convolutions that make one
+ * The network of the voice detector, Silero VAD for 16 kHz: the spectrum of four frames, four convolutions that make
+ * one
  * moment of them, and an LSTM. The windows of many streams are heard together, with one copy of the weights.
  *
- *   frames [4][129] ─▶ [4][128] ─▶ [2][64] ─▶ [1][64] ─▶ [1][128] ─▶ LSTM ─▶ how likely a voice is
+ *   frames [4][129] ─▶ [4][128] ─▶ [2][64] ─▶ [1][64] ─▶ [1][128] ─▶ LSTM ─▶ likelihood of a voice
  */
 export class VoiceNetwork {
   readonly #fourier = new Fourier(frameSamples);
@@ -48,7 +49,7 @@ export class VoiceNetwork {
   readonly #real = new Float64Array(frameSamples);
   readonly #imaginary = new Float64Array(frameSamples);
   readonly #memory: KernelMemory;
-  /** The inputs of each layer, row after row as the kernel multiplies them. */
+  /** The inputs of each layer, in the row order that the multiplication needs. */
   readonly #rows: Float32Array[];
   readonly #outputs: Float32Array;
   /** The last output of each stream's state. */
@@ -59,7 +60,7 @@ export class VoiceNetwork {
   readonly #weightsOfShown: number;
   readonly #last: { weights: Float32Array; bias: number };
 
-  /** Reads the weights out of the published graph. */
+  /** Reads the weights from the published graph. */
   static open(path: string): VoiceNetwork {
     try {
       return new VoiceNetwork(readFileSync(path));
@@ -122,7 +123,7 @@ export class VoiceNetwork {
     };
   }
 
-  /** The likelihood of a voice in each of the windows. No two windows are of the same stream. */
+  /** The likelihood of a voice in each window. No two windows belong to the same stream. */
   hear(windows: readonly HeardWindow[]): number[] {
     const found: number[] = [];
     for (let from = 0; from < windows.length; from += batch)
@@ -142,7 +143,7 @@ export class VoiceNetwork {
     const outputs = this.#outputs;
     this.#run(one, first, frames * count, outputs);
     for (let index = 0; index < count; index++) {
-      // Takes every second moment, with the moments before and after it; the first has none before it.
+      // Takes every second moment with the moments around it. The first has none before it.
       const from = index * frames * hidden;
       const at = 2 * index * two.depth;
       second.set(outputs.subarray(from, from + 2 * hidden), at + hidden);
@@ -157,7 +158,7 @@ export class VoiceNetwork {
   }
 
   /**
-   * Computes the strength of each tone in four frames and puts it where the first convolution reads it. Two frames
+   * Computes the strength of each tone in four frames, and stores it where the first convolution reads it. Two frames
    * share one transform.
    */
   #spectrum(samples: Float32Array, rows: Float32Array, depth: number): void {
@@ -173,7 +174,7 @@ export class VoiceNetwork {
       this.#fourier.transform(real, imaginary);
       for (let bin = 0; bin < bins; bin++) {
         const back = (frameSamples - bin) % frameSamples;
-        // Taking pairs apart in one statement would make arrays: half of the garbage of the whole process.
+        // Destructuring pairs would create arrays: half of the garbage of the whole process.
         const re = real[bin] ?? 0;
         const im = imaginary[bin] ?? 0;
         const reBack = real[back] ?? 0;
@@ -240,8 +241,8 @@ function mirrored(at: number): number {
 }
 
 /**
- * Writes the strength of a frame's tone to three places: as the moment itself, as the moment after another and as the
- * moment before another.
+ * Writes the strength of a frame's tone to three places: as the moment itself, as the next moment of another, and as
+ * the previous moment of another.
  */
 function place(
   rows: Float32Array,

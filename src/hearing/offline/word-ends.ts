@@ -2,25 +2,25 @@ import type { SpelledWord } from './seam.ts';
 
 const rateHz = 16000;
 const frameSamples = 160;
-/** A word is over when a frame has this many times less power than the word's loudest frame. */
+/** A word is over when a frame has this many times less power than its loudest frame. */
 const quieter = 10 ** 3;
 /**
  * A frame of a word has at least this many times the power of the quietest frame around it, because a line is never
  * silent.
  */
 const aboveFloor = 4;
-/** A quiet stretch shorter than this lies between the sounds of two words that follow each other. */
+/** A shorter quiet gap lies between the sounds of two consecutive words. */
 const leastQuietS = 0.05;
 const shortestS = 0.04;
 /**
- * This share of each sample is subtracted from the next one. A hiss, in which many words end, is then not so far below
- * a vowel.
+ * This share of each sample is subtracted from the next. A hiss, with which many words end, is then not so far below a
+ * vowel.
  */
 const lowered = 0.7;
 
 /**
- * Finds where words end. A model that writes words tells when a word begins, not when it is over. A word is over where
- * the next one begins, or earlier, where the audio becomes quiet and stays quiet until then.
+ * Finds where words end. A model that writes words gives their beginnings only. A word is over where the next one
+ * begins, or earlier, where the audio becomes quiet and stays quiet until then.
  *
  *     audio    ▆▇▅▆▂▁▁▁▁▁▇▆▇
  *     begins   ^         ^

@@ -1,25 +1,23 @@
 import type { RecognisedWord } from '../recogniser.ts';
 
-/** The longest duration of a word: a fixed time for its end, and a time for each spoken letter. */
+/** The longest duration of a word: a fixed time, and a time for each spoken letter. */
 const wordS = 0.25;
 const letterS = 0.07;
-/**
- * A digit, a single letter and each sign of an address are written with one sign and spoken with this many letters.
- */
+/** A digit, a single letter and each sign of an address are written as one sign but spoken as this many letters. */
 const lettersOfSign = 5;
 /** A digit of a short group is spoken with more letters: "342" is "three hundred and forty two". */
 const lettersOfDigit = 8;
 
-/** Digits that are spoken as one number, not one by one. */
+/** Digits that are spoken as one number. */
 const number = /(?<!\d)\d{1,3}(?!\d)/g;
-/** Spelled letters, with a sign between them. */
+/** Spelled letters with a sign between them. */
 export const spelled = /(?<!\p{L})\p{L}[-.]\p{L}(?!\p{L})/u;
 /** Other text that is said sign by sign: an address, or an abbreviation in capitals. */
 const signBySign = /[.@/:_]\D|^\p{Lu}{2,4}$/u;
 
 /**
- * The second at which a word is over at the latest, by what is written. A number or a spelled word also lasts until its
- * last sign is over: somebody who reads a number from a card says it more slowly than its letters let expect.
+ * The latest second at which a word can end, judged by its spelling. A number or a spelled word lasts at least until
+ * its last sign is over, because people read numbers from a card slowly.
  */
 export function spokenBy(of: RecognisedWord & { lastSignS?: number }): number {
   const { word, start, lastSignS = start } = of;
@@ -39,8 +37,8 @@ export function spokenBy(of: RecognisedWord & { lastSignS?: number }): number {
 }
 
 /**
- * The second at which a word is over that nothing follows. Its `end` is the end of the audio where somebody spoke on
- * and the model wrote no more.
+ * The end of a word that no other word follows. Its `end` is the end of the audio if somebody continued to speak and
+ * the model wrote nothing more.
  */
 export function overBy(word: RecognisedWord): number {
   return Math.min(word.end, spokenBy(word));

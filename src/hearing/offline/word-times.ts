@@ -2,12 +2,12 @@ import { confidenceOfWord } from './confidence.ts';
 import type { WordBounds } from './readings.ts';
 import type { SpelledWord } from './seam.ts';
 
-/** Word times for models that give none, estimated from the energy of the audio. The result says so. */
+/** Estimates word times from the energy of the audio, for models that give none. The result is marked as estimated. */
 
 const frameS = 0.02;
 /** A word may last at most this many times its expected length. */
 const reach = 3;
-/** The price of a boundary in loud audio, against the price of a length that is not the expected one. */
+/** The price of a boundary in loud audio, relative to the price of an unexpected length. */
 const loudness = 1.2;
 /** The price of each second by which a boundary contradicts a reading of the growing audio. */
 const disbelief = 10;
@@ -19,7 +19,7 @@ type WordSpan = { start: number; end: number };
  * boundaries where the audio is quiet. The cheapest of all placings is found from the left, over every word and every
  * frame in which the word may end.
  *
- * `bounds` are the limits of each word's end that readings of the growing audio gave, counted from the first sample.
+ * `bounds` limits the end of each word, from readings of the growing audio, counted from the first sample.
  */
 export function estimateWordTimes(
   words: readonly string[],
@@ -56,7 +56,7 @@ function loudnessOf(samples: Float32Array, frame: number): number[] {
   return levels.map((level) => Math.min(1, Math.max(0, (level - floor) / range)));
 }
 
-/** The expected length of a word, without a unit: most of it lies in its vowels. */
+/** The relative length of a word. Most of it lies in its vowels. */
 function weightOf(word: string): number {
   const spoken = word
     .toLowerCase()
@@ -113,7 +113,7 @@ function cheapestCuts(
   return ends;
 }
 
-/** The span of a word without the quiet at its ends. */
+/** The span of a word without quiet at its ends. */
 function trimmed(energy: readonly number[], from: number, to: number): WordSpan {
   let start = from;
   let end = to;
@@ -129,7 +129,7 @@ function evenly(count: number, lengthS: number): WordSpan[] {
   }));
 }
 
-/** Two tokens may be read from the same frame; a word must not end before it begins. */
+/** Two tokens may be read from the same frame. A word must not end before it begins. */
 export const shortestTokenS = 0.02;
 
 type ModelToken = {
@@ -142,8 +142,8 @@ type ModelToken = {
 };
 
 /**
- * Makes words out of a model's tokens. A token that begins with a space (or with ▁, which stands for it) begins a word.
- * Languages written without spaces come as one token for each sign, and each is a word.
+ * Makes words from a model's tokens. A token that begins with a space (or ▁ for it) begins a word. Languages without
+ * spaces have one token per sign, and each is a word.
  */
 export function wordsFromTokens(
   tokens: readonly ModelToken[],
@@ -186,7 +186,7 @@ export function wordsFromTokens(
   }));
 }
 
-/** A model may write a number without the space before it: "press4", "yourself.4". "MP3" and "28.8" are one word. */
+/** A model may write a number without the space before it: "press4", "yourself.4". "MP3" and "28.8" stay one word. */
 const beforeNumber = /\p{Ll}{3}$|\p{L}[.,;:?!]$|^(?:at|by|do|in|is|no|of|on|or|to)$/iu;
 
 function unspaced(text: string): boolean {

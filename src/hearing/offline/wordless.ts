@@ -3,7 +3,7 @@ import { spokenBy } from './word-lengths.ts';
 
 const rateHz = 16000;
 
-/** The stretches of samples in which the detector heard a voice. They do not touch. */
+/** The stretches in which the detector heard a voice, in samples. They do not touch. */
 export class VoicedStretches {
   #stretches: { from: number; to: number }[] = [];
 
@@ -27,15 +27,15 @@ export class VoicedStretches {
   }
 }
 
-/** A stretch of a piece in which somebody spoke and no reading found a word; `after` counts the words before it. */
+/** A stretch of a piece with a voice but without words in any reading. `after` counts the words before it. */
 export type Wordless = { from: number; to: number; after: number };
 
 /** A stretch with less voice than this is a breath, a drawn-out vowel or the detector's delay. */
 export const leastVoicedS = 0.4;
 
 /**
- * Finds the stretches that no word accounts for. A model that writes words sometimes leaves out a sentence without a
- * trace, most often one that it has written just before. Only the times of the words on both sides show it.
+ * Finds stretches that no word covers. A model that writes words sometimes omits a sentence, most often one it has just
+ * written. Only the times of the surrounding words show that.
  */
 export function wordlessIn(
   words: readonly RecognisedWord[],

@@ -5,14 +5,14 @@ import type { Logger } from '../../lib/log.ts';
 import type { Recogniser, StreamAdmission } from '../recogniser.ts';
 
 type BackgroundOptions = {
-  /** Starts the processes. They have the model of the live recogniser. */
+  /** Starts the processes with the model of the live recogniser. */
   start(): Promise<Recogniser>;
   live: Recogniser;
   clock: Clock;
   log: Logger;
 };
 
-/** Processes that nobody needs hold some hundred megabytes each. */
+/** Idle processes are ended after this time: each holds some hundred megabytes. */
 const idleMs = 60_000;
 const lookMs = 10_000;
 
@@ -58,7 +58,7 @@ export function backgroundRecogniser(options: BackgroundOptions): Recogniser {
         throw error;
       },
     );
-    started.catch(() => undefined); // logged above; the next job tries again
+    started.catch(() => undefined); // already logged; the next job tries again
   };
   const starting: StreamAdmission = {
     outcome: 'at-capacity',
@@ -71,7 +71,7 @@ export function backgroundRecogniser(options: BackgroundOptions): Recogniser {
     status: () => own?.status() ?? live.status(),
     admits(options, streams) {
       const admission = live.admits(options, 0);
-      // A job asks: the processes load while its audio is fetched and decoded.
+      // A job is asking, so the processes load while its audio is downloaded and decoded.
       if (admission.outcome !== 'no-model' && !closed) begin();
       // Live sessions that fill the machine make jobs slow, not impossible.
       return admission.outcome === 'at-capacity'

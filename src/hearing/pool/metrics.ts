@@ -5,13 +5,13 @@ import { metrics } from '../../lib/metrics.ts';
 export type PoolName = 'live' | 'jobs';
 
 export type PoolLoad = {
-  /** Processes that are ready. */
+  /** The number of ready processes. */
   processes: number;
   streams: number;
   capacity: number;
-  /** Share of their time that the ready processes worked, 0 to 1. */
+  /** The share of time that the ready processes worked, 0 to 1. */
   busy: number;
-  /** The lateness of the latest process. */
+  /** The lateness of the slowest process. */
   latenessMs: number;
   rssBytes: number;
 };
@@ -19,7 +19,7 @@ export type PoolLoad = {
 const pools = new Map<PoolName, () => PoolLoad>();
 
 /**
- * Shows this pool in the gauges until the returned function is called. If two pools have one name, the last one is
+ * Shows this pool in the metrics until the returned function is called. Of two pools with one name, the later one is
  * shown.
  */
 export function showPool(name: PoolName, read: () => PoolLoad): () => void {

@@ -10,8 +10,8 @@ import type {
 } from '../recogniser.ts';
 
 /**
- * A stream's audio from the last decided second on. A process that replaces a dead one is given this audio again.
- * Positions are samples since the start of the stream.
+ * A stream's audio from the last decided second on. A process that replaces a dead one gets this audio again. Positions
+ * are samples from the start of the stream.
  */
 export class KeptAudio {
   readonly #chunks: Int16Array[] = [];
@@ -26,14 +26,14 @@ export class KeptAudio {
     return this.#end;
   }
 
-  /** Copies the samples: the caller may use its buffer again. */
+  /** Copies the samples, because the caller may reuse its buffer. */
   push(samples: Int16Array): void {
     if (samples.length === 0) return;
     this.#chunks.push(samples.slice());
     this.#end += samples.length;
   }
 
-  /** Forgets everything before the position, exact to the sample. */
+  /** Drops everything before the position, exact to the sample. */
   dropBefore(position: number): void {
     while (this.#start < position) {
       const first = this.#chunks[0];
@@ -49,7 +49,7 @@ export class KeptAudio {
     }
   }
 
-  /** Up to `most` samples from a position that is still kept. */
+  /** Reads up to `most` samples from a position that is still kept. */
   read(position: number, most: number): Int16Array {
     const samples = new Int16Array(Math.max(0, Math.min(most, this.#end - position)));
     let filled = 0;
@@ -69,8 +69,8 @@ export class KeptAudio {
 }
 
 /**
- * A process holds at most this much audio of one stream that it has not looked at. The rest waits in the stream: only
- * this much must be sent again when the process dies.
+ * A process holds at most this much unprocessed audio of one stream. The rest waits in the stream, so that only this
+ * much must be sent again if the process dies.
  */
 export const maxSentAheadS = 4;
 const pieceS = 0.5;
@@ -78,19 +78,23 @@ const pieceS = 0.5;
 type Expectation = { answer: ExpectedAnswer | undefined; from: number };
 
 /**
- * A stream keeps at most this much undecided audio. A session reads its socket slowly long before this: a stream that
- * reaches the bound has a caller that ignores `backlogS`, and fails instead of filling the memory.
+ * A stream keeps at most this much undecided audio. A session reads its socket slowly long before that. A stream that
+ * reaches this limit has a caller that ignores `backlogS`, and it fails instead of filling the memory.
  */
 export const maxKeptAudioS = 900;
-/** When the same audio has ended this many processes, the audio is the cause and its stream fails. */
+/** If the same audio has ended this many processes, the audio is the cause and its stream fails. */
 const mostDeaths = 3;
 
 /**
- * A stream as its session sees it, whichever processes serve it one after the other. The stream counts samples and
- * utterances from its beginning. Each process counts from the first audio that it was given, and its times and numbers
- * are moved here.
+ * A stream as its session sees it, over all processes that serve it one after the other. The stream counts samples and
+ * utterances from its own beginning. Each process counts from the first audio that it was given, and this class shifts
+ * its
+ * times and numbers.
  *
- *                            base      consumed        sent                          end
+ *     base       where the present process began
+ *     consumed   what that process has looked at
+ *     sent       what it was sent
+ *     end        what the session has pushed
  */
 export class PoolStream implements RecogniserStream {
   readonly options: RecogniserStreamOptions;
@@ -98,7 +102,7 @@ export class PoolStream implements RecogniserStream {
   readonly #onEvent: (event: RecogniserEvent) => void;
   readonly #onDone: () => void;
   readonly #newNumber: () => number;
-  /** The expected answers, each from a sample of the stream on; those before the last decided one are dropped. */
+  /** The expected answers, each from a sample of the stream on. Those before the last decided one are dropped. */
   readonly #expectations: Expectation[] = [];
   #process: RecogniserProcess | undefined;
   #number = 0;
@@ -108,7 +112,7 @@ export class PoolStream implements RecogniserStream {
   #index = 0;
   #speaking = false;
   #speechSaidS = 0;
-  /** The earlier processes have told where speech starts and ends up to this second. */
+  /** Earlier processes have reported starts and ends of speech up to this second. */
   #heardBeforeS = 0;
   #finish: 'open' | 'asked' | 'sent' = 'open';
   #deaths = 0;
@@ -172,7 +176,7 @@ export class PoolStream implements RecogniserStream {
     this.#onEvent({ type: 'failed', reason });
   }
 
-  /** Continues in this process: the audio after the last decided second is sent again. */
+  /** Continues in this process, which gets the audio after the last decided second again. */
   attach(process: RecogniserProcess): void {
     if (this.#done) return;
     this.#process = process;
@@ -188,7 +192,7 @@ export class PoolStream implements RecogniserStream {
     this.#pump();
   }
 
-  /** The process is gone. The answer is false when this stream's audio has ended too many processes. */
+  /** Handles the loss of the process. Returns false if this stream's audio has ended too many processes. */
   detach(): boolean {
     this.#process = undefined;
     // Only a stream whose audio the process was working on can have ended it.
@@ -218,8 +222,8 @@ export class PoolStream implements RecogniserStream {
   }
 
   /**
-   * The end of the last whole block, because the process only uses whole blocks. Calls bring 20 ms at a time, and each
-   * message costs something.
+   * The end of the last whole block, since the process uses only whole blocks. Calls bring 20 ms at a time, and each
+   * message has a cost.
    */
   get #endOfBlocks(): number {
     const { end } = this.#kept;
@@ -274,8 +278,8 @@ export class PoolStream implements RecogniserStream {
   }
 
   /**
-   * A replacement process hears the open utterance again from its beginning. Its starts and ends of speech are passed
-   * on only beyond those that the previous process told, so that nothing is told twice.
+   * A replacement process hears the open utterance again from its beginning. Starts and ends of speech that the
+   * previous process reported are not reported again.
    */
   #speech(type: 'speech-start' | 'speech-end', at: number): void {
     const starts = type === 'speech-start';

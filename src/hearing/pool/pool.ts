@@ -23,21 +23,21 @@ type RecogniserOptions = {
   config: RecogniserConfig;
   log: Logger;
   /**
-   * True for work that nobody waits for. Its processes run at the lowest priority, so that they take only the time that
-   * live sessions leave. Each stream has a process to itself as long as another process may be started.
+   * True for work that nobody waits for. Its processes run at the lowest priority and use only time that live sessions
+   * leave. While more processes may be started, each stream has one to itself.
    */
   inBackground?: boolean;
-  /** The folder of the model that reads recordings once more. */
+  /** The folder of the model that reads recordings a second time. */
   secondReader?: string | undefined;
 };
 
 export type RecogniserPool = Recogniser & {
-  /** For operators: the running processes and their load. */
+  /** The running processes and their load, for operators. */
   processes(): { pid: number | undefined; streams: number; busy: number; rssBytes: number }[];
 };
 
 /**
- * Starts a pool and resolves at once. While the model is being downloaded `status()` tells the progress and no stream
+ * Starts a pool and resolves at once. While the model is being downloaded, `status()` gives the progress and no stream
  * is admitted.
  */
 export async function startRecogniser(options: RecogniserOptions): Promise<RecogniserPool> {
@@ -46,20 +46,17 @@ export async function startRecogniser(options: RecogniserOptions): Promise<Recog
 }
 
 /**
- * Another process is started when this share of the capacity of the running ones is used, or when each has this many
- * streams. A process takes seconds to load and streams stay where they are: calls that come together meanwhile share
- * one core. By their price alone many would fit there, but the other core would idle while their words wait.
+ * Another process starts when the running ones have used this share of their capacity, or have this many streams each.
+ * A process takes seconds to load and streams never move: calls that arrive together meanwhile share one core. By cost
+ * alone many would fit there, while the other core idles and their words wait.
  */
 const startsAtShare = 0.25;
 const startsAtStreams = 8;
 const loadDeadlineMs = 120_000;
-/** A process that fails to load is started again after growing pauses: a broken model must not eat a core. */
+/** A process that fails to load is restarted after growing pauses, so that a broken model does not use up a core. */
 const retryMs = (failures: number): number => Math.min(30_000, 200 * 2 ** failures);
 const failuresToReport = 3;
-/**
- * A process with a second reader may be silent this many times as long: one run of the second reader takes longer than
- * one of the first.
- */
+/** A process with a second reader may be silent this many times as long, because one run of that model takes longer. */
 const secondReaderPatience = 4;
 
 class Pool implements RecogniserPool {
@@ -127,7 +124,7 @@ class Pool implements RecogniserPool {
     if (state === 'no-model' || state === 'failed')
       return { outcome: 'no-model', detail, retryAfterS: state === 'failed' ? 30 : 5 };
     const unknown = options.languages.filter((language) => !languages.includes(language));
-    // One covered language out of several is enough: detection then chooses among the covered ones.
+    // One covered language among several is enough: detection then chooses among the covered ones.
     if (unknown.length > 0 && unknown.length === options.languages.length)
       return {
         outcome: 'language',
@@ -210,9 +207,9 @@ class Pool implements RecogniserPool {
   }
 
   /**
-   * The ready process with the fewest streams takes the stream. Without one the audio waits in the stream. A part of a
-   * recording also waits while another process is about to be ready: a process must finish what it has begun, and the
-   * other process would have nothing to read.
+   * The ready process with the fewest streams takes the stream. Without one, the audio waits in the stream. A section
+   * of a recording also waits while another process is about to be ready: streams never move, so the new process would
+   * have nothing to read.
    */
   #place(stream: PoolStream): void {
     let best: RecogniserProcess | undefined;
@@ -238,7 +235,7 @@ class Pool implements RecogniserPool {
     return [...this.#processes].flatMap(({ legCost }) => legCost ?? []);
   }
 
-  /** A model that came anew begins without the failures of the one before. */
+  /** A new model starts without the failures of the one before. */
   #modelCame(): void {
     this.#failures = 0;
     clearTimeout(this.#retry);
@@ -246,7 +243,7 @@ class Pool implements RecogniserPool {
     this.#grow();
   }
 
-  /** Keeps one process running, and starts another when the running ones fill up, or have a stream each. */
+  /** Keeps one process running, and starts another when the running ones fill up or each has a stream. */
   #grow(): void {
     const supply = this.#supply.current();
     if (supply.state !== 'there' || this.#closing || this.#retry) return;
@@ -299,14 +296,14 @@ class Pool implements RecogniserPool {
     }
     this.#placeAll();
     if (this.#failures === 1) {
-      this.#grow(); // a single crash is replaced without a pause
+      this.#grow(); // after a single crash there is no pause
       return;
     }
-    // A single crash may be caused by the audio. At the second one the model's files are checked.
+    // The audio may cause a single crash. After the second one the model's files are checked.
     this.#supply.checkAgain().catch((error: unknown) => {
       this.#log.error({ reason: reasonOf(error) }, 'the recognition model could not be checked');
     });
-    // The machine's timer and not the clock: the timer spaces out starts of processes, which no clock of ours moves.
+    // This uses the machine's timer, not our clock: it spaces out the starts of processes.
     this.#retry ??= setTimeout(() => {
       this.#retry = undefined;
       this.#grow();

@@ -13,15 +13,15 @@ import type {
 type ProcessOptions = {
   model: Model;
   vadModel: string;
-  /** The folder of the model that reads recordings once more. */
+  /** The folder of the model that reads recordings a second time. */
   secondReader?: string | undefined;
-  /** The time to load: a big model on a slow disk takes a while, but an engine that hangs must be ended. */
+  /** The time to load. A big model on a slow disk takes a while, but an engine that hangs must be ended. */
   loadDeadlineMs: number;
   hangDeadlineMs: number;
-  /** Runs at the lowest priority and never gives up a reading for time. */
+  /** Runs at the lowest priority and never skips a reading for lack of time. */
   inBackground: boolean;
   onReady(about: Omit<Extract<FromChild, { type: 'ready' }>, 'type' | 'legCost'>): void;
-  /** Called once, however the process ended. The process is gone or is being killed. */
+  /** Called once when the process has ended or is being killed, for any reason. */
   onEnd(reason: string): void;
 };
 
@@ -29,12 +29,12 @@ function withoutPrototype<T extends object>(values: T): T {
   return Object.assign(Object.create(null) as T, values);
 }
 
-/** Lowers the priority of a process. If the system does not allow that, the process runs like any other. */
+/** Lowers the priority of a process. If the system does not allow it, the process runs at normal priority. */
 function lowerPriority(pid: number): void {
   try {
     setPriority(pid, constants.priority.PRIORITY_LOW);
   } catch {
-    // If the process has ended already, its exit event tells that.
+    // The process has already ended, which its exit event reports.
   }
 }
 
@@ -43,15 +43,15 @@ type StreamListener = (message: OfStream) => void;
 const loadEveryMs = 500;
 const compileCache = new URL('../../lib/compile-cache.mjs', import.meta.url).href;
 /**
- * Below this size, in megabytes, the whole heap is not searched for garbage. The runtime puts each of its results in
- * new memory, which a heap of 15 MB counts as growth: three searches a second, a sixth of all processor time at 20
- * legs.
+ * Below this size, in megabytes, the whole heap is not searched for garbage. The runtime puts each result in new
+ * memory, which a heap of 15 MB counts as growth. That caused three searches per second, a sixth of all processor time
+ * at 20 legs.
  */
 const quietHeapMb = 128;
 /**
- * From this many streams on, messages are gathered for up to this long and sent together. Each message wakes the
- * process, and audio that comes together is heard together: with 20 legs in a process a leg costs a twentieth less, and
- * a final comes 18 ms later.
+ * From this many streams on, messages are collected for up to this long and sent together. Each message wakes the
+ * process, and audio that arrives together is processed together. With 20 legs in a process a leg costs a twentieth
+ * less, and a final comes 18 ms later.
  */
 const manyStreams = 5;
 const gatherMs = 20;
@@ -60,8 +60,8 @@ const stderrBytes = 2000;
 const latenessKept = 8;
 
 /**
- * One supervised recogniser process. It says `ready` before it is given a stream, is killed when it sends
- * nothing for the deadline, and tells its end once. The pool starts its replacement.
+ * One supervised recogniser process. It says `ready` before it gets a stream, is killed if it sends nothing for the
+ * deadline, and reports its end once. The pool starts its replacement.
  */
 export class RecogniserProcess {
   readonly pid: number | undefined;
@@ -73,7 +73,7 @@ export class RecogniserProcess {
   #load: ChildLoad = { busy: 0, latenessMs: 0, rssBytes: 0 };
   readonly #lateness: number[] = [];
   /**
-   * The messages that go to the child next. The bound of the streams is also the bound here: audio that waits here
+   * The messages that go to the child next. The limit of the streams also bounds this list, because waiting audio
    * counts as sent.
    */
   #gathered: ToStream[] = [];
@@ -88,7 +88,7 @@ export class RecogniserProcess {
     this.#child = fork(
       new URL('../child/child.ts', import.meta.url),
       withoutPrototype({
-        serialization: 'advanced', // samples travel as they are, not as JSON
+        serialization: 'advanced', // samples are sent as they are, not as JSON
         stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
         execArgv: [
           '--disable-proto=delete',
@@ -97,8 +97,8 @@ export class RecogniserProcess {
           '--import',
           compileCache,
         ],
-        // The child needs no setting and must not hold a secret. Node also copies inherited names: an object with a
-        // prototype would hand over the names of a polluted one, and NODE_OPTIONS among them runs code.
+        // The child needs no setting and must not get a secret. Node also copies inherited names: a polluted prototype
+        // could add NODE_OPTIONS, which runs code.
         env: withoutPrototype({}),
       } satisfies ForkOptions),
     );
@@ -111,14 +111,14 @@ export class RecogniserProcess {
         this.#end(this.#reason ?? `process ended with ${signal ?? `code ${String(code)}`}`);
         resolve();
       });
-      this.#child.on('error', () => resolve()); // the process never started: no exit event follows
+      this.#child.on('error', () => resolve()); // the process never started, so no exit event follows
     });
     this.#child.stderr?.on('data', (bytes: Buffer) => {
       this.#lastWords = (this.#lastWords + bytes.toString()).slice(-stderrBytes);
     });
     this.#watch = setInterval(() => this.#tick(), tickMs);
     const { model, vadModel, secondReader } = options;
-    const measured = !options.inBackground; // jobs are not admitted by what they cost
+    const measured = !options.inBackground; // the admission of jobs does not depend on their cost
     this.#send({ type: 'load', model, vadModel, loadEveryMs, secondReader, measured });
   }
 
@@ -131,15 +131,14 @@ export class RecogniserProcess {
   }
 
   /**
-   * The lateness of the process. A process that stands still reports nothing, and the words of its callers wait all the
-   * while.
+   * The lateness of the process. A process that hangs reports nothing, and the words of its callers wait all the while.
    */
   get latenessMs(): number {
     const dueMs = this.streams > 0 ? this.#silentMs - loadEveryMs : 0;
     return Math.max(this.#load.latenessMs, dueMs);
   }
 
-  /** The lateness of the process at its last reports, the newest last. */
+  /** The lateness of the process in its last reports, newest last. */
   get lateness(): readonly number[] {
     return this.#lateness;
   }
@@ -179,7 +178,7 @@ export class RecogniserProcess {
   }
 
   #send(message: ToChild): void {
-    if (this.#state === 'ended' || !this.#child.connected) return; // the exit event tells its end
+    if (this.#state === 'ended' || !this.#child.connected) return; // the exit event reports its end
     this.#child.send(message, () => undefined);
   }
 
@@ -212,8 +211,8 @@ export class RecogniserProcess {
   }
 
   /**
-   * Silence is counted in ticks of this process, not by the clock: when this process itself stood still
-   * (a suspended machine, a blocked loop), it received nothing although the child was well.
+   * Silence is counted in ticks of this process, not by the clock. If this process itself stood still (a suspended
+   * machine, a blocked loop), it received nothing although the child was well.
    */
   #tick(): void {
     this.#silentMs += tickMs;
@@ -224,7 +223,7 @@ export class RecogniserProcess {
 
   #kill(reason: string): void {
     this.#reason ??= reason;
-    this.#child.kill('SIGKILL'); // a hung engine handles no other signal
+    this.#child.kill('SIGKILL'); // a hung engine reacts to no other signal
     this.#end(this.#reason);
   }
 

@@ -1,24 +1,23 @@
 import { hannWindow } from './fourier.ts';
 
 const sampleRate = 16_000;
-/** Samples from one frame to the next. */
+/** The number of samples from one frame to the next. */
 export const hopSamples = 160;
 
 const frameSamples = 400;
 const bins = frameSamples / 2 + 1;
-/** The factors into which the transform of 400 points is divided. */
+/** The factors of the 400-point transform. */
 const radices = [4, 4, 5, 5];
 
 export type MelOptions = {
   bands: number;
-  /** Frames beyond the audio are zeros; by default there are as many frames as the audio has. */
+  /** The number of frames. Frames beyond the audio are zeros. By default there are as many as the audio has. */
   frames?: number;
 };
 
 /**
- * The power of some bands of 16 kHz audio in frames of 25 ms, one each 10 ms, as networks were trained. The first frame
- * is centred on the first sample; before it, and behind the last, the audio is mirrored. No logarithm is taken, so the
- * level counts.
+ * The power in some bands of 16 kHz audio, in frames of 25 ms every 10 ms, as networks were trained. The first frame is
+ * centred on the first sample; the audio is mirrored at both ends. No logarithm is taken, so the level counts.
  */
 export function melPowers(samples: Float32Array, options: MelOptions): Float32Array {
   const { bands } = options;
@@ -29,7 +28,7 @@ export function melPowers(samples: Float32Array, options: MelOptions): Float32Ar
   const even = new Float64Array(bins);
   const odd = new Float64Array(bins);
   for (let frame = 0; frame < Math.min(own, frames); frame += 2) {
-    // Two real frames are one complex transform.
+    // Two real frames form one complex transform.
     fillWindowed(samples, frame * hopSamples, input.re);
     fillWindowed(samples, (frame + 1) * hopSamples, input.im);
     transform(0, 0, 1, 0);
@@ -67,7 +66,9 @@ function fillWindowed(samples: Float32Array, centre: number, frame: Float64Array
   }
 }
 
-/** Cooley and Tukey's transform in mixed radices: every `stride`-th input from `from` on, into the output at `to`. */
+/**
+ * The mixed-radix transform by Cooley and Tukey: every `stride`-th input from `from` on goes into the output at `to`.
+ */
 function transform(level: number, from: number, stride: number, to: number): void {
   const radix = radices[level];
   if (radix === undefined) {
@@ -81,7 +82,7 @@ function transform(level: number, from: number, stride: number, to: number): voi
   for (let k = 0; k < part; k++) combine(radix, part, stride, to + k, k);
 }
 
-/** One butterfly: the k-th points of all parts. */
+/** One butterfly: combines the k-th points of all sub-transforms. */
 function combine(radix: number, part: number, stride: number, at: number, k: number): void {
   const { re, im } = output;
   for (let j = 0; j < radix; j++) {
@@ -111,8 +112,8 @@ function combine(radix: number, part: number, stride: number, at: number, k: num
 }
 
 /**
- * Separates the two frames: the one in the real part is the even half of the spectrum, the one in the imaginary part
- * the odd half.
+ * Separates the two frames: the even half of the spectrum belongs to the frame in the real part, the odd half to the
+ * other.
  */
 function powersOfBoth(even: Float64Array, odd: Float64Array): void {
   for (let k = 0; k < bins; k++) {
@@ -126,7 +127,7 @@ function powersOfBoth(even: Float64Array, odd: Float64Array): void {
   }
 }
 
-/** Linear up to 1 kHz, then logarithmic. */
+/** The mel scale: linear up to 1 kHz, then logarithmic. */
 function hzOfMel(mel: number): number {
   return mel < 15 ? (mel * 200) / 3 : 1_000 * Math.exp((mel - 15) * (Math.log(6.4) / 27));
 }

@@ -1,5 +1,6 @@
 /**
- * C += A · W in WebAssembly with vectors, for A with rows in groups of four and W packed in panels of eight columns.
+ * Computes C += A · W in WebAssembly with vectors. A has rows in groups of four, and W is packed in panels of eight
+ * columns.
  * The module is a few hundred bytes, so it is written here instruction by instruction: no build step and no binary
  * file.
  *
@@ -16,13 +17,13 @@ export type Multiply = (
   strideOfC: number,
 ) => void;
 
-/** Rows that are multiplied together, and columns in one panel. */
+/** The number of rows multiplied together, and of columns in one panel. */
 export const groupRows = 4;
 export const panelColumns = 8;
 
 const pageBytes = 65_536;
 
-/** The kernel's memory. Arrays are taken from it one behind the other, up to the given number of floats. */
+/** The kernel's memory. Arrays are allocated one after the other, up to the given number of floats. */
 export class KernelMemory {
   readonly multiply: Multiply;
   readonly #memory: WebAssembly.Memory;
@@ -39,7 +40,7 @@ export class KernelMemory {
     return taken;
   }
 
-  /** Puts a matrix [columns][depth] into the memory, in panels. The answer is its address. */
+  /** Stores a matrix [columns][depth] in panels and returns its address. */
   pack(matrix: Float32Array, depth: number): number {
     const panels = this.take(matrix.length);
     for (let column = 0; column < matrix.length / depth; column++) {
@@ -54,7 +55,7 @@ export class KernelMemory {
 
 /** All addresses and strides are bytes in this memory. */
 function newMultiply(memory: WebAssembly.Memory): Multiply {
-  // A processor that multiplies and adds at once needs half the instructions.
+  // Some processors multiply and add in one instruction, which halves the number of instructions.
   const fused = new Uint8Array(moduleBytes(true));
   const bytes = WebAssembly.validate(fused) ? fused : new Uint8Array(moduleBytes(false));
   const { exports } = new WebAssembly.Instance(new WebAssembly.Module(bytes), { m: { m: memory } });
@@ -65,7 +66,7 @@ const i32 = 0x7f;
 const v128 = 0x7b;
 const none = 0x40;
 
-// The locals, parameters first.
+// The local variables, parameters first.
 const [a, w, c, groups, depth, panels, strideOfA, strideOfC] = [0, 1, 2, 3, 4, 5, 6, 7];
 const [aRow, cRow, group, k, weight] = [8, 9, 10, 11, 12];
 const aAt = (row: number): number => 13 + row;
@@ -94,7 +95,7 @@ const increase = (local: number, by: number[]): number[] => [
   ...add,
   ...set(local),
 ];
-/** Runs the body until the local, which is counted down after each run, is 0. */
+/** Repeats the body until the local variable, which is decremented after each run, is 0. */
 const countedDown = (local: number, body: number[]): number[] => [
   ...[0x03, none],
   ...body,
@@ -106,7 +107,7 @@ const countedDown = (local: number, body: number[]): number[] => [
   0x0b,
 ];
 
-/** sum += spread · half of the panel's row. */
+/** sum += the spread number · half of the panel's row. */
 function accumulate(into: number, panelHalf: number, isFused: boolean): number[] {
   return isFused
     ? [...get(spread), ...get(panelHalf), ...get(into), ...vector(0x105), ...set(into)]
@@ -190,12 +191,12 @@ function name(text: string): number[] {
   return [text.length, ...Buffer.from(text)];
 }
 
-/** Writes a number of seven bits in each byte, the lowest first; the eighth bit says that another byte follows. */
+/** Writes a number with seven bits in each byte, lowest first. The eighth bit says that another byte follows. */
 function unsigned(value: number): number[] {
   return value < 128 ? [value] : [(value & 127) | 128, ...unsigned(value >>> 7)];
 }
 
-/** The same for constants, whose highest bit is a sign. Ours are not negative. */
+/** Does the same for constants, whose highest bit is a sign. Ours are not negative. */
 function signed(value: number): number[] {
   return value < 64 ? [value] : [(value & 127) | 128, ...signed(value >>> 7)];
 }

@@ -5,26 +5,26 @@ import { giveWay } from '../../lib/give-way.ts';
 import { diarize } from './diarize.ts';
 import type { SpeakersAnswer, SpeakersOrder } from './messages.ts';
 
-/* The process of one file: it takes one order, answers and is ended. */
+/* The process for one file. It takes one order, answers, and is ended. */
 
 async function carryOut(order: SpeakersOrder): Promise<SpeakersAnswer> {
   try {
     return { outcome: 'found', turns: await diarize(order) };
   } catch (error) {
-    // The client reads a message without any path of ours; the log has the reason.
+    // The client's message names none of our paths. The log has the reason.
     const message =
       error instanceof TrunklineError ? error.message : 'the audio could not be listened to';
     return { outcome: 'failed', message, reason: reasonOf(error) };
   }
 }
 
-// Live calls come first.
+// Live calls have priority.
 giveWay(constants.priority.PRIORITY_LOW);
-// The process that gave the order is gone. An exit would wait for work that the disk or the engine has begun; a kill
-// does not wait.
+// The process that gave the order is gone. A normal exit would wait for running work of the disk or engine; a kill does
+// not.
 const end = (): void => void process.kill(process.pid, 'SIGKILL');
 process.on('disconnect', end);
-// The parent may have died before anybody listened.
+// The parent may have died before this listener existed.
 if (!process.connected) end();
 const answer = await carryOut(JSON.parse(process.argv[2] ?? '') as SpeakersOrder);
 flushCompileCache();

@@ -1,4 +1,4 @@
-/** A union of two groups; each group is named by its first member. */
+/** The union of two groups. Each group is named by its first member. */
 export type Union = { one: number; other: number; likeness: number };
 
 export function product(a: Float32Array, b: Float32Array): number {
@@ -8,9 +8,9 @@ export function product(a: Float32Array, b: Float32Array): number {
 }
 
 /**
- * Groups directions that belong together. Each begins as a group of its own. Again and again the two groups that are
- * most alike become one, until one is left. The likeness of two groups is the mean over all pairs of their members, so
- * each union is at most as alike as the one before it.
+ * Groups directions that belong together. Each begins as its own group. The two most similar groups are joined again
+ * and again until one is left. The similarity of two groups is the mean over all pairs of members, so it never grows
+ * from one union to the next.
  */
 export function unionsOf(directions: readonly Float32Array[]): Union[] {
   const n = directions.length;
@@ -35,7 +35,7 @@ export function unionsOf(directions: readonly Float32Array[]): Union[] {
   return unions;
 }
 
-/** The group of each element after these unions: the number of its first member. */
+/** The group of each element after these unions, named by its first member. */
 export function groupsAfter(unions: readonly Union[], members: number): number[] {
   const partOf = Array.from({ length: members }, (_, index) => index);
   for (const { one, other } of unions) partOf[other] = one;

@@ -8,22 +8,25 @@ import { turnsOf, type VoiceTurn } from './turns.ts';
 import { hintsOfChannel, voicesOf, type SpeakerHints } from './voices.ts';
 import { voiceWindows, type VoiceWindow } from './windows.ts';
 
-/** The session's own default, which is the detector's best threshold. */
+/** The sessions' default, which is the detector's best threshold. */
 const speechThreshold = 0.6;
 const blockSamples = 8_192;
-/** The detector reports the beginning of a voice this much late. */
+/** The detector reports the start of a voice this much late. */
 const lateSamples = windowSamples;
 const hopS = 0.4;
-/** In files with more speech than this, windows lie twice as far apart: half the time for an equally good answer. */
+/**
+ * In files with more speech than this, windows lie twice as far apart, which takes half the time for an equally good
+ * answer.
+ */
 const muchSpeechS = 1_800;
 
-/** Finds who speaks when, in each channel by itself. */
+/** Finds who speaks when, separately in each channel. */
 export async function diarize(order: SpeakersOrder): Promise<VoiceTurn[][]> {
   const encoder = await VoiceEncoder.open(order.weights);
   const spoken: SpeechSegment[][] = [];
   const detector = new VoiceDetector(order.voiceActivityModel);
   for (const channel of order.channels) spoken.push(await speechOf(channel, detector));
-  // A silent channel, such as one of a recorder for two lines, takes no speaker away from the others.
+  // A silent channel, such as the second line of a recorder, takes no speaker away from the others.
   const hints = hintsOfChannel(order.hints, spoken.filter(({ length }) => length > 0).length);
   const turns: VoiceTurn[][] = [];
   for (const [index, channel] of order.channels.entries())
@@ -77,7 +80,7 @@ async function speechOf(
   return segments.finish(samples);
 }
 
-/** Full scale is 1. A file that ends early is read as far as it goes. */
+/** Reads samples with a full scale of 1. A file that ends early gives fewer. */
 async function read(file: FileHandle, from: number, count: number): Promise<Float32Array> {
   const bytes = Buffer.alloc(2 * count);
   const { bytesRead } = await file.read(bytes, 0, bytes.length, 2 * from);

@@ -3,11 +3,12 @@ import { sampleRate } from './segments.ts';
 import { checkWeights } from './weights.ts';
 
 /**
- * The characteristics of the voice in a piece of speech, as a direction: all pieces of one voice point the same way.
+ * Computes the characteristics of the voice in a piece of speech as a direction. All pieces of one voice have similar
+ * directions.
  */
 export type Encoder = { directionOf(samples: Float32Array): Float32Array };
 
-/** The network behind the directions. The engine computes the spectrum and runs the network. */
+/** The network that computes directions. The engine computes the spectrum and runs the network. */
 export class VoiceEncoder implements Encoder {
   readonly #extractor: SpeakerEmbeddingExtractor;
 
@@ -28,7 +29,7 @@ export class VoiceEncoder implements Encoder {
     stream.inputFinished();
     const direction = this.#extractor.compute(stream, false);
     const length = Math.hypot(...direction);
-    // Zeros are like no other direction; NaN would spread into everything that follows.
+    // Zeros are similar to no direction. NaN would spread into all later results.
     if (length === 0 || !Number.isFinite(length)) return direction.fill(0);
     return direction.map((value) => value / length);
   }
@@ -37,9 +38,9 @@ export class VoiceEncoder implements Encoder {
 const steps = 0x8000;
 
 /**
- * Rounds samples to 16 bits. Files have 16 bits already; live audio that was resampled to 16 kHz has not. Its upper
- * bands are nearly empty, and without the noise of the rounding the exact level of that emptiness would be taken for
- * the voice: two people on one line sounded alike.
+ * Rounds samples to 16 bits. Files already have 16 bits; live audio that was resampled to 16 kHz has not. Its upper
+ * bands are nearly empty, and without the rounding noise the network would take the exact level of that emptiness for
+ * the voice. Two people on one line then sounded alike.
  */
 function inWholeSteps(sample: number): number {
   return Math.round(sample * steps) / steps;

@@ -9,21 +9,21 @@ import type { SpeakerHints } from './voices.ts';
 import { voiceWindows, type VoiceWindow } from './windows.ts';
 
 const speechThreshold = 0.6;
-/** The detector reports the beginning of a voice this much late. */
+/** The detector reports the start of a voice this much late. */
 const lateSamples = windowSamples;
-/** Speech without a pause is analysed in pieces of this length: the labels must not wait for the pause. */
+/** Speech without a pause is analysed in pieces of this length, because the labels must not wait for the pause. */
 const longestPiece = 8 * sampleRate;
-/** The number of voices is found automatically, and may be one. More than four in one channel are a meeting. */
+/** The number of voices is found automatically and may be one. More than four in one channel are treated as four. */
 export const liveHints: SpeakerHints = { max: 4 };
-/** This much audio is kept while nobody speaks: the start of a voice is reported a moment late. */
+/** This much audio is kept while nobody speaks, because the start of a voice is reported late. */
 const keptSamples = sampleRate;
-/** In the first two minutes of talk windows lie twice as close, so that two voices are found sooner. */
+/** In the first two minutes of talk, windows lie twice as close together, so that two voices are found sooner. */
 const hopS = { atFirst: 0.4, later: 0.8 };
 const atFirst = 120 * sampleRate;
 
 /**
- * The voices of one leg of a running call. Audio is dropped as soon as its windows are read: an hour of talk needs some
- * 5 MB.
+ * The voices of one leg of a running call. Audio is dropped as soon as its windows are analysed. An hour of talk needs
+ * some 5 MB.
  */
 export class LegVoices {
   readonly #encoder: Encoder;
@@ -48,7 +48,7 @@ export class LegVoices {
     if (options.rateHz !== sampleRate) this.#resampler = new Resampler(options.rateHz, sampleRate);
   }
 
-  /** The second up to which every voice has its windows. Behind it somebody may be speaking. */
+  /** The second up to which every voice has its windows. Somebody may still be speaking behind it. */
   get knownS(): number {
     return (this.#segments.openFrom ?? this.#end) / sampleRate;
   }
@@ -67,14 +67,14 @@ export class LegVoices {
     this.#read();
   }
 
-  /** No more audio comes. */
+  /** Tells that no more audio comes. */
   finish(): void {
     this.#segments.close();
     this.#read();
     this.#windows.finish();
   }
 
-  /** The turns of everything heard so far. */
+  /** The turns of all audio so far. */
   turns(): VoiceTurn[] {
     return this.#windows.turns();
   }

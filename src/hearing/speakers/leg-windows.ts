@@ -3,24 +3,22 @@ import { turnsOf, type VoiceTurn } from './turns.ts';
 import { followed, mostGrouped, voicesOf, type SpeakerHints } from './voices.ts';
 import type { VoiceWindow } from './windows.ts';
 
-/**
- * The share of the requests that are answered for a leg with so much talk that grouping it takes longer than listening.
- */
+/** If grouping a leg's talk takes longer than listening to it, only one request in this many is answered. */
 const groupedEvery = 3;
-/** A leg keeps at most this many directions, of 1 KB each. Beyond it every second one of the older half is dropped. */
+/** A leg keeps at most this many directions of 1 KB. Beyond it, every second one of the older half is dropped. */
 export const maxDirections = 4_096;
 
 type LegWindow = {
   from: number;
   to: number;
   seconds: number;
-  /** Undefined where the direction was dropped: the voice then stays as it was. */
+  /** Undefined if the direction was dropped. The voice of the window then never changes. */
   embedding: Float32Array | undefined;
   voice: number;
 };
 
 /**
- * The windows of one leg. All of them are grouped anew each time, because more audio tells a voice better. A group
+ * The windows of one leg. All of them are grouped again each time, because more audio describes a voice better. A group
  * keeps the number that most of its windows had before.
  */
 export class LegWindows {
@@ -32,12 +30,12 @@ export class LegWindows {
     this.#hints = hints;
   }
 
-  /** Windows whose direction is kept. */
+  /** The number of windows whose direction is kept. */
   get directions(): number {
     return this.#windows.filter(({ embedding }) => embedding !== undefined).length;
   }
 
-  /** No more audio comes: the next answer uses all windows. */
+  /** Tells that no more audio comes. The next answer uses all windows. */
   finish(): void {
     this.#asked = 0;
   }
@@ -46,13 +44,13 @@ export class LegWindows {
     this.#windows.push(...windows.map((window) => ({ ...window, voice: -1 })));
     const withDirections = this.#windows.filter(({ embedding }) => embedding !== undefined);
     if (withDirections.length <= maxDirections) return;
-    // A window that was never grouped has no voice that could stay.
+    // A window that was never grouped has no voice to keep.
     const older = withDirections.slice(0, maxDirections / 2).filter(({ voice }) => voice >= 0);
     for (const [index, window] of older.entries())
       if (index % 2 === 0) window.embedding = undefined;
   }
 
-  /** The turns of everything heard so far. */
+  /** The turns of all audio so far. */
   turns(): VoiceTurn[] {
     const known = this.#windows.flatMap((window) => {
       const { embedding, seconds, from, to } = window;
@@ -85,11 +83,11 @@ export class LegWindows {
   }
 
   /**
-   * Each group takes the number that most of its seconds had before. The remaining groups get new numbers, in the order
-   * in which they appear.
+   * Each group gets the number that most of its seconds had before. The remaining groups get new numbers in order of
+   * appearance.
    */
   #numbersOf(windows: readonly LegWindow[], groups: readonly number[]): Map<number, number> {
-    // While there was only one voice its number meant nothing: the first two voices are numbered in order of
+    // While there was only one voice, its number meant nothing. The first two voices are numbered in order of
     // appearance.
     const isNew = !windows.some(({ voice }) => voice > 0);
     const shared = new Map<string, { group: number; voice: number; samples: number }>();

@@ -7,8 +7,8 @@ import { LegVoices, liveHints } from './leg-voices.ts';
 import type { FromLiveListener, ToLiveListener } from './live-messages.ts';
 
 /*
- * The process that listens to all live legs with several speakers on one channel. It carries out one order after the
- * other.
+ * The process that tells voices apart in all live legs with several speakers on one channel. It carries out one order
+ * at a time.
  */
 
 const legs = new Map<number, LegVoices>();
@@ -36,7 +36,7 @@ async function take(message: ToLiveListener): Promise<void> {
     }
     case 'hear': {
       const leg = legs.get(message.leg);
-      if (leg === undefined) return; // closed before its turn came
+      if (leg === undefined) return; // the leg was closed before this order's turn
       leg.hear(message.samples);
       if (message.isLast) leg.finish();
       const told = message.group ? { turns: leg.turns(), knownS: leg.knownS } : undefined;
@@ -48,9 +48,9 @@ async function take(message: ToLiveListener): Promise<void> {
   }
 }
 
-// Live words come first. This work is live, too, so files come after it.
+// Live words have priority. This work is live too, so it comes before files.
 setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
-// The process that gave the orders is gone. A kill does not wait for work that the engine has begun.
+// The process that gave the orders is gone. A kill does not wait for running work of the engine.
 const end = (): void => void process.kill(process.pid, 'SIGKILL');
 process.on('disconnect', end);
 if (!process.connected) end();

@@ -5,9 +5,11 @@ import { vadModelPath } from '../offline/voice-activity.ts';
 import type { FromLiveListener, LiveTurns, ToLiveListener } from './live-messages.ts';
 import { isPulled, pullCommand, weightsPath } from './weights.ts';
 
-/** A leg whose voices are told apart. One order at a time: the next samples wait until the last ones were heard. */
+/**
+ * A leg whose voices are told apart. It sends one order at a time: the next samples wait for the answer to the last.
+ */
 export type HeardLeg = {
-  /** Rejects when the process was lost: another one must then hear everything from the leg's beginning. */
+  /** Rejects if the process was lost. Another process must then hear everything from the leg's beginning. */
   hear(
     samples: Int16Array,
     order: { group: boolean; isLast: boolean },
@@ -16,17 +18,17 @@ export type HeardLeg = {
 };
 
 /**
- * At most this many legs are analysed at once: each takes some hundredths of a core. The voices of further legs are not
+ * At most this many legs are analysed at once; each takes some hundredths of a core. Voices of further legs are not
  * told apart.
  */
 export const maxLegsHeard = 16;
 const maxHeapMiB = 256;
 /**
- * The process has a lower priority than those that hear words, so an answer may take long. A process that stands still
- * is ended.
+ * The process has a lower priority than those that recognise words, so an answer may take long. A process that exceeds
+ * this is ended.
  */
 const orderWithinMs = 120_000;
-/** The process ends after this long without a leg. */
+/** Without a leg the process ends after this long. */
 const idleMs = 30_000;
 const program = new URL('./live-child.ts', import.meta.url);
 
@@ -38,8 +40,8 @@ type Listener = {
 };
 
 /**
- * Tells the voices of live legs apart, in one process of low priority for all of them. The process keeps no audio and
- * no queue: each leg hands over its next seconds when the last ones were heard.
+ * Tells the voices of live legs apart, in one low-priority process for all of them. The process keeps no audio and no
+ * queue: each leg sends its next seconds after the last ones were answered.
  */
 export class LiveListener implements Disposable {
   readonly #options: { models: string; log: Logger };
@@ -52,7 +54,7 @@ export class LiveListener implements Disposable {
     this.#options = options;
   }
 
-  /** Undefined where the model is not installed, or where too many legs are open. */
+  /** Undefined if the model is not installed or too many legs are open. */
   async open(rateHz: number): Promise<HeardLeg | undefined> {
     const { models, log } = this.#options;
     if (!(await isPulled(models))) {
@@ -107,7 +109,7 @@ export class LiveListener implements Disposable {
     const { child, said } = forkBare({
       program,
       maxHeapMiB,
-      options: { serialization: 'advanced' }, // samples travel as they are, not as JSON
+      options: { serialization: 'advanced' }, // samples are sent as they are, not as JSON
     });
     const listener: Listener = { child, legs: new Map(), said };
     child.on('message', (message: FromLiveListener) => this.#heard(listener, message));
@@ -126,12 +128,14 @@ export class LiveListener implements Disposable {
       return;
     }
     const waiting = listener.legs.get(message.leg);
-    if (waiting === undefined) return; // closed meanwhile
+    if (waiting === undefined) return; // the leg was closed meanwhile
     listener.legs.set(message.leg, undefined);
     waiting.resolve(message.told);
   }
 
-  /** Called once, however the process ended. Waiting legs are told; the next leg starts another process. */
+  /**
+   * Called once when the process has ended in any way. Waiting legs are told, and the next leg starts another process.
+   */
   #end(listener: Listener, reason: string): void {
     const { child, legs, said } = listener;
     if (this.#listener === listener) this.#listener = undefined;
@@ -148,7 +152,7 @@ export class LiveListener implements Disposable {
   }
 }
 
-/** A message that cannot be sent any more is answered by the end of the process. */
+/** A message that can no longer be sent is answered by the end of the process. */
 function send({ child }: Listener, message: ToLiveListener): void {
   if (child.connected) child.send(message, () => undefined);
 }

@@ -1,19 +1,19 @@
-/** The rate of the audio in which voices are looked for. */
+/** The sample rate of the audio that is searched for voices. */
 export const sampleRate = 16_000;
 
-/** A stretch of speech, in samples. */
+/** A segment of speech, in samples. */
 export type SpeechSegment = { from: number; to: number };
 
 const longestPause = 0.2 * sampleRate;
 const shortest = 0.15 * sampleRate;
 const pad = 0.03 * sampleRate;
 const smallestGap = 0.05 * sampleRate;
-/** Speech without a pause is cut at this length, so that no file makes a segment that fills the memory. */
+/** Speech without a pause is cut at this length, so that no segment of a file fills the memory. */
 const longestOfFile = 30 * sampleRate;
 
 /**
- * Makes segments out of voiced windows. A pause of this length ends a segment; a segment that is too short was no
- * speech.
+ * Makes segments from voiced windows. A pause of this length ends a segment. A segment that is too short does not count
+ * as speech.
  */
 export class Segments {
   readonly #longest: number;
@@ -26,7 +26,7 @@ export class Segments {
     this.#longest = longest;
   }
 
-  /** The first sample that is still needed: no audio before it is part of a segment that was not taken. */
+  /** The first sample that is still needed. No later segment uses audio before it. */
   get openFrom(): number | undefined {
     return this.#from < 0 ? undefined : Math.max(0, this.#from - pad);
   }
@@ -39,7 +39,7 @@ export class Segments {
     } else if (this.#from >= 0 && to - this.#lastVoiced >= longestPause) this.close();
   }
 
-  /** The segments that ended since the last call, each a little wider than its voice; for audio that goes on. */
+  /** The segments that ended since the last call, each slightly wider than its voice, while audio continues. */
   taken(end: number): SpeechSegment[] {
     const found = this.#found.splice(0);
     return found.map(({ from, to }) => {
@@ -49,7 +49,7 @@ export class Segments {
     });
   }
 
-  /** All segments, each a little wider than its voice. Segments that nearly touch become one. */
+  /** All segments, each slightly wider than its voice. Segments that nearly touch become one. */
   finish(end: number): SpeechSegment[] {
     this.close();
     const segments: SpeechSegment[] = [];

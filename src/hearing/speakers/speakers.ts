@@ -13,7 +13,7 @@ import type { SpeakerHints } from './voices.ts';
 import { isPulled, pullCommand, voiceModel, weightsPath } from './weights.ts';
 
 export type Speakers = {
-  /** The turns of each channel. A failure is told in the block; only an aborted signal throws. */
+  /** The turns of each channel. A failure becomes an error block; only an aborted signal throws. */
   find(
     channels: readonly SpokenChannel[],
     hints: SpeakerHints,
@@ -34,7 +34,10 @@ const maxAtOnce = 2;
 const maxHeapMiB = 192;
 const program = new URL('./child.ts', import.meta.url);
 
-/** An hour takes some two minutes of processor time, and a busy machine leaves little to this process. */
+/**
+ * The default deadline. An hour takes some two minutes of processor time, and a busy machine leaves little time to this
+ * process.
+ */
 function usualDeadlineMs(audioS: number): number {
   return 120_000 + audioS * 1_000;
 }

@@ -1,10 +1,10 @@
 import { splitSentences } from '../../language/text/sentences.ts';
 import type { Utterance, Word } from '../../protocol/addons.ts';
 
-/** A stretch in which one voice speaks. */
+/** A turn: the time in which one voice speaks. */
 export type VoiceTurn = { start: number; end: number; voice: number };
 
-/** Makes turns out of windows in order of time: neighbouring windows of one voice become one turn. */
+/** Makes turns from windows in order of time. Neighbouring windows of one voice become one turn. */
 export function turnsOf(windows: readonly VoiceTurn[]): VoiceTurn[] {
   const turns: VoiceTurn[] = [];
   for (const window of windows) {
@@ -18,7 +18,7 @@ export function turnsOf(windows: readonly VoiceTurn[]): VoiceTurn[] {
 /** A channel has at most this many voices, so that no two channels share a number. */
 const voicesOfChannel = 1_000;
 
-/** The utterances of a file with their speakers. The turns are given for each channel, in the same order. */
+/** The utterances of a file with their speakers. The turns are given per channel, in the same order. */
 export function withSpeakersOf(
   channels: readonly number[],
   turns: readonly VoiceTurn[][],
@@ -34,9 +34,9 @@ export function withSpeakersOf(
 }
 
 /**
- * Utterances with their speakers. The recogniser cuts at pauses and knows nothing of voices, so an utterance of two
- * speakers is cut where they change. Each word has the voice that covers most of it; near a change the end of a
- * sentence and the longer pause decide.
+ * Adds speakers to utterances. The recogniser cuts at pauses and ignores voices, so an utterance of two speakers is cut
+ * where they change. Each word gets the voice that covers most of it; near a change, the end of a sentence and the
+ * longer pause decide.
  */
 export function withSpeakers(
   utterances: readonly Utterance[],
@@ -89,20 +89,19 @@ function speakersOf(words: readonly Word[], turns: readonly VoiceTurn[]): number
 }
 
 /**
- * A change of speakers is known to some tenths of a second, so the real change may be this many words and this many
- * seconds away.
+ * A change of speakers is known to some tenths of a second, so the real change may be this many words and seconds away.
  */
 const movedWords = 2;
 const movedS = 0.8;
-/** A pause beyond this length counts no more. */
+/** A longer pause than this counts no more. */
 const longestPauseS = 0.5;
-/** The value of the end of a sentence, and of a voice that changes just there, in seconds of pause. */
+/** The value of an end of a sentence, and of a voice that changes just there, in seconds of pause. */
 const sentenceEndS = 0.3;
 const foundS = 0.1;
 
 /**
- * The speakers of words, with changes moved to the place where a speaker most likely ended. A speaker with fewer than
- * three words between two others keeps them: nothing is moved there.
+ * The speakers of words, with each change moved to the place where a speaker most likely ended. Nothing is moved around
+ * a speaker with fewer than three words between two others.
  */
 function changedAtPauses(words: readonly Word[], found: readonly number[]): number[] {
   const speakers = [...found];
@@ -142,7 +141,7 @@ function meanConfidence(words: readonly Word[]): number {
   return Math.round((sum / Math.max(1, words.length)) * 1e4) / 1e4;
 }
 
-/** The voice that says most of an utterance: each word counts for its own voice, long words count for more. */
+/** The voice that says most of an utterance. Each word counts for its own voice, by its length. */
 export function speakerOf(utterance: Utterance, turns: readonly VoiceTurn[]): number {
   const seconds = new Map<number, number>();
   const speakers = speakersOf(utterance.words, turns);
@@ -154,7 +153,7 @@ export function speakerOf(utterance: Utterance, turns: readonly VoiceTurn[]): nu
   return most[0] >= 0 ? most[0] : voiceOf(utterance, turns);
 }
 
-/** Numbers the voices in the order in which they appear in the utterances. */
+/** Numbers the voices in order of appearance in the utterances. */
 export function inOrderOfAppearance(
   turns: readonly VoiceTurn[],
   utterances: readonly Utterance[],
@@ -162,12 +161,12 @@ export function inOrderOfAppearance(
   const numbers = new Map<number, number>();
   for (const { speaker = 0 } of withSpeakers(utterances, turns))
     if (!numbers.has(speaker)) numbers.set(speaker, numbers.size);
-  // A voice that says no word comes last.
+  // A voice without words comes last.
   for (const { voice } of turns) if (!numbers.has(voice)) numbers.set(voice, numbers.size);
   return turns.map((turn) => ({ ...turn, voice: numbers.get(turn.voice) ?? 0 }));
 }
 
-/** The voice that covers most of a span; where there is none, the nearest one. */
+/** The voice that covers most of a span, or the nearest one if none covers it. */
 function voiceOf(span: { start: number; end: number }, turns: readonly VoiceTurn[]): number {
   const first = firstEndingAfter(turns, span.start);
   const covered = new Map<number, number>();
@@ -185,7 +184,7 @@ function voiceOf(span: { start: number; end: number }, turns: readonly VoiceTurn
   return span.start - before.end <= after.start - span.end ? before.voice : after.voice;
 }
 
-/** Finds the turn by halving: two hours of talk have ten thousand turns and twenty thousand words. */
+/** Finds the turn by binary search: two hours of talk have ten thousand turns and twenty thousand words. */
 function firstEndingAfter(turns: readonly VoiceTurn[], time: number): number {
   let low = 0;
   let high = turns.length;

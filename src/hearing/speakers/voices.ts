@@ -7,29 +7,31 @@ export type SpeakerHints = {
   max?: number | undefined;
 };
 
-/** A window for grouping: its direction, its length, and the seconds that it answers for. */
+/** A window for grouping: its direction, its length, and the seconds that it represents. */
 export type VoicePiece = { embedding: Float32Array; seconds: number; spanS: number };
 
-/** Shorter windows say too little of a voice: they follow the groups of the others. */
+/** Shorter windows say too little about a voice. They join the groups of the others. */
 const shortestS = 1;
-/** At most this many pieces are grouped. A long file has an even choice of them, and the others follow. */
+/**
+ * At most this many windows are grouped. Of a long file they are an even selection, and the others join their groups.
+ */
 export const mostGrouped = 300;
-/** Groups of pieces belong to one voice when they are at least this much alike. */
+/** Groups of windows belong to one voice if their similarity is at least this. */
 const alike = 0.45;
-/** Two voices are one when their mean directions are at least this much alike. */
+/** Two voices are the same if the similarity of their mean directions is at least this. */
 const sameVoice = 0.65;
-/** A voice that speaks less than this in the whole file becomes part of another one. */
+/** A voice that speaks less than this in the whole file is joined to another one. */
 const leastS = 3;
-/** With a known number of speakers a voice may speak less, */
+/** With a known number of speakers a voice may speak less than that, */
 const leastOfGivenS = 1.5;
-/** but a cough in a long file, of which few pieces are grouped, is no voice. */
+/** but a cough in a long file, of which few windows are selected, is no voice. */
 const leastOfGivenPieces = 3;
-/** The largest number of speakers, whatever a client asks for. */
+/** The largest number of speakers, whatever a client requests. */
 export const mostSpeakers = 20;
 
 /**
- * A client counts the people of the whole file. Of several channels with speech, each has at least one of these people,
- * so no channel has more than the others leave. Nobody can know in which channel the rest are.
+ * The hints for one channel. A client counts the people of the whole file. Each channel with speech has at least one of
+ * them, so a channel has at most the people that the others leave. Nobody knows which channel the rest use.
  */
 export function hintsOfChannel(hints: SpeakerHints, spokenChannels: number): SpeakerHints {
   if (spokenChannels < 2) return hints;
@@ -37,7 +39,7 @@ export function hintsOfChannel(hints: SpeakerHints, spokenChannels: number): Spe
   return most === undefined ? {} : { max: Math.max(1, most - spokenChannels + 1) };
 }
 
-/** The voice of each piece, as numbers from 0 in no order. */
+/** The voice of each window, as numbers from 0 in no order. */
 export function voicesOf(pieces: readonly VoicePiece[], hints: SpeakerHints): number[] {
   const long = pieces.filter(({ seconds }) => seconds >= shortestS);
   const known = long.length > 0 ? long : pieces;
@@ -50,7 +52,7 @@ export function voicesOf(pieces: readonly VoicePiece[], hints: SpeakerHints): nu
   );
 }
 
-/** The voices of all pieces, where some have none yet (below 0): those join the nearest of the others. */
+/** The voices of all windows. Those without a voice (below 0) join the nearest one. */
 export function followed(pieces: readonly VoicePiece[], voices: readonly number[]): number[] {
   const known = pieces.flatMap((piece, at) => ((voices[at] ?? -1) < 0 ? [] : [{ piece, at }]));
   const groups = new Groups(
@@ -65,7 +67,7 @@ export function followed(pieces: readonly VoicePiece[], voices: readonly number[
 
 function voicesOfKnown(pieces: readonly VoicePiece[], hints: SpeakerHints): number[] {
   const { number, min = 1, max } = hints;
-  // 0 is what some clients send for "no limit".
+  // Some clients send 0 for "no limit".
   const most = max === undefined || max === 0 ? mostSpeakers : Math.min(max, mostSpeakers);
   const given = number ?? (min >= most ? min : undefined);
   if (given === 1) return pieces.map(() => 0);
@@ -76,7 +78,7 @@ function voicesOfKnown(pieces: readonly VoicePiece[], hints: SpeakerHints): numb
   return count === wanted ? found : choice.inGroups(Math.min(wanted, mostSpeakers));
 }
 
-/** An even choice of the pieces, which the others join. */
+/** An even selection of the windows, which the others join. */
 class Choice {
   readonly #pieces: readonly VoicePiece[];
   readonly #chosen: readonly number[];
@@ -91,7 +93,7 @@ class Choice {
     this.#unions = unionsOf(this.#choice.map(({ embedding }) => embedding));
   }
 
-  /** Joins groups as long as two of them are alike. */
+  /** Joins groups while two of them are similar enough. */
   alike(): number[] {
     const { length } = this.#unions;
     const first = this.#unions.findIndex(({ likeness }) => likeness < alike);
@@ -99,8 +101,8 @@ class Choice {
   }
 
   /**
-   * Divides the pieces into this many voices, each of which speaks for a while: a remnant of somebody's voice is not
-   * one of them. Where there are too few such voices, shorter ones count.
+   * Divides the windows into this many voices, each of which speaks for a while: a remnant of another voice does not
+   * count. If there are too few such voices, shorter ones count.
    */
   inGroups(number: number): number[] {
     for (let count = number; count <= this.#choice.length; count++) {
@@ -113,7 +115,7 @@ class Choice {
   }
 
   #speaking(labels: readonly number[]): Set<number> {
-    // Each chosen piece stands for this many pieces.
+    // Each selected window stands for this many windows.
     const each = this.#pieces.length / this.#choice.length;
     const groups = new Map<number, { pieces: number; seconds: number }>();
     for (const [index, label] of labels.entries()) {
@@ -140,7 +142,7 @@ class Choice {
   }
 }
 
-/** Joins voices that hardly speak to others, and voices that are the same to one. */
+/** Joins voices that hardly speak to others, and joins voices that are the same. */
 function settled(pieces: readonly VoicePiece[], labels: readonly number[]): number[] {
   return dissolved(pieces, merged(pieces, dissolved(pieces, labels)));
 }

@@ -12,7 +12,7 @@ export function weightsPath(models: string): string {
   return join(folderOf(models, voiceModel), weightsFile);
 }
 
-/** True when the model has been pulled. Its files are checked where they are read. */
+/** True if the model has been pulled. Its files are checked when they are read. */
 export async function isPulled(models: string): Promise<boolean> {
   return stat(weightsPath(models)).then(
     (found) => found.isFile(),
@@ -20,7 +20,9 @@ export async function isPulled(models: string): Promise<boolean> {
   );
 }
 
-/** Throws unless the file is the one that the catalogue names: the engine ends its process over many other files. */
+/**
+ * Throws unless the file is the one that the catalogue names. Many other files would make the engine end its process.
+ */
 export async function checkWeights(path: string): Promise<void> {
   const known = catalogueEntry(voiceModel).derived?.files.find(({ name }) => name === weightsFile);
   const { size } = await stat(path);

@@ -1,14 +1,14 @@
 import type { Encoder } from './encoder.ts';
 import { sampleRate, type SpeechSegment } from './segments.ts';
 
-/** Samples of a window. The network reads pieces of at most 2 s. */
+/** The samples of a window. The network reads at most 2 s. */
 export const windowLength = 1.6 * sampleRate;
-/** If more than this is left of a segment, the rest gets a window of its own. */
+/** If more than this is left of a segment, the rest gets its own window. */
 const longestRest = 0.1 * sampleRate;
 
-/** A piece of a segment in which one voice is assumed. */
+/** A window of a segment, in which one voice is assumed. */
 export type VoiceWindow = {
-  /** The samples that the window answers for: the instants that are nearest to its centre. */
+  /** The samples that the window represents: those nearest to its centre. */
   from: number;
   to: number;
   seconds: number;
@@ -18,8 +18,7 @@ export type VoiceWindow = {
 type Cut = { at: number; length: number };
 
 /**
- * The windows of a segment. Each has 1.6 s, and the last one stands at the end of the segment; a shorter segment is one
- * window.
+ * The windows of a segment. Each has 1.6 s, and the last one ends with the segment. A shorter segment is one window.
  */
 export function cutsOf(length: number, hop: number): Cut[] {
   if (length <= windowLength) return [{ at: 0, length }];
@@ -30,7 +29,7 @@ export function cutsOf(length: number, hop: number): Cut[] {
   return cuts;
 }
 
-/** The windows of a segment with their directions, this many seconds apart. */
+/** The windows of a segment with their directions, at this distance in seconds. */
 export function voiceWindows(
   { from, to }: SpeechSegment,
   samples: Float32Array,
@@ -50,7 +49,7 @@ export function voiceWindows(
   });
 }
 
-/** Repeats a piece that is too short: directions of pieces of one length compare best. */
+/** Repeats audio that is too short, because directions of equally long windows compare best. */
 function filled(piece: Float32Array): Float32Array {
   if (piece.length >= windowLength) return piece;
   return Float32Array.from({ length: windowLength }, (_, at) => piece[at % piece.length] ?? 0);

@@ -20,14 +20,14 @@ import { wordsFromTokens } from '../offline/word-times.ts';
 
 type StreamingDescription = Extract<ModelDescription, { kind: `streaming-${string}` }>;
 
-/** The engine counts silence in frames of 40 ms, whatever the model is. */
+/** The engine counts silence in frames of 40 ms for every model. */
 const blankS = 0.04;
-/** The engine decodes whole windows only. This much silence at the end pushes the last one out. */
+/** The engine decodes whole windows only. This much silence at the end pushes out the last one. */
 const flushS = 0.8;
-/** An utterance that is too long is cut at the next gap between two words, or inside a word after this time. */
+/** An utterance that is too long is cut at the next gap between two words, or after this time even inside a word. */
 const cutPatienceS = 1;
 const progressEveryS = 0.5;
-/** Greedy CTC decoding gives no probabilities. A fixed value says neither sure nor unsure. */
+/** Greedy CTC decoding gives no probabilities. This fixed value means neither sure nor unsure. */
 const unknownConfidence = 0.8;
 
 export function openStreamingEngine(
@@ -83,7 +83,7 @@ function modelFiles(folder: string, description: StreamingDescription): OnlineMo
   }
 }
 
-/** A streaming model does the same work for silence as for speech, so silence measures it. */
+/** A streaming model does the same work for silence as for speech, so silence can measure it. */
 function measure(engine: Engine): number {
   const audioS = 2;
   const options = {
@@ -120,7 +120,7 @@ class StreamingSession implements EngineSession {
   #shown = '';
   #progressS = 0;
   #speaking = false;
-  /** A streaming model decodes while it listens: no reading is ever left for later. */
+  /** A streaming model decodes while it listens, so no reading is left for later. */
   readonly settled = true;
   readonly full = false;
   readonly dueMs = undefined;
@@ -157,7 +157,7 @@ class StreamingSession implements EngineSession {
   }
 
   step(): void {
-    // The loop asks for no step, because `urgency` is always undefined.
+    // The loop never calls this, because `urgency` is always undefined.
   }
 
   finish(): void {

@@ -2,20 +2,22 @@ import { bare } from '../offline/readings.ts';
 import { digitsOf, isOfNumber } from './numbers.ts';
 import { asHeard, placesOf, type Reconciled } from './places.ts';
 
-/** The search for the same word ends this far away, in seconds: the readers may have it twice. */
+/** The same word is searched for within this many seconds, since the readers may have it twice. */
 const mostApartS = 2;
 
 type Words = readonly Reconciled[];
-/** A reading without some of its words. */
+/** A reading with some of its words removed. */
 type Left = readonly (Reconciled | undefined)[];
 type WordRun = { from: number; to: number };
-/** The same letters as one word of one reader and as several words of the other, or the same number. */
+/** One word of one reader and several words of the other with the same letters, or with the same number. */
 type Alike = { first: WordRun; second: WordRun };
 
 /**
- * Divides both readings into words alike. If the same letters or numbers stood in fewer words or in more, they would
- * pass for words that one of the readers did not hear, and spelled text would be told twice. The division of the second
- * reader is followed, except where the first has an expected word.
+ * Divides both readings into words in the same way. If one reader has the same letters or numbers in fewer words than
+ * the
+ * other, they would look like words that one of the readers did not hear, and spelled text would appear twice. The
+ * division
+ * of the second reader is used, except where the first has an expected word.
  *
  *     second          A-B-C-1    voice mail    $342.16
  *     first           a b c 1    voicemail     three hundred and forty two dollars and sixteen cents
@@ -49,7 +51,7 @@ export function dividedAlike(
   };
 }
 
-/** Both readings without the words that are the same in both: those words have their place already. */
+/** Both readings without the words that both contain, whose place is known. */
 function unequal(first: Words, second: Words): { first: Left; second: Left } {
   const left: Record<'first' | 'second', (Reconciled | undefined)[]> = {
     first: [...first],
@@ -64,7 +66,7 @@ function unequal(first: Words, second: Words): { first: Left; second: Left } {
   return left;
 }
 
-/** The words of one reader that the other has as several words of one unit, at the place that is nearest in time. */
+/** The words of one reader that the other has as several words of one unit. The place nearest in time is taken. */
 function alikeIn(wholes: Left, words: Left): { whole: WordRun; run: WordRun }[] {
   return wholes.flatMap((whole, at) => {
     if (!whole) return [];
@@ -99,7 +101,7 @@ function numbersAlike(first: Left, second: Left): Alike[] {
 
 type SpokenNumber = { run: WordRun; text: string; digits: string; start: number };
 
-/** The longest runs of words of one unit that can be numbers. */
+/** The longest sequences of words in one unit that can be numbers. */
 function numbersIn(words: Left): SpokenNumber[] {
   const found: SpokenNumber[] = [];
   for (let from = 0; from < words.length; from++) {
@@ -122,8 +124,8 @@ function numbersIn(words: Left): SpokenNumber[] {
 }
 
 /**
- * The end of the words that together have these letters; undefined where no such words follow, or where one word
- * suffices.
+ * The end of the words that together have these letters. Undefined if no such words follow, or if a single word has
+ * them.
  */
 function endOfRun(letters: string, words: Left, from: number): number | undefined {
   let rest = letters;
@@ -138,7 +140,7 @@ function endOfRun(letters: string, words: Left, from: number): number | undefine
   return undefined;
 }
 
-/** Rewrites each of these runs in other words. Each new word lasts in proportion to its letters. */
+/** Rewrites each of these sequences in the other reader's words. Each new word lasts in proportion to its letters. */
 function withRuns(words: Words, runs: readonly { run: WordRun; like: Words }[]): Words {
   const result: Reconciled[] = [];
   for (let at = 0; at < words.length;) {

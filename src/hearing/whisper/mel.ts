@@ -10,12 +10,12 @@ const leastPower = 1e-10;
 const range = 8;
 
 /**
- * The encoder's input for up to 30 s at 16 kHz: the logarithm of 80 bands every 10 ms, band after band. Silence fills
- * the rest behind the audio.
+ * The encoder's input for up to 30 s at 16 kHz: the logarithm of 80 bands every 10 ms, band after band. The rest is
+ * filled with silence.
  */
 export function logMel(samples: Float32Array): Float32Array {
   const window = samples.length >= windowSamples ? samples.subarray(0, windowSamples) : samples;
-  // One sample more than a whole window has would be one frame more than the model takes.
+  // One sample more than the window holds would add a frame that the model does not take.
   const powers = melPowers(padded(window), {
     bands: melBands,
     frames: melFrames,
@@ -35,7 +35,7 @@ export function logMel(samples: Float32Array): Float32Array {
   return mel;
 }
 
-/** Adds silence so that the end of the audio is not mirrored, unless it is the end of the window. */
+/** Adds silence so that the end of the audio is not mirrored, unless the audio fills the window. */
 function padded(samples: Float32Array): Float32Array {
   const audio = new Float32Array(Math.min(windowSamples, samples.length + 400));
   audio.set(samples);

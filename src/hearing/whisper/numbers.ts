@@ -14,7 +14,7 @@ const factors = new Map([
   ['thousand', 1_000],
   ['million', 1_000_000],
 ]);
-/** Words that are said between or behind the parts of a number and have no digit of their own. */
+/** Words that belong to a spoken number but have no digit of their own. */
 const silent = new Set(
   'and point a.m p.m am pm dollar dollars cent cents pound pounds pence euro euros percent'.split(
     ' ',
@@ -32,8 +32,8 @@ export function isOfNumber(word: string): boolean {
 }
 
 /**
- * The digits of a spoken number: "three hundred and forty two dollars and sixteen cents" has those of $342.16, "five
- * five five zero one" those of 555-01. Empty where the words are no number.
+ * The digits of a spoken number: those of $342.16 for "three hundred and forty two dollars and sixteen cents", those of
+ * 555-01 for "five five five zero one". Empty if the words are no number.
  */
 export function digitsOf(words: readonly string[]): string {
   let digits = '';
@@ -41,7 +41,7 @@ export function digitsOf(words: readonly string[]): string {
   let thousands = 0;
   let group = 0;
   /**
-   * The next word belongs to this number if its value is less: after twenty there is room for five, not for thirty.
+   * The next word belongs to this number if its value is smaller: after twenty there is room for five, not for thirty.
    */
   let room = 0;
   const flush = () => {

@@ -10,14 +10,14 @@ export type Reconciled = RecognisedWord & {
 };
 
 /**
- * Two readings of the same audio, word by word in the order of time: words that both have at one place, words that only
- * the second has, words that only the first has. The times of the second come from its heads, which are sometimes far
- * off.
+ * Two readings of the same audio, word by word in order of time: words that both have at one place, words that only the
+ * second has, words that only the first has. The second reader's times come from its attention heads and are sometimes
+ * far off.
  */
 export type WordPlace = {
   first?: number;
   second?: number;
-  /** The reader whose word is right here, where both readers were asked. */
+  /** The reader whose word is right here, if both were asked. */
   right?: 'first' | 'second' | undefined;
 };
 
@@ -67,7 +67,7 @@ function difference(a: string, b: string): number {
   return differentPrice.least + differentPrice.ofLetters * share;
 }
 
-/** The form in which words are compared: one reader writes "five" where the other writes "5". */
+/** The form in which words are compared: "five" of one reader equals "5" of the other. */
 export function asHeard(word: string): string {
   const name = bare(word);
   return figureOf(name) ?? name;

@@ -6,19 +6,19 @@ import { asHeard, placesOf, type Reconciled, type WordPlace } from './places.ts'
 import { type Readers, weighed } from './weighing.ts';
 
 /**
- * Words of the first reader that the second passed over count as heard if there are at least this many, over at least
- * this long.
+ * Words of the first reader that the second skipped count as heard if there are at least this many, over at least this
+ * long.
  */
 const passedOver = { words: 3, seconds: 0.8 };
-/** A word whose times come only from the heads lasts this long for each of its letters. */
+/** A word whose times come only from the attention heads lasts this long for each letter. */
 const letterS = 0.07;
 const shortestS = 0.02;
 
 /**
- * Joins both readings: the words of the second reader, with the times of the first wherever both have a word at one
- * place, and with the agreement of both as confidence. Where they disagree and can be asked, the surer reader is right.
- * No heard speech may vanish: where the second reader passed over several words, or over a whole unit of speech, the
- * words of the first stay.
+ * Joins both readings. The words come from the second reader, the times from the first where both have a word at one
+ * place, and the confidence from their agreement. If they disagree and can be asked, the surer reader is right. No
+ * heard speech may vanish: if the second reader skipped several words, or a whole unit of speech, the words of the
+ * first stay.
  */
 export function reconciled(
   heardFirst: readonly Reconciled[],
@@ -58,9 +58,9 @@ export function reconciled(
 type DraftWord = Reconciled & { placed: boolean };
 
 /**
- * The confidence of a word. For a word that both readers have, the second tells it. For a word on which they disagree,
- * the first tells it, because it knows how well its whole piece is understood. Fitted to the even half of the telephone
- * prompts, plain, through GSM and in noise.
+ * The confidence of a word. If both readers have it, the second reader decides. If they disagree, the first one
+ * decides, because it knows how well its whole piece is understood. Fitted to the even half of the telephone prompts,
+ * plain, through GSM and in noise.
  */
 const agreedConfidence = (own: number): number =>
   logistic(1.05 - 1.15 * Math.log(leastDoubt - Math.log(Math.max(leastOwn, own))));
@@ -69,7 +69,7 @@ const disputedConfidence = (theirs: number | undefined): number =>
 const leastDoubt = 0.003;
 const leastOwn = 1e-6;
 
-/** Removes the words of the first reader that the second did not read, except where they must stay. */
+/** Removes the first reader's words that the second did not read, except those that must stay. */
 function kept(
   places: readonly WordPlace[],
   first: readonly Reconciled[],
@@ -105,7 +105,7 @@ function kept(
   return found;
 }
 
-/** True when one of the words beside them says these words in figures, even if the readers heard other digits. */
+/** True if a neighbouring word has these words in figures, even if the readers heard different digits. */
 function isNumberOf(
   words: readonly Reconciled[],
   beside: readonly (Reconciled | undefined)[],
@@ -120,7 +120,7 @@ const isFirstAlone = (place: WordPlace | undefined): boolean =>
   place !== undefined && place.second === undefined;
 const isSecondAlone = (place: WordPlace): boolean => place.first === undefined;
 
-/** Moves words whose times come only from the heads between their neighbours, whose times are better. */
+/** Moves words whose times come only from the attention heads between their neighbours, whose times are better. */
 function withTimes(words: readonly DraftWord[]): Reconciled[] {
   const result: Reconciled[] = [];
   for (const [index, { placed, ...word }] of words.entries()) {

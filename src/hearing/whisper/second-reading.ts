@@ -14,23 +14,23 @@ import { mostWindowS, type SpeechUnit, SpeechWindow, unitsOf } from './windows.t
 
 const rateHz = 16000;
 /**
- * Above this no-speech probability a window counts as noise: noise alone is read as a word or two. Speech stays below
- * 0.11, noise above 0.7.
+ * A window with a higher no-speech probability counts as noise: the model reads noise as one or two words. Speech stays
+ * below 0.11, noise above 0.7.
  */
 const mostNoSpeech = 0.5;
 /** A text that compresses by more than this factor repeats itself. */
 const mostRepetition = 2.4;
-/** Speech waits at most this long for its window to fill, in seconds of the stream. */
+/** Speech waits at most this long, in seconds of the stream, for its window to fill. */
 export const maxHeldS = 60;
 /** Audio before the decided position may still be a margin of the next window. */
 const keptS = 1;
 const longestTokenS = 0.5;
-/** When the first reader is asked again, it hears a stretch with as much audio around it as in its own reading. */
+/** When the first reader is asked again, a stretch gets as much audio around it as in its own reading. */
 const [marginsOfFirst] = variations;
 
 type FirstFinal = Extract<RecogniserEvent, { type: 'final' }>;
 
-/** An utterance of the first reader that is not told yet. */
+/** An utterance of the first reader that is not emitted yet. */
 type HeldUtterance = {
   final: FirstFinal;
   waiting: number;
@@ -46,19 +46,19 @@ type ReadyWindow = {
 };
 
 type SecondReader = Pick<WhisperReader, 'encode' | 'read' | 'likelihoods'>;
-/** The first reader, where it can tell the likelihood of a text. */
+/** The first reader, if it can compute the likelihood of a text. */
 export type LikelihoodReader = {
   likelihoods(audio: Float32Array, texts: readonly string[]): number[] | undefined;
 };
 
 /**
  * A recording that is read twice. The first reader finds the speech and its words; a slower one reads the same speech
- * again, half a minute at once. Its words are told with the utterances of the first, so utterances wait:
+ * again, half a minute at once. Its words are emitted as utterances of the first reader, which therefore wait:
  *
  *     first     ▇▆▇ 1   ▇▇ 2      ▆▇▇▇ 3     ▇▆ 4
- *     window   [▇▆▇ ▇▇ ▆▇▇▇]      full: 1, 2 and 3 are read, and told; 4 begins the next
+ *     window   [▇▆▇ ▇▇ ▆▇▇▇]      full: 1, 2 and 3 are read and emitted; 4 begins the next
  *
- * If the second reader fails, the words of the first are told as they are.
+ * If the second reader fails, the words of the first are emitted as they are.
  */
 export class SecondReading implements EngineSession {
   readonly #first: EngineSession;
@@ -67,10 +67,10 @@ export class SecondReading implements EngineSession {
   readonly #emit: (event: RecogniserEvent) => void;
   readonly #expected: ReadonlySet<string>;
   readonly #track = new AudioTrack();
-  /** The events of the first reader, in order, from the first utterance on that waits for its second reading. */
+  /** The first reader's events in order, beginning with the first utterance that waits for its second reading. */
   readonly #held: (HeldUtterance | Exclude<RecogniserEvent, { type: 'final' }>)[] = [];
   #units: HeldUnit[] = [];
-  /** The last beginning and end of voice. They say more than the words of the first reader, which may lack some. */
+  /** The last start and end of a voice. They cover more than the words of the first reader, which may lack some. */
   #voice = { from: 0, to: 0 };
   /** The end of the speech of earlier windows. */
   #windowedTo = 0;
@@ -133,7 +133,7 @@ export class SecondReading implements EngineSession {
       : this.#first.urgency(nowMs);
   }
 
-  /** Hearing, writing and weighing are three steps, so that the process gives a sign of life in between. */
+  /** Encoding, writing and weighing are three steps, so that the process sends a sign of life in between. */
   step(nowMs: number): void {
     const [ready] = this.#ready;
     if (!ready) this.#first.step(nowMs);
@@ -151,7 +151,7 @@ export class SecondReading implements EngineSession {
   #take(event: RecogniserEvent): void {
     if (event.type === 'speech-start' || event.type === 'speech-end') {
       this.#voice[event.type === 'speech-start' ? 'from' : 'to'] = Math.round(event.at * rateHz);
-      this.#emit(event); // the edges of speech decide nothing, so they need not wait
+      this.#emit(event); // the starts and ends of speech decide nothing, so they need not wait
     } else if (event.type === 'final') this.#hold(event);
     else {
       if (event.type === 'finished') this.#close(this.#track.end);
@@ -179,13 +179,13 @@ export class SecondReading implements EngineSession {
     }
   }
 
-  /** Reads the waiting speech as one window. Audio behind `latest` belongs to the next one. */
+  /** Reads the waiting speech as one window. Audio behind `latest` belongs to the next window. */
   #close(latest: number): void {
     const units = this.#units;
     const last = units.at(-1);
     if (!last) return;
     this.#ready.push({ window: new SpeechWindow(units, this.#windowedTo, latest), units });
-    // The next utterance may begin before this one's speech ends: its first words are read with it.
+    // The next utterance may begin before this one's speech ends. Its first words are read with it.
     this.#windowedTo = Math.min(last.to, latest);
     this.#units = [];
   }
@@ -234,7 +234,7 @@ export class SecondReading implements EngineSession {
     });
   }
 
-  /** Tells, from the front, everything whose second reading is done. */
+  /** Emits, from the front, everything whose second reading is done. */
   #tell(): void {
     for (let head = this.#held[0]; head; head = this.#held[0]) {
       if ('final' in head) {
@@ -285,12 +285,12 @@ export function readTwice(
   };
 }
 
-/** True when a text counts as none: the model heard no speech, wrote nothing or repeated itself. */
+/** True if a text must be ignored: the model found no speech, wrote nothing or repeated itself. */
 function failed({ text, noSpeech, repetition }: WindowText): boolean {
   return text === '' || noSpeech > mostNoSpeech || repetition > mostRepetition;
 }
 
-/** True when the second reader found words where the first had found none. */
+/** True if the second reader found words where the first had none. */
 function accountsFor(
   { words }: HeldUtterance,
   { from, to }: { from: number; to: number },

@@ -25,7 +25,7 @@ export type SuppressedTokens = { always: readonly number[]; atBegin: readonly nu
 /**
  * The decoder over one window of audio. Its first tokens say that a text begins, and that no times are wanted in it:
  *
- *     begin ─▶ how likely nothing is said     no times ─▶ what the first token is     a token ─▶ what comes after it
+ *     begin ─▶ the probability of no speech     no times ─▶ the first token     a token ─▶ the next token
  */
 export class WhisperSteps implements Steps {
   readonly #onnx: Onnx;
@@ -38,7 +38,7 @@ export class WhisperSteps implements Steps {
   /** The probability that the window holds no speech, known after the first step. */
   noSpeech = 0;
 
-  /** `frames` counts the frames that hold audio; no token is looked for behind them. */
+  /** `frames` counts the frames that hold audio. Tokens are not placed behind them. */
   constructor(
     parts: { onnx: Onnx; decoder: OnnxSession; suppressed: SuppressedTokens },
     { audio, frames }: { audio: Feeds; frames: number },

@@ -1,42 +1,44 @@
 import { asHeard, type Reconciled, type WordPlace } from './places.ts';
 
-/** Both readers' log-probabilities of some texts, in nats; undefined where one of the texts cannot be written. */
+/** Both readers' log-probabilities of some texts, in nats. Undefined if one of the texts cannot be written. */
 export type Readers = {
   /** The beginning and end of each unit of speech, in seconds of the stream. */
   units: readonly { from: number; to: number }[];
-  /** The first reader hears this stretch alone. */
+  /** The first reader reads this stretch only. */
   first: (stretch: { from: number; to: number }, texts: readonly string[]) => number[] | undefined;
-  /** The second hears its whole window. */
+  /** The second reader reads its whole window. */
   second: (texts: readonly string[]) => number[] | undefined;
 };
 
 /** A nat of the first reader counts this much of a nat of the second, which has half as many wrong words. */
 const weightOfFirst = 0.4;
 /**
- * The first reader's preference counts no more than this in all: a name that the first reader cannot write is not only
- * unlikely to it, but impossible.
+ * The first reader's preference counts at most this much. A name that it cannot write is impossible to it, not merely
+ * unlikely.
  */
 const mostOfFirst = 3;
-/** In noise the first reader guesses: its words count as none against the second's when it is less sure than this. */
+/** In noise the first reader guesses. If it is less sure than this, its words count as none against the second's. */
 const leastSure = 0.94;
-/** The second reader is believed less easily where it has nothing for this many words. */
+/** If the second reader has nothing for this many words, it is believed less easily. */
 const runOfWords = 3;
 /**
- * At most this many disagreements of a window are weighed. More of them mean that the window is noise to one of the
- * readers. These texts and the second reader's own are read side by side, which takes about as long as writing that
+ * At most this many disagreements of a window are weighed. More of them mean that one of the readers hears the window
+ * as noise. These texts and the second reader's own are read in parallel, which takes about as long as writing that
  * text did.
  */
 const mostDisputes = 7;
-/** The first reader hears a whole unit, and of a longer one this many seconds around the weighed words. */
+/** The first reader reads a whole unit, or this many seconds around the weighed words of a longer one. */
 const longestS = 9;
 const aroundS = { before: 4, behind: 3 };
 
 type Dispute = { from: number; to: number; first: Reconciled[]; second: Reconciled[] };
 
 /**
- * Decides which reader is right where they disagree, for each place; undefined where that cannot be told. Each reader
- * is asked for the likelihood of the other's words in the midst of its own text. A reader that would never have written
- * the other's words is right, unless the other is as sure. The numbers were chosen on the even half of the telephone
+ * Decides for each disagreement which reader is right; undefined if it cannot be decided. Each reader gives the
+ * likelihood
+ * of the other's words inside its own text. A reader that would never have written the other's words is right, unless
+ * the
+ * other is as sure. The numbers were chosen on the even half of the telephone
  * prompts, plain, through GSM and in noise.
  *
  *     first    press one to reach the  color          second   Press one to reach the  caller.
@@ -69,7 +71,7 @@ export function weighed(
     const weight = Math.min(weightOfFirst * firstMind, mostOfFirst);
     if (isSure(dispute.first) && weight > secondMind)
       verdicts.fill('first', dispute.from, dispute.to);
-    // If both readers would rather leave the words out, the words are dropped.
+    // If both readers prefer a text without the words, the words are dropped.
     else if (firstMind < 0) verdicts.fill('second', dispute.from, dispute.to);
   }
   return verdicts;
@@ -83,7 +85,7 @@ function mindOfFirst(
   readers: Readers,
 ): number {
   const spoken = [...dispute.first, ...dispute.second];
-  // The first reader hears one unit at once, and knows best in which unit its words were said.
+  // The first reader reads one unit at once, and knows best which unit its words belong to.
   const numbers = new Set(dispute.first.map(({ unit }) => unit));
   if (numbers.size > 1) return NaN;
   const number = [...numbers, ...dispute.second.map(({ unit }) => unit)][0] ?? -1;
@@ -111,7 +113,7 @@ function mindOfFirst(
   return own - other;
 }
 
-/** The stretches of places where the readers have different words, or where one of them has none. */
+/** The sequences of places where the readers have different words, or where one of them has none. */
 function disputesIn(
   places: readonly WordPlace[],
   first: readonly Reconciled[],
@@ -143,7 +145,7 @@ function isSure(words: readonly Reconciled[]): boolean {
   return words.length > 0 && words.every(({ confidence }) => confidence >= leastSure);
 }
 
-/** One reader writes numbers in figures and the other in words. The likelihood would only tell the way of writing. */
+/** One reader writes numbers in figures and the other in words. The likelihood would only judge the way of writing. */
 function inFigures(words: readonly { word: string }[]): boolean {
   return words.some(({ word }) => /\d/.test(word));
 }

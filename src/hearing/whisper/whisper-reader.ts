@@ -19,15 +19,15 @@ export type EncodedWindow = { audio: Feeds; seconds: number };
 export type WindowText = TimedText & {
   /** The probability that the window contains no speech. */
   noSpeech: number;
-  /** The factor by which the text can be compressed: a loop compresses strongly. */
+  /** The factor by which the text can be compressed. A loop compresses strongly. */
   repetition: number;
 };
 
 const beams = 4;
-/** At most this many texts are weighed side by side: each has keys of its own. */
+/** At most this many texts are weighed in parallel, because each has its own keys. */
 const atOnce = 8;
 const frameS = 0.02;
-/** The heads lie this far behind the beginning of a word: the median over 1,362 words that both readers have. */
+/** The attention heads lie this far behind the start of a word: the median over 1,362 words that both readers have. */
 const delayS = 0.36;
 
 const Description = z.object({
@@ -43,7 +43,7 @@ type Parts = {
   suppressed: SuppressedTokens;
 };
 
-/** Whisper tiny.en, as `making/whisper/` converts it. Each part of a reading blocks its process. */
+/** Whisper tiny.en, as `making/whisper/` converts it. Each step of a reading blocks its process. */
 export class WhisperReader {
   readonly #parts: Parts;
   #spentS = 0;
@@ -52,7 +52,7 @@ export class WhisperReader {
     this.#parts = parts;
   }
 
-  /** Opens the folder of the model, or says why it cannot be read; the first reader then reads alone. */
+  /** Opens the folder of the model, or returns the reason why it cannot be read. The first reader then reads alone. */
   static async open(folder: string): Promise<{ reader: WhisperReader } | { failure: string }> {
     const onnx = loadOnnx();
     if ('missing' in onnx) return { failure: `the runtime cannot be loaded: ${onnx.missing}` };
@@ -73,12 +73,12 @@ export class WhisperReader {
     }
   }
 
-  /** Processor seconds that all readings took. */
+  /** The processor seconds of all readings. */
   get spentS(): number {
     return this.#spentS;
   }
 
-  /** The expensive part. It costs the same whatever the window contains, so a window should be full. */
+  /** Encodes a window, which is the expensive step. It costs the same for any content, so a window should be full. */
   encode(samples: Float32Array): EncodedWindow {
     const { onnx, encoder } = this.#parts;
     let audio: Feeds = {};
@@ -100,10 +100,7 @@ export class WhisperReader {
     return { ...found, noSpeech: steps.noSpeech, repetition: repetitionOf(found.text) };
   }
 
-  /**
-   * The log-probability, in nats, that each text is said in the window; undefined where one of the texts cannot be
-   * written.
-   */
+  /** The log-probability of each text for the window, in nats. Undefined if one of the texts cannot be written. */
   likelihoods({ audio }: EncodedWindow, texts: readonly string[]): number[] | undefined {
     const spelled = this.#parts.table.spellAll(texts.map((text) => ` ${text}`));
     if (spelled === undefined) return undefined;

@@ -2,21 +2,21 @@ import type { RecognisedWord } from '../recogniser.ts';
 
 const rateHz = 16000;
 
-/** A stretch of speech, in samples of its stream, with the words of the first reader. */
+/** A unit of speech, in samples of its stream, with the words of the first reader. */
 export type SpeechUnit = { from: number; to: number; words: readonly RecognisedWord[] };
 
-/** The model hears 30 s at once. Speech that is cut off at their end is misread, so a little room stays free. */
+/** The model hears 30 s at once. Speech cut off at the end would be misread, so a little room stays free. */
 export const mostWindowS = 28;
-/** Speech keeps this much of the quiet around it: without it first and last words are lost. */
+/** Speech keeps this much of the quiet around it, because otherwise first and last words are lost. */
 const marginS = 0.3;
 /** The longest unit: with its margins it fits a window. */
 const mostUnitS = mostWindowS - 2 * marginS - 0.4;
 
-/** A stretch of a stream and its beginning in the window, in samples. */
+/** A span of a stream and its position in the window, in samples. */
 type WindowPart = { from: number; to: number; at: number };
 
 /**
- * Cuts an utterance that is longer than a window at the widest pause between two words of the first reader: a word that
+ * Cuts an utterance that is longer than a window at the widest pause between two words of the first reader. A word that
  * a cut divides would be read twice.
  */
 export function unitsOf(
@@ -58,8 +58,9 @@ function widestPause(
 }
 
 /**
- * The speech of one stream that is read at once: units one after the other. Of the pauses between them only enough
- * stays to tell the units apart. Longer pauses would fill the window with silence, and each window costs the same.
+ * The speech of one stream that is read at once: units one after the other. The pauses between them are shortened to
+ * what
+ * is needed to tell the units apart. Longer pauses would fill the window with silence, and each window costs the same.
  *
  *     stream   ▁▁▁▇▆▇▆▁▁▁▁▁▁▁▁▁▇▇▆▁▁▆▇▇▁▁▁▁▁▁▁
  *     window      ▁▇▆▇▆▁▁▇▇▆▁▁▆▇▇▁
@@ -68,7 +69,7 @@ export class SpeechWindow {
   readonly units: readonly SpeechUnit[];
   readonly #parts: readonly WindowPart[];
 
-  /** This window uses no audio before `earliest` and none from `latest` on: other windows read that audio. */
+  /** This window uses no audio before `earliest` and none from `latest` on, because other windows read that audio. */
   constructor(units: readonly SpeechUnit[], earliest: number, latest: number) {
     this.units = units;
     const parts: WindowPart[] = [];
@@ -94,7 +95,7 @@ export class SpeechWindow {
     return samples;
   }
 
-  /** The second of the stream for a second of the window. */
+  /** The second of the stream that a second of the window corresponds to. */
   inStream(second: number): number {
     const sample = second * rateHz;
     const part = this.#parts.findLast(({ at }) => at <= sample) ?? this.#parts[0];

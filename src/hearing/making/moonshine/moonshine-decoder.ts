@@ -14,9 +14,9 @@ import type { OrtFile } from './ort-file.ts';
 import { taughtTokens } from './taught-tokens.ts';
 import type { TokenTable } from '../tokens.ts';
 
-/** A text has fewer tokens than this: 6.5 for each second of at most some twelve seconds, and the given ones. */
+/** A text has fewer tokens than this: 6.5 per second of at most about twelve seconds, plus the given ones. */
 const positions = 512;
-/** The layer and the head whose attention lies on the audio of the token that is written. */
+/** The layer and head whose attention marks the audio of the token being written. */
 const alignmentLayer = 4;
 const alignmentHead = 6;
 /** This many of the likeliest tokens are returned for each place. */
@@ -24,7 +24,7 @@ export const toldTokens = 8;
 
 const outputNode = '/proj_out';
 
-/** The tokens that the model of a file was trained to write. */
+/** The tokens that the model in a file was trained to write. */
 export function taughtTokensOf(file: OrtFile, table: TokenTable): number[] {
   const { weights, zero } = storedProduct(file, outputNode);
   return taughtTokens(table, weights, zero);
@@ -101,7 +101,7 @@ function meanOverEncodings(
 ): Value {
   const apart = graph.node('Concat', [encodings, graph.integers([-1])], { axis: 0 });
   const each = graph.node('Reshape', [scores, apart]);
-  // Written as a product: an operator for means takes ten times as long.
+  // Written as a product, because the operator for means takes ten times as long.
   const shares = graph.input('shares', 'float', [1, 'E']);
   const mean = graph.node('MatMul', [shares, each]);
   return graph.node('Reshape', [mean, graph.integers([-1, tokens])]);
@@ -176,7 +176,7 @@ function audioAttention(
 }
 
 /**
- * The two layers behind the attention, with the sum around them: one half of the first layer weighs the other half.
+ * The two layers behind the attention, with the sum around them. One half of the first layer weights the other half.
  */
 function feedForward(parts: MoonshineLayers, x: Value, layer: number): Value {
   const { graph } = parts;

@@ -10,10 +10,10 @@ import {
 } from './moonshine-layers.ts';
 import type { OrtFile } from './ort-file.ts';
 
-/** The number of samples that a frame of the encoder stands for, and the offset of the audio of its middle. */
+/** The number of samples in one encoder frame, and the offset to the middle of its audio. */
 const frameSamples = 384;
 const middleSamples = 450;
-/** The attention lies this far behind the beginning of a word, as measured on a separate voice. */
+/** The attention lies this far behind the start of a word, as measured with a separate voice. */
 const delayS = 0.048;
 /** The largest number of frames with a position: 49 s. */
 const positions = 2048;
@@ -32,7 +32,7 @@ const toEnd = 2 ** 31;
  *     audio [1, 1, N] → audio.N.key, … [1, 8, T, 36]
  *
  * The graph that comes with the model computes shapes with some hundred small nodes and convolves in whole floats. Here
- * a convolution is a product, and the most expensive one has eight bits, as the products of the layers do.
+ * each convolution is a matrix product, and the most expensive one uses 8-bit weights, as the layers do.
  */
 export function encoderGraph(encoder: OrtFile, decoder: OrtFile): Uint8Array {
   const graph = new Graph('moonshine encoder');
@@ -100,7 +100,7 @@ function convolved(parts: MoonshineLayers, x: Value, name: string, of: Convoluti
   return graph.node('Add', [product, parts.floats(`${name}.bias`, [of.outs])]);
 }
 
-/** The same with 8-bit numbers. */
+/** Does the same with 8-bit numbers. */
 function convolvedInBytes(parts: MoonshineLayers, x: Value, name: string, of: Convolution): Value {
   const { graph } = parts;
   const { weights, scales } = quantised(asProduct(parts, name, of), of.outs);
@@ -160,7 +160,7 @@ function keysForDecoder(parts: MoonshineLayers, hidden: Value): void {
   }
 }
 
-/** The second at which a word begins whose first token was read from this frame. */
+/** The time of a word whose first token was read from this frame, in seconds. */
 export function secondOf(frame: number): number {
   return Math.max(0, (frameSamples * frame + middleSamples) / 16000 - delayS);
 }

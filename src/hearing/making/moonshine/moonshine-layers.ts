@@ -3,8 +3,8 @@ import type { Graph, Value } from '../graph.ts';
 import type { OrtFile, StoredTensor } from './ort-file.ts';
 
 /**
- * The files whose weights our own graphs read by position. The layer and the head of the decoder that follow the audio
- * were found by measuring, so they, too, are right for one file alone.
+ * The files whose weights our own graphs read by position. The decoder's layer and head that follow the audio were
+ * found by measuring, so they are right for these files alone.
  */
 const knownSha256 = {
   encoder: '94e90a4654fc45cdfedb77c4c08e1739f48862998e58fada384b25118134f221',
@@ -20,7 +20,7 @@ export const layers = 6;
 export const heads = 8;
 export const headSize = 36;
 export const width = heads * headSize;
-/** The first numbers of each head are rotated by the position of the token or the frame. */
+/** The first numbers of each head are rotated by the position of the token or frame. */
 const turned = 32;
 
 /** The names of the encoder's outputs for the decoder, in the order of the layers. */
@@ -36,7 +36,7 @@ export function attentionOf(layer: number, of: 'self' | 'encoder'): string {
   return `/model/decoder/layers.${String(layer)}/${of}_attn`;
 }
 
-/** A product as it is stored in the file. */
+/** A matrix product as stored in the file. */
 type Product = {
   weights: StoredTensor;
   scale: number;
@@ -50,7 +50,7 @@ export class MoonshineLayers {
   readonly #file: OrtFile;
   /** The number of tokens or frames that have a position. */
   readonly #positions: number;
-  /** The angle by which each position rotates a number; the same in all layers. */
+  /** The angle by which each position rotates a number, the same in all layers. */
   #angles: Float32Array | undefined;
 
   constructor(graph: Graph, file: OrtFile, positions: number) {
@@ -59,7 +59,7 @@ export class MoonshineLayers {
     this.#positions = positions;
   }
 
-  /** The embeddings of tokens, numbered among those that are kept: [B, L] → [B, L, width]. */
+  /** The embeddings of tokens, by the numbers of the kept tokens: [B, L] → [B, L, width]. */
   embedded(tokens: Value, kept: readonly number[]): Value {
     const gather = '/model/decoder/embed_tokens/Gather';
     const { bytes } = this.#file.inputOf(gather, 0);
@@ -79,8 +79,8 @@ export class MoonshineLayers {
   }
 
   /**
-   * `x` times the weights of these nodes of the file, their results side by side. They are one product: the numbers of
-   * `x` are quantised once, and each column keeps its own scale.
+   * `x` times the weights of these nodes, with the results side by side. As one product, `x` is quantised only once,
+   * and each column keeps its own scale.
    */
   products(x: Value, names: readonly string[]): Value {
     const stored = names.map((name) => storedProduct(this.#file, name));
@@ -117,7 +117,7 @@ export class MoonshineLayers {
     ]);
   }
 
-  /** The same, with each result by itself. */
+  /** Does the same and returns each result separately. */
   productsApart(x: Value, names: readonly string[]): Value[] {
     const count = names.length;
     return this.graph.nodes('Split', [this.products(x, names)], count, {
@@ -154,7 +154,10 @@ export class MoonshineLayers {
     );
   }
 
-  /** Rotates keys and queries by the positions of their tokens, so that their products depend on the distance. */
+  /**
+   * Rotates keys and queries by the positions of their tokens, so that their products depend on the distance between
+   * the tokens.
+   */
   turned(x: Value, place: Value): Value {
     const positions = this.#positions;
     const angles = (this.#angles ??= anglesOf(positions));
@@ -180,7 +183,7 @@ export class MoonshineLayers {
   }
 }
 
-/** A product of the file. Its node either quantises the rows itself or takes them quantised. */
+/** A stored product of the file. Its node either quantises the rows itself or takes quantised rows. */
 export function storedProduct(file: OrtFile, name: string): Product {
   const node = `${name}/MatMul_quant`;
   const weights = file.inputOf(node, 1);
@@ -202,7 +205,7 @@ function anglesOf(positions: number): Float32Array {
   );
 }
 
-/** The bytes may begin anywhere in the file; numbers need an aligned copy. */
+/** The bytes may begin anywhere in the file, so numbers need an aligned copy. */
 function floatsOf(tensor: StoredTensor | undefined): Float32Array {
   return new Float32Array(Uint8Array.from(bytesOf(tensor)).buffer);
 }

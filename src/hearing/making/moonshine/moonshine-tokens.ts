@@ -1,7 +1,7 @@
 /**
- * Makes the engine's token list from Moonshine's tokenizer file. That file is a run of byte strings with
- * their lengths before them; a length from 128 on has its higher part in a second byte. The list has one
- * line for each string: base64 of its bytes, a space, its number.
+ * Makes the engine's token list from Moonshine's tokenizer file. That file is a sequence of byte strings, each after
+ * its length; a length of 128 or more uses a second byte. The list has one line per string: base64 of its bytes, a
+ * space, its number.
  */
 export function moonshineTokens(tokenizer: Uint8Array): string {
   const lines: string[] = [];

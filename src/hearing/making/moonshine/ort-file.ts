@@ -11,14 +11,14 @@ const fields = {
   attribute: { graph: 7 },
 } as const;
 
-/** The bound for graphs inside graphs: a damaged file could nest them without an end. */
+/** The limit for graphs inside graphs. A damaged file could nest them without end. */
 const deepest = 4;
 
 /**
  * Reads the weights inside a graph of the runtime's own format. Its objects are tables: each begins with the distance
  * back to a list of its fields' positions, and an absent field has the position 0.
  *
- * Weights are found through the node that uses them, because only nodes have names that say what they are for.
+ * Weights are found through the node that uses them, because only nodes have meaningful names.
  */
 export class OrtFile {
   readonly #view: DataView;
@@ -46,7 +46,7 @@ export class OrtFile {
     return this.tensor(this.#inputs.get(node)?.[index] ?? `of ${node}`);
   }
 
-  /** The same for an input that the node can do without. */
+  /** Does the same for an optional input of a node. */
   optional(node: string, index: number): StoredTensor | undefined {
     return this.#tensors.get(this.#inputs.get(node)?.[index] ?? '');
   }

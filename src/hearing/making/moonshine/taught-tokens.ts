@@ -1,21 +1,22 @@
 import type { StoredTensor } from './ort-file.ts';
 import type { TokenTable } from '../tokens.ts';
 
-/** The table's entries that are not text. */
+/** Entries of the table that are not text. */
 const sign = /^<<ST_\d+>>$/;
-/** The unknown sign, the beginning and the end: they keep their numbers. */
+/** The unknown sign, the start and the end. They keep their numbers. */
 const firstTokens = 3;
 /**
- * A token's weights count as those of an untrained token above this cosine with the weights of the signs. Of the 10,386
- * tokens above it none was ever likelier than 0.06 in 10,000 words, and hardly one of those above 0.65 was likelier
- * than 0.01. Not far below are tokens that the model writes.
+ * A token counts as untrained if the cosine between its weights and those of the signs exceeds this value. Of the
+ * 10,386 tokens above it none was ever likelier than 0.06 in 10,000 words, and hardly one above 0.65 was likelier than
+ * 0.01. Tokens a little below this value are written by the model.
  */
 const likeSigns = 0.5;
 
 /**
  * Finds the tokens that a model was trained to write, by their weights. The table is that of a model of many languages
- * and of program code; a third of it never occurred in this model's training texts. Such tokens only learnt to be
- * unlikely, as the signs did, so their weights point in the direction of the signs' weights. Leaving them out saves a
+ * and of program code; a third of it never occurred in this model's training texts. Such tokens only learned to be
+ * unlikely, as the signs did, so their weights point in the same direction as those of the signs. Leaving them out
+ * saves a
  * fifth of a step, because the next token is computed over all tokens.
  *
  * `weights` has a row for each input and a column for each token; `zero` stands for nothing.

@@ -2,15 +2,15 @@ import { open } from 'node:fs/promises';
 import { TrunklineError } from '../../../lib/errors.ts';
 import { contentAt, localBytes, zipEntries } from '../zip.ts';
 
-/** The opcode before a text in Python's pickles; the length of the text follows in four bytes. */
+/** The opcode before a text in Python's pickle format. Four bytes with the length of the text follow. */
 const textOpcode = 0x58;
 const longestName = 200;
 
 /**
- * Reads the tensors of a PyTorch checkpoint: a zip file with the numbers of each tensor in a file of its own, and a
- * program for Python's unpickler that says which file belongs to which tensor. No instruction of that program is
- * interpreted. In the one file whose checksum the catalogue names, each tensor's name is followed by the number of its
- * file, and both are texts.
+ * Reads the tensors of a PyTorch checkpoint. It is a zip file with the numbers of each tensor in a file of their own,
+ * and a program for Python's unpickler that assigns these files to tensors. This reader does not run that program. In
+ * the one file whose checksum the catalogue names, each tensor's name is followed by the number of its file, both as
+ * text.
  */
 export async function tensorsOf(path: string): Promise<Map<string, Float32Array>> {
   await using file = await open(path);
@@ -48,7 +48,7 @@ function* textsOf(program: Buffer): Generator<string> {
   }
 }
 
-/** A copy, because the numbers need not begin at a multiple of four. */
+/** A copy, because the numbers may not begin at a multiple of four. */
 function floatsOf(bytes: Buffer): Float32Array {
   return new Float32Array(Uint8Array.from(bytes).buffer, 0, bytes.length >> 2);
 }

@@ -4,8 +4,8 @@ import { tensorsOf } from './checkpoint.ts';
 import { voiceGraph } from './network.ts';
 
 /**
- * Makes the engine's graph out of the checkpoint in which the model is published. The same file gives the same bytes on
- * every machine, so the catalogue names their checksum.
+ * Makes the engine's graph from the published checkpoint of the model. The same file gives the same bytes on every
+ * machine, so the catalogue can name their checksum.
  */
 export async function convertVoiceEncoder(
   from: string,

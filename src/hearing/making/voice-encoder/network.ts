@@ -1,11 +1,11 @@
 import { TrunklineError } from '../../../lib/errors.ts';
 import { Graph, type Value } from '../graph.ts';
 
-/** The number of bands of the input spectrum, and the number of dimensions of the output direction. */
+/** The number of bands of the input spectrum, and the number of dimensions of the output vector. */
 const bands = 80;
 const directionSize = 192;
 
-/** Planes of the convolutions over time and frequency; three of them halve the bands. */
+/** Planes of the convolutions over time and frequency. Three of these convolutions halve the bands. */
 const planes = 32;
 const bandsLeft = bands / 8;
 const firstChannels = 128;
@@ -17,7 +17,7 @@ const blocks = [
   { layers: 24, dilation: 2 },
   { layers: 16, dilation: 2 },
 ];
-/** The epsilon used in training; it keeps the division away from zero. */
+/** The epsilon used in training. It prevents a division by zero. */
 const epsilon = 1e-5;
 
 /** The properties that the engine asks of a model of this kind. */
@@ -36,10 +36,10 @@ const properties = {
  * CAM++ as a graph: the spectrum of a piece of speech → the characteristics of the voice.
  *
  *     spectrum [n, t, 80] → convolutions over time and frequency → [n, 320, t] → every second frame
- *         → three blocks of layers, each of which sees all before it, weighed by what the whole piece is like
+ *         → three blocks of layers; each layer gets all earlier outputs, weighted by the character of the piece
  *         → mean and deviation over time → direction [n, 192]
  *
- * A piece is at most 2 s long: in longer ones the network would also look at parts of 2 s by themselves. The scales of
+ * A piece is at most 2 s long; in longer ones the network would also treat each 2 s separately. The scales of
  * the normalisations are multiplied into the weights before them.
  */
 export function voiceGraph(tensors: ReadonlyMap<string, Float32Array>): Uint8Array {
@@ -129,7 +129,7 @@ function denseLayer(
   const local = parts.convolution(narrow, `${cam}.linear_local`, [growth, squeezed, 3], {
     attributes: { pads: [dilation, dilation], dilations: [dilation] },
   });
-  // The mean of the whole and the mean of the part, which is the whole.
+  // The mean of the whole piece serves as the mean of its 2 s blocks too, because a piece has only one.
   const mean = meanOf(graph, narrow);
   const context = graph.node('Add', [mean, mean]);
   const half = squeezed / 2;
@@ -147,7 +147,7 @@ function denseLayer(
   return graph.node('Mul', [local, graph.node('Sigmoid', [weights])]);
 }
 
-/** The mean and deviation of each channel. The deviation divides by the number of frames less one. */
+/** The mean and deviation of each channel. The deviation divides by the number of frames minus one. */
 function overTime(graph: Graph, x: Value): Value {
   const mean = meanOf(graph, x);
   const away = graph.node('Sub', [x, mean]);
@@ -167,15 +167,15 @@ function meanOf(graph: Graph, x: Value): Value {
 }
 
 type VoiceConvolution = {
-  /** The normalisation behind it. */
+  /** The normalisation that follows. */
   normal?: string;
   attributes?: Record<string, readonly number[]>;
-  /** True where values below zero stay; without a normalisation they always do. */
+  /** True if values below zero stay. They always stay without a normalisation. */
   isLinear?: boolean;
   hasBias?: boolean;
 };
 
-/** The layers of the network as nodes of a graph, with the named tensors. */
+/** The layers of the network as nodes of a graph, built from the named tensors. */
 class VoiceLayers {
   readonly graph: Graph;
   readonly #tensors: ReadonlyMap<string, Float32Array>;
@@ -204,7 +204,7 @@ class VoiceLayers {
     return isLinear ? sums : this.graph.node('Relu', [sums]);
   }
 
-  /** Normalises each channel as in training and cuts values below zero. */
+  /** Normalises each channel as in training, and sets values below zero to zero. */
   normalised(x: Value, name: string, channels: number): Value {
     const { graph } = this;
     const { scale, offset } = this.#normal(name, channels);
@@ -218,7 +218,7 @@ class VoiceLayers {
   #normal(name: string, channels: number): { scale: Float32Array; offset: Float32Array } {
     const mean = this.#tensor(`${name}.running_mean`, channels);
     const variance = this.#tensor(`${name}.running_var`, channels);
-    // The last one has neither weights nor biases.
+    // The last normalisation has neither weights nor biases.
     const has = this.#tensors.has(`${name}.weight`);
     const weight = has ? this.#tensor(`${name}.weight`, channels) : mean.map(() => 1);
     const bias = has ? this.#tensor(`${name}.bias`, channels) : mean.map(() => 0);

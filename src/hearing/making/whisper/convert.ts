@@ -5,8 +5,8 @@ import { decoderGraph } from './decoder.ts';
 import { encoderGraph } from './encoder.ts';
 
 /**
- * Makes the runtime's encoder and decoder out of the file in which the model is published. The same file gives the same
- * bytes on every machine, so the catalogue names their checksums.
+ * Makes the runtime's encoder and decoder from the published file of the model. The same file gives the same bytes on
+ * every machine, so the catalogue can name their checksums.
  */
 export async function convertWhisper(
   from: string,

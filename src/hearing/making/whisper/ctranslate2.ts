@@ -1,17 +1,17 @@
 import { TrunklineError } from '../../../lib/errors.ts';
 
-/** A variable of the file, its numbers row after row. */
+/** A variable of the file, with its numbers row after row. */
 export type Variable = { dims: readonly number[]; values: Float32Array };
 
 const knownVersion = 6;
 const knownSpecification = 'WhisperSpec';
 const halfType = 4;
-/** A file with more variables is damaged: its count would decide how long the reader goes on. */
+/** A file with more variables is damaged. Its count would otherwise decide how long the reader runs. */
 const mostVariables = 4_096;
 
 /**
  * Reads the variables of a model in CTranslate2's form; 16-bit numbers become floats. Variables of other types describe
- * the model (the number of heads, the activation) and are left out: the graphs that are made from the file know them.
+ * the model (the number of heads, the activation). They are skipped, because the graphs have these facts already.
  *
  *     version  "WhisperSpec"  revision  count
  *     count ×  name  rank  dims…  type  bytes  data
@@ -54,7 +54,7 @@ class FileReader {
     return this.bytes(bytes).readUIntLE(0, bytes);
   }
 
-  /** The length counts a zero byte at the end. */
+  /** The length includes a zero byte at the end. */
   name(): string {
     return this.bytes(this.number(2)).toString('latin1').replace(/\0$/, '');
   }
@@ -67,7 +67,7 @@ class FileReader {
   }
 }
 
-/** There are only 65,536 numbers of 16 bits: their values are worked out once. */
+/** There are only 65,536 16-bit numbers, so their values are computed once. */
 let halves: Float32Array | undefined;
 
 function floatsOf(data: Buffer): Float32Array {
@@ -77,7 +77,7 @@ function floatsOf(data: Buffer): Float32Array {
   return values;
 }
 
-/** One bit of sign, five of the exponent, ten of the fraction. */
+/** Converts a 16-bit float: one bit of sign, five of exponent, ten of fraction. */
 function halfOf(bits: number): number {
   const sign = bits >> 15 === 0 ? 1 : -1;
   const exponent = (bits >> 10) & 31;

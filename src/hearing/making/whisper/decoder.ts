@@ -11,8 +11,8 @@ const positions = 448;
  *     token [B]  position [1]  past.N.key, past.N.value [B, 6, P, 64]  audio.N.key, audio.N.value
  *       → logits [B, 51864]  attention [B, 1500]  present.N.key, present.N.value [B, 6, P + 1, 64]
  *
- * The beams share the keys of the audio, so they are rows of one product: a product for each beam would read the same
- * keys from memory again. `attention` is the mean of the heads that follow the audio of the written token.
+ * The beams share the keys of the audio, so they are rows of one product. A product per beam would read the same keys
+ * from memory again. `attention` is the mean of the heads that follow the audio of the written token.
  */
 export function decoderGraph(variables: ReadonlyMap<string, Variable>): Uint8Array {
   const graph = new Graph();
@@ -37,7 +37,7 @@ export function decoderGraph(variables: ReadonlyMap<string, Variable>): Uint8Arr
   return graph.finish();
 }
 
-/** The same weights are the embeddings of tokens and, at the end, their scores: they are stored once. */
+/** The same weights are the embeddings of tokens and, at the end, give their scores. They are stored once. */
 function embedded(graph: Graph, parts: Layers): Value {
   const name = 'decoder/embeddings/weight';
   const token = graph.input('token', 'int64', ['B']);
@@ -47,7 +47,7 @@ function embedded(graph: Graph, parts: Layers): Value {
   return graph.node('Add', [meaning, graph.node('Gather', [places, position])]);
 }
 
-/** Each token attends to the tokens before it in its beam. */
+/** Each token attends to the earlier tokens of its beam. */
 function ownAttention(graph: Graph, parts: Layers, x: Value, layer: number): Value {
   const name = `decoder/layer_${String(layer)}/self_attention`;
   const normal = parts.normalised(x, `${name}/layer_norm`);

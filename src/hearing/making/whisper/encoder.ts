@@ -67,7 +67,7 @@ function convolution(
   return graph.node('Gelu', [sums]);
 }
 
-/** Each frame attends to all frames; the result is added to the frame. */
+/** Each frame attends to all frames, and the result is added to the frame. */
 function attention(graph: Graph, parts: Layers, x: Value, name: string): Value {
   const normal = parts.normalised(x, `${name}/layer_norm`);
   const all = parts.linear(normal, `${name}/linear_0`, [3 * width, width]);

@@ -3,16 +3,16 @@ import type { Variable } from './ctranslate2.ts';
 import type { Graph, Value } from '../graph.ts';
 import { floatZero, quantised, transposed, zero } from '../quantised.ts';
 
-/** The sizes of the one known model. Its file has them too, and a file with other sizes is refused. */
+/** The sizes of the one supported model. Its file contains them too, and a file with other sizes is refused. */
 export const width = 384;
 export const heads = 6;
 export const headSize = 64;
 export const layers = 4;
 export const melBands = 80;
-/** Frames of the mel spectrum in 30 s; two of them are one frame of the encoder. */
+/** Frames of the mel spectrum in 30 s. Two of them form one frame of the encoder. */
 export const melFrames = 3_000;
 export const audioFrames = 1_500;
-/** The decoder's heads that follow the audio of the token they write, as layer and head. */
+/** The decoder's heads that follow the audio of the token being written, as layer and head. */
 const alignmentHeads = [[1, 0], [2, 0], [2, 5], [3, 0], [3, 1], [3, 2], [3, 3], [3, 4]] as const; // prettier-ignore
 
 export function alignmentHeadsOf(layer: number): number[] {
@@ -44,7 +44,7 @@ export class Layers {
     return this.#graph.floats(name, dims, this.variable(name, dims).values);
   }
 
-  /** `x` [rows, in] → [rows, out]. The rows are quantised, too, with a scale that each run finds. */
+  /** `x` [rows, in] → [rows, out]. The rows are quantised too, with a scale computed in each run. */
   linear(x: Value, name: string, [outs, ins]: readonly [outs: number, ins: number]): Value {
     const product = this.product(x, `${name}/weight`, [outs, ins]);
     return this.#graph.node('Add', [product, this.floats(`${name}/bias`, [outs])]);
@@ -64,7 +64,7 @@ export class Layers {
     return graph.node('Mul', [graph.node('Cast', [whole], { to: 1 }), factors]);
   }
 
-  /** The numbered rows of the weights: the embeddings of tokens. */
+  /** The rows of the weights with these numbers: the embeddings of tokens. */
   rowsOf(name: string, [outs, ins]: readonly [outs: number, ins: number], chosen: Value): Value {
     const graph = this.#graph;
     const { weights, scales } = this.#quantisedOf(name, [outs, ins]);
@@ -122,7 +122,7 @@ export class Layers {
     return this.#graph.node('Mul', [queries, factor]);
   }
 
-  /** A value that several layers multiply is quantised once. */
+  /** Quantises a value once, even if several layers multiply it. */
   #bytesOf(x: Value): [Value, Value, Value] {
     let found = this.#quantised.get(x);
     if (!found) {

@@ -1,7 +1,7 @@
 /**
- * Whisper's tokens in the form that our own decoder reads: a line for each, base64 of its bytes, a space, its number.
- * The published list writes every byte as one visible letter: visible bytes as themselves, and the others, in order, as
- * the letters from U+0100 on.
+ * Whisper's tokens in the format of our own decoder: one line each, base64 of the bytes, a space, the number. The
+ * published list writes every byte as one visible letter: visible bytes as themselves, the others in order as the
+ * letters from U+0100 on.
  */
 export function whisperTokens(vocabulary: string): string {
   const lines = vocabulary.split('\n');

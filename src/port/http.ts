@@ -172,7 +172,7 @@ function answer(server: Server, context: AnswerContext): Record<Access, Router> 
   };
   const app = createApp({ ...context, routers });
   answerRequests(server, (request, response) => {
-    if (connections.admit(request, response, () => keyCheck.hasOperatorKey(request)))
+    if (connections.admit(request, response, () => keyCheck.hasKey(request)))
       app(request, response);
   });
   server.on(

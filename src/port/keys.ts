@@ -138,6 +138,13 @@ export class KeyCheck {
     return clientAddress(request, this.#options.isProxy);
   }
 
+  /** Whether a request shows any key that opens something, that of the bridge of this process too. */
+  hasKey(request: IncomingMessage): boolean {
+    if (!this.#internalKey.accepts(keyOf(request))) return this.hasOperatorKey(request);
+    this.#options.onKnown(request);
+    return true;
+  }
+
   hasOperatorKey(request: IncomingMessage): boolean {
     return this.#judgeOperator(request).is === 'right';
   }

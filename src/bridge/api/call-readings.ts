@@ -90,7 +90,10 @@ export function callReadings(options: CallReadingsOptions): Router {
 }
 
 /** The status callbacks of the call's carrier, in the order of their times. */
-async function statusesOf(db: Store['db'], callId: string): Promise<z.input<typeof CallStatusPage>> {
+async function statusesOf(
+  db: Store['db'],
+  callId: string,
+): Promise<z.input<typeof CallStatusPage>> {
   const row = await found(
     db
       .selectFrom('calls')

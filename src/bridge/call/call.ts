@@ -46,6 +46,9 @@ import { callOverrides } from '../session/session-request.ts';
  * long, the close of its socket was lost on the way.
  */
 const overQuietMs = 5_000;
+/** Entities of a call that is left are waited for this long, so that the journal has them. */
+const joinedWithinMs = 5_000;
+
 type OpenCallOptions = {
   env: CallEnvironment;
   record: CallRecord;
@@ -504,6 +507,7 @@ export class Call {
    * not taken everything after this time; commits of the call are not tried again then.
    */
   async leave(storeWithinMs: number): Promise<boolean> {
+    await within(this.#env.clock, joinedWithinMs, this.events.joined());
     for (const leg of this.legs) leg.audio.leave();
     this.events.stopHolding();
     const isStored = await within(this.#env.clock, storeWithinMs, this.events.settled());

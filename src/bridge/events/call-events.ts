@@ -241,6 +241,11 @@ export class CallEvents {
       for (const { result } of waiting.results) this.#addResult(leg, result);
   }
 
+  /** Resolves when no entities wait to be joined: until then they are in no journal. */
+  joined(): Promise<void> {
+    return this.#entities.settled();
+  }
+
   /** The journal keeps the results and gaps that are not told yet: the next process goes on with them. */
   stopHolding(): void {
     this.#held?.close();

@@ -61,9 +61,9 @@ export class EntityJoiner {
       .finally(() => this.#waiting--);
   }
 
-  /** Resolves when everything so far was told. */
-  settled(): Promise<void> {
-    return this.#turn;
+  /** Resolves when nothing waits to be told. */
+  async settled(): Promise<void> {
+    while (this.#waiting > 0) await this.#turn;
   }
 
   async #joined(leg: ToldLeg, entities: Entities): Promise<Entities> {

@@ -43,6 +43,7 @@ export class HeldResults {
 
   constructor(options: HeldResultsOptions) {
     this.#options = options;
+    options.redactor.onFailure(options.failed);
   }
 
   get isEmpty(): boolean {

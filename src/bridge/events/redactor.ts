@@ -52,6 +52,7 @@ export class Redactor {
   readonly #callId: string;
   readonly #types: string[];
   readonly #form: 'MARKER' | 'MASK';
+  #failed: (error: unknown) => void = () => undefined;
   #numbers: RedactionState['numbers'] = {};
 
   private constructor(
@@ -74,6 +75,11 @@ export class Redactor {
   ): Redactor | undefined {
     if (config.redactEntities.length === 0) return undefined;
     return new Redactor(language, callId, [...config.redactEntities], config.redactForm);
+  }
+
+  /** Told of a fault of ours: the finals that it concerns leave hidden. */
+  onFailure(failed: (error: unknown) => void): void {
+    this.#failed = failed;
   }
 
   /** The highest number given to each kind of entity. After a restart it keeps a number from being given twice. */
@@ -146,17 +152,25 @@ export class Redactor {
     speaker: Speaker,
     input: Pick<RedactInput, 'text' | 'words' | 'mayHold' | 'flush'>,
   ): Promise<Step> {
+    const waiting = [...speaker.held];
+    try {
+      return await this.#released(speaker, input);
+    } catch (error) {
+      this.#failed(error);
+      return hideAll(speaker, waiting);
+    }
+  }
+
+  async #released(
+    speaker: Speaker,
+    input: Pick<RedactInput, 'text' | 'words' | 'mayHold' | 'flush'>,
+  ): Promise<Step> {
     const results = await this.#run({
       ...input,
       asked: speaker.asked,
       state: { ...speaker.state, numbers: this.#numbers },
     });
-    if (results === null) {
-      // The language thread gave no answer, so nobody knows what these texts show: the held ones are hidden too.
-      const released = speaker.held.splice(0).map((final) => redactedFinal(final, nothingSeen));
-      speaker.state = {};
-      return { released, holdMs: 0 };
-    }
+    if (results === null) return hideAll(speaker, speaker.held);
     const { numbers: _numbers, ...state } = results.state;
     speaker.state = state;
     const { tail } = state;
@@ -241,6 +255,17 @@ export class Redactor {
 type Known = { raw: string; redacted: Redacted } | undefined;
 
 const nothingSeen: Redacted = { text: unseen, words: [], covered: [] };
+
+/**
+ * There was no answer, so nobody knows what these texts show. All that wait are hidden and go: one that stayed would get
+ * the answer of the next one.
+ */
+function hideAll(speaker: Speaker, waiting: readonly Final[]): Step {
+  const released = waiting.map((final) => redactedFinal(final, nothingSeen));
+  speaker.held = [];
+  speaker.state = {};
+  return { released, holdMs: 0 };
+}
 
 function tailState(tail: { text: string } | undefined): Speaker['state'] {
   return tail === undefined ? {} : { tail: tail.text };

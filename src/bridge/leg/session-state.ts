@@ -179,6 +179,18 @@ export const noSession: Without = {
 
 /** What the sessions of a leg do next. Pure: `LegSessions` owns the sockets and the timers and carries out the effects. */
 export function step(state: SessionsState, input: SessionsInput, leg: LegFacts): SessionsStep {
+  const [after, effects] = advance(state, input, leg);
+  const next = nextOf(state);
+  const isForgotten =
+    next !== undefined &&
+    // What a process that stops leaves behind, its leg's journal tells the next one.
+    after.at !== 'over' &&
+    nextOf(after) !== next &&
+    !effects.some((effect) => effect.do === 'start' && effect.made === next);
+  return [after, isForgotten ? [...effects, { do: 'cancel-orphans' }] : effects];
+}
+
+function advance(state: SessionsState, input: SessionsInput, leg: LegFacts): SessionsStep {
   if (state.at === 'over') return [state, isMade(input) ? [{ do: 'cancel-orphans' }] : []];
   switch (input.type) {
     case 'begun':

@@ -49,6 +49,8 @@ export type TestBridgeOptions = {
   factsOf?: ReadFacts;
   objects?: Objects;
   nodes?: Membership;
+  /** Another than the one of all tests of the file. */
+  language?: LanguageRunner;
 };
 
 /** One for all tests of a file: its threads take longer to start than most tests. */
@@ -77,7 +79,7 @@ export async function testBridge(options: TestBridgeOptions): Promise<TestBridge
     dataDir: options.store.dataDir,
     store: options.store,
     log: quietLog,
-    language,
+    language: options.language ?? language,
     outbox,
     speech: SpeechConfig.parse({}),
     speechNodes: () => [

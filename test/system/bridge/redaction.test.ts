@@ -1,8 +1,16 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
+import { performTask } from '../../../src/language/perform.ts';
+import type { LanguageRunner } from '../../../src/language/runner.ts';
 import { startApp, type App } from '../../support/process/app.ts';
-import { speak, testBridge, type AnyJson } from '../../support/bridge/test-bridge.ts';
+import {
+  speak,
+  testBridge,
+  type AnyJson,
+  type TestBridge,
+} from '../../support/bridge/test-bridge.ts';
 import {
   CarrierClient,
   twilioConnected,
@@ -209,6 +217,43 @@ test('kill -9 while the head of a card number waits: the next process has it, an
   expect(finalsOf(crm)).toEqual([`my card is ${number}`, `${number} thanks`]);
   expect(app.lines.join()).not.toContain('1111 1111');
 }, 180_000);
+
+test('a process that stops while entities of a redacted call wait to be joined leaves none of them out', async () => {
+  await using speech = await FakeSpeech.start();
+  await using store = await temporaryStore();
+  const options = { store, speechUrl: speech.url, config: { redactEntities: ['CREDIT_CARD'], rejoinWaitMs: 60_000 } }; // prettier-ignore
+  const { promise: released, resolve: release } = Promise.withResolvers<undefined>();
+  const { promise: reached, resolve: reach } = Promise.withResolvers<undefined>();
+  const language: LanguageRunner = {
+    async run(task, input) {
+      if (task === 'entitiesOverFinals') {
+        reach(undefined);
+        await released;
+      }
+      return performTask(task, input);
+    },
+    warm: () => Promise.resolve(),
+    [Symbol.asyncDispose]: () => Promise.resolve(),
+  };
+  const text = 'my order number is 472 916 please';
+  const app = await testBridge({ ...options, language });
+  const { callId } = await openCall(speech, app);
+  say(speech, 'inbound', text, 1);
+  const results = [{ entity_type: 'NUMERICAL_PII', text: '472 916', start: 19, end: 26 }];
+  const data = { utterance_id: '00_1', utterance: utterance(text, 1), results };
+  tell(speech, 'inbound', { type: 'named_entity_recognition', error: null, data });
+  await reached;
+  const stopped = app[Symbol.asyncDispose]();
+  // Long enough for a stop that waits for nothing to have forgotten the entities.
+  await sleep(300);
+  release(undefined);
+  await stopped;
+  await using next = await testBridge(options);
+  const told = await until(async () =>
+    (await next.events(callId)).find(({ type }) => type === 'call.entities'),
+  );
+  expect(told.data.results[0].text).toBe('472 916');
+});
 
 async function twilioCall(app: App): Promise<CarrierClient> {
   const asked = await app.get('/api/streams', {

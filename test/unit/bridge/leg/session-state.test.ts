@@ -163,7 +163,7 @@ const answers: Transition[] = [
   ['a recorded leg that is over has no hope', without({ request: 'asked', end: finishing }), refused, recorded, without({ request: 'refused', end: finishing }), [refusedTold, hopeless('refused'), idle]],
   ['a leg with the only copy of its audio waits on', without({ request: 'asked', end: finishing }), refused, {}, without({ request: 'refused', end: finishing }), [refusedTold, retry(60_000), idle]],
   ['a session that an error of ours kept from being opened is asked for again later', hearing(), { type: 'not-begun' }, {}, without({ request: 'refused' }), [refusedTold, retry(60_000), idle]],
-  ['the same while another was prepared', handingOver(), { type: 'not-begun' }, {}, without({ request: 'refused' }), [refusedTold, retry(60_000), idle]],
+  ['the same while another was prepared', handingOver(), { type: 'not-begun' }, {}, without({ request: 'refused' }), [refusedTold, retry(60_000), idle, { do: 'cancel-orphans' }]],
   ['a refused change-over leaves the session as it is', hearing({ request: 'asked' }), refused, {}, hearing({ request: 'refused' }), [retry(60_000), idle]],
 ];
 
@@ -238,7 +238,9 @@ const ends: Transition[] = [
   ['missing words of an older session make the end late', hearing({ end: finishing }), { type: 'words-missing' }, {}, hearing({ end: finishing }), [{ do: 'say-late' }]],
   ['but not while the call goes on', hearing(), { type: 'words-missing' }, {}, hearing(), []],
   ['a leg that is given up closes its session', hearing({ end: finishing }), { type: 'given-up' }, {}, without({ end: finishing }), [{ do: 'say-late' }, { do: 'close-session' }]],
-  ['an erased leg closes its session', handingOver(), { type: 'closed' }, {}, without(), [{ do: 'close-session' }]],
+  ['an erased leg closes its session', handingOver(), { type: 'closed' }, {}, without(), [{ do: 'close-session' }, { do: 'cancel-orphans' }]],
+  ['the session that was to follow goes with a leg that is given up', handingOver({ end: finishing }), { type: 'given-up' }, {}, without({ end: finishing }), [{ do: 'say-late' }, { do: 'close-session' }, { do: 'cancel-orphans' }]],
+  ['and with last words that do not come', handingOver({ isOpen: true, end: lastWords }), { type: 'finals-due' }, settled, without({ end: finishing }), [{ do: 'say-late' }, { do: 'close-and-read' }, idle, { do: 'cancel-orphans' }]],
   ['a released leg is over', hearing(), { type: 'released' }, {}, over, [{ do: 'release' }]],
   ['and is released once', over, { type: 'released' }, {}, over, []],
 ];
@@ -332,6 +334,25 @@ describe('whatever comes', () => {
           if (starts > 0) expect(after.at).toBe('hearing');
           if (before.at === 'over') expect(after).toBe(before);
           if (isFinishing(before) && after.at !== 'over') expect(isFinishing(after)).toBe(true);
+          state = after;
+        }
+      }),
+    );
+  });
+
+  test('a session that was made to follow another is started, kept or cancelled, unless the process leaves', () => {
+    fc.assert(
+      fc.property(fc.array(fc.tuple(inputs, legs), { maxLength: 60 }), (steps) => {
+        let state: SessionsState = noSession;
+        for (const [input, leg] of steps) {
+          const made = nextOf(state);
+          const [after, effects] = step(state, input, leg);
+          if (made !== undefined && after.at !== 'over')
+            expect(
+              nextOf(after) === made ||
+                effects.some((effect) => effect.do === 'cancel-orphans') ||
+                effects.some((effect) => effect.do === 'start' && effect.made === made),
+            ).toBe(true);
           state = after;
         }
       }),

@@ -1,23 +1,23 @@
 import { alawToLinear, mulawToLinear } from './g711.ts';
 
 type CompandingLaw = 'mulaw' | 'alaw';
-/** The verdict is `undecided` until enough sound has come. */
+/** The verdict stays `undecided` until enough sound has come. */
 type CompandingVerdict = 'undecided' | 'as-declared' | 'other-law';
 
 const frameBytes = 160;
-/** Frames with sound that decide: half a second. Silence is the same in both laws. */
+/** This many frames with sound decide: half a second. Silence is the same in both laws. */
 const framesToDecide = 25;
-/** A frame of silence or a constant uses fewer codes than this. */
+/** A frame with fewer codes than this is silence or a constant. */
 const codesOfSound = 12;
 /**
- * The declared law must make the wave rougher by this much: measured on speech, the wrong one is rougher by 0.8
- * (logarithm of bend against power, mean of 25 frames) at the least and by 2 as a rule.
+ * The declared law counts as wrong only if it makes the wave rougher by this much. Measured on speech, the wrong law is rougher by at least 0.8 and
+ * usually by 2 (logarithm of bend against power, mean of 25 frames).
  */
 const clearDifference = 0.5;
 
 /**
- * Tells mu-law from A-law by the samples: decoded by the wrong law a smooth wave bends at every step. A leg
- * pushes its payloads from the start of the call until there is a verdict, and then forgets the check.
+ * Distinguishes mu-law from A-law by the samples: if the wrong law decodes a smooth wave, it bends at every step. A leg
+ * passes its payloads from the start of the call until there is a verdict, and then drops the check.
  */
 export class CompandingCheck {
   readonly #declared: CompandingLaw;
@@ -50,7 +50,7 @@ export class CompandingCheck {
 
   #frame(codes: Uint8Array): void {
     if (new Set(codes).size < codesOfSound) return;
-    // Loud and soft frames count alike: a click must not outweigh a word.
+    // Loud and soft frames count equally, so that a click does not outweigh a word.
     this.#roughness.mulaw += roughness(codes, mulawToLinear);
     this.#roughness.alaw += roughness(codes, alawToLinear);
     this.#frames++;
@@ -64,7 +64,7 @@ export class CompandingCheck {
   }
 }
 
-/** The bend of the wave from sample to sample, against its power. */
+/** The bend of the wave from sample to sample, relative to its power. */
 function roughness(codes: Uint8Array, toLinear: Int16Array): number {
   let power = 1;
   let bend = 1;

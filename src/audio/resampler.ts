@@ -1,14 +1,14 @@
-/** Zero crossings of the kernel on each side, at the lower of both rates. */
+/** The number of zero crossings of the kernel on each side, at the lower of the two rates. */
 const crossings = 48;
-/** The middle of the kernel's slope, relative to the lower Nyquist frequency: the slope ends where aliases begin. */
+/** The middle of the kernel's slope, relative to the lower Nyquist frequency. The slope ends where aliases begin. */
 const cutoff = 0.94;
-/** Shape of the Kaiser window: what is beyond the slope is 90 dB down. */
+/** The shape of the Kaiser window. Frequencies beyond the slope are 90 dB lower. */
 const beta = 9;
 const maxTableEntries = 1_048_576;
 
 /**
- * To another rate by a windowed sinc, block by block. The delay of the kernel is taken out: sample k of the output
- * stands for the same moment as sample k × from / to of the input.
+ * Converts audio to another rate with a windowed sinc, block by block. The delay of the kernel is removed: sample k of
+ * the output and sample k × from / to of the input are at the same moment.
  *
  *   input   ──┬──┬──┬──┬──┬──┬──     the kernel is centred on the moment of an output sample;
  *   output  ────┬─────┬─────┬────     its coefficients for that fraction of an input sample are one row
@@ -20,10 +20,13 @@ export class Resampler {
   readonly #rows: number;
   readonly #half: number;
   readonly #table: Float32Array;
-  /** Input that the next output sample still needs, after `#half - 1` zeros that stand before the beginning. */
+  /** Input that the next output sample still needs, behind the `#half - 1` zeros before the beginning. */
   #held: Float32Array;
   #heldLength: number;
-  /** The place at which the kernel of the next output sample begins, in whole input samples within `#held` and parts of `#up`. */
+  /**
+   * The position at which the kernel of the next output sample begins: whole input samples within `#held`, and
+   * fractions of `#up`.
+   */
   #at = 0;
   #part = 0;
   #taken = 0;
@@ -37,20 +40,20 @@ export class Resampler {
     this.#stepPart = down % this.#up;
     const ratio = Math.min(1, toHz / fromHz);
     this.#half = Math.ceil(crossings / ratio);
-    // Rates without a common divisor would need a row for each of 16,000 moments: the nearest of fewer is as good.
+    // Rates without a common divisor would need a row for each of 16,000 moments. The nearest of fewer rows is as good.
     this.#rows = Math.min(this.#up, Math.max(256, Math.floor(maxTableEntries / (2 * this.#half))));
     this.#table = kernelTable(this.#rows, this.#half, ratio * cutoff);
     this.#held = new Float32Array(4 * this.#half);
     this.#heldLength = this.#half - 1;
   }
 
-  /** The output that this input completes. */
+  /** Returns the output that this input completes. */
   push(input: Float32Array): Float32Array {
     this.#taken += input.length;
     return this.#convert(input);
   }
 
-  /** The rest: the output is then as long as the input, by its own rate. */
+  /** Returns the rest of the output, which is then as long as the input. */
   flush(): Float32Array {
     const total = Math.floor((this.#taken * this.#up) / this.#down());
     const rest = this.#convert(new Float32Array(2 * this.#half));
@@ -109,7 +112,7 @@ function greatestCommonDivisor(a: number, b: number): number {
   return b === 0 ? a : greatestCommonDivisor(b, a % b);
 }
 
-/** Row r holds the kernel for an output sample r / rows after the input sample in its middle. */
+/** Row r holds the kernel for an output sample that lies r / rows behind the input sample in its middle. */
 function kernelTable(rows: number, half: number, passBand: number): Float32Array {
   const width = 2 * half;
   const table = new Float32Array(rows * width);
@@ -122,7 +125,7 @@ function kernelTable(rows: number, half: number, passBand: number): Float32Array
       const inside = Math.max(0, 1 - (distance / half) ** 2);
       return (sinc * bessel(beta * Math.sqrt(inside))) / edge;
     });
-    // Each row passes a constant unchanged; otherwise the rows would play a tone of their own.
+    // Each row passes a constant unchanged. Otherwise the rows would produce a tone of their own.
     const sum = kernel.reduce((total, value) => total + value, 0);
     table.set(
       kernel.map((value) => value / sum),

@@ -2,14 +2,14 @@ import { alawToLinear, mulawToLinear } from './g711.ts';
 
 type Wav = {
   sampleRate: number;
-  /** Linear samples of each channel. */
+  /** The linear samples of each channel. */
   channels: Int16Array[];
 };
 
 const formats = { pcm: 1, alaw: 6, mulaw: 7, extensible: 0xfffe } as const;
 const headerBytes = 12;
 
-/** Reads 8- and 16-bit PCM, A-law and mu-law. Throws a plain sentence for anything else. */
+/** Reads 8- and 16-bit PCM, A-law and mu-law. Throws an error with a plain sentence for anything else. */
 export function readWav(file: Buffer): Wav {
   if (
     file.length < headerBytes ||
@@ -34,7 +34,10 @@ export function readWav(file: Buffer): Wav {
   return { sampleRate, channels };
 }
 
-/** The last chunk may say a length that the file does not have: a stream was cut off or never told. */
+/**
+ * The last chunk may state a length that the file does not have, because a stream was cut off or its length was
+ * unknown.
+ */
 function chunkOf(file: Buffer, name: string): Buffer | undefined {
   for (let at = headerBytes; at + 8 <= file.length;) {
     const length = file.readUInt32LE(at + 4);
@@ -57,7 +60,7 @@ function linear(data: Buffer, kind: number, bits: number): Int16Array {
 
 const tapsEachSide = 16;
 
-/** To another rate through a windowed sinc; below the lower of both limits nothing folds back. */
+/** Converts samples to another rate with a windowed sinc, which prevents aliases. */
 export function convertRate(samples: Int16Array, fromHz: number, toHz: number): Int16Array {
   if (fromHz === toHz) return samples;
   const cutoff = Math.min(1, toHz / fromHz);

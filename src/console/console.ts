@@ -21,7 +21,7 @@ import { TestCalls } from './test-call.ts';
 
 type ConsoleOptions = {
   bridge: Pick<Bridge, 'mintToken'>;
-  /** The carrier that the test call plays. */
+  /** The carriers whose side can be played for a test call. */
   players: readonly [CarrierPlayer, ...CarrierPlayer[]];
   store: Store;
   log: Logger;
@@ -84,7 +84,7 @@ type InstallationFacts = {
   recogniser: (() => NonNullable<Installation['recogniser']>) | undefined;
 };
 
-/** The facts of the installation view: never a key, a token or an address with one in it. */
+/** The facts of the installation view. They never contain a key, a token or an address with one. */
 async function installationNow(facts: InstallationFacts): Promise<Installation> {
   return {
     version,
@@ -106,7 +106,7 @@ const types: Record<string, string> = {
   css: 'text/css; charset=utf-8',
 };
 
-/** The page as it stands on disk, read once: a few small files, no build step. */
+/** Serves the page's files, which are read from the disk once. There is no build step. */
 export function pageFiles(): Router {
   const files = readFiles();
   const router = Router();
@@ -120,7 +120,7 @@ export function pageFiles(): Router {
   return router;
 }
 
-/** The files by name: whatever a request asks for, nothing else is ever read. */
+/** The files by name. No request can make the process read any other file. */
 function readFiles(): Map<string, StaticFile> {
   const files = new Map<string, StaticFile>();
   for (const name of readdirSync(pageFolder)) {

@@ -11,12 +11,12 @@ import { check } from '../protocol/validation.ts';
 
 export const signInCookie = 'trunkline_session';
 
-/** A working day. A restart ends all sign-ins, since they are kept in memory only. */
+/** A sign-in lasts a working day. A restart ends all sign-ins, since they are only in memory. */
 const lifeMs = 12 * 60 * 60_000;
-/** Sign-ins held at once. The oldest is dropped first: signing in again is cheap. */
+/** At most this many sign-ins are held. The oldest is dropped first, since signing in again is easy. */
 export const maxSignIns = 1_000;
 
-/** The browsers that showed a key. Only digests of their cookies are kept. */
+/** Browsers that have shown a key. Only digests of their cookies are stored. */
 export class SignIns {
   readonly #clock: Clock;
   readonly #publicUrl: PublicUrl;
@@ -31,7 +31,7 @@ export class SignIns {
     return this.#endsAt.size;
   }
 
-  /** Answers the value of the cookie. */
+  /** Creates a sign-in and returns the value of its cookie. */
   open(): string {
     const token = randomBytes(32).toString('base64url');
     for (const digest of this.#endsAt.keys()) {
@@ -47,7 +47,7 @@ export class SignIns {
     if (token !== undefined) this.#endsAt.delete(digestOf(token));
   }
 
-  /** True for a request of a page that signed in. */
+  /** True for a request from a signed-in page. */
   accepts(request: IncomingMessage): boolean {
     const token = tokenOf(request);
     if (token === undefined) return false;
@@ -58,7 +58,7 @@ export class SignIns {
       this.#endsAt.delete(digest);
       return false;
     }
-    // A second lock beside SameSite=Strict, which a browser may not know.
+    // A second protection beside SameSite=Strict, which some browsers may not support.
     const changes = request.method !== 'GET' && request.method !== 'HEAD';
     return !changes || isFromOwnOrigin(request, this.#publicUrl);
   }
@@ -73,23 +73,26 @@ function tokenOf(request: IncomingMessage): string | undefined {
 }
 
 type SignInRoutesOptions = {
-  /** Says if a key is needed, and judges one: the port's own, so that both ways in share one count. */
+  /**
+   * Tells whether a key is needed, and checks one. It is the port's own check, so that both ways in share one count of
+   * failures.
+   */
   keys: {
     readonly needsKey: boolean;
     judgeKey(request: IncomingMessage, key: string | undefined): KeyVerdict;
   };
   signIns: SignIns;
-  /** Over TLS the cookie never travels without it. */
+  /** True if the request came over TLS. The cookie is then never sent without it. */
   overTls: (request: IncomingMessage) => boolean;
 };
 
-/** /api/session: takes a key and answers a cookie that no script can read and no other site can send. */
+/** /api/session: takes a key and returns a cookie that no script can read and no other site can send. */
 export function signInRoutes({ keys, signIns, overTls }: SignInRoutesOptions): Router {
   const cookieFor = (request: IncomingMessage) =>
     ({ httpOnly: true, sameSite: 'strict', path: '/', secure: overTls(request) }) as const;
   const router = Router();
 
-  // The page asks this before anything else, so that it learns of the key without meeting a 401.
+  // The page requests this first, so that it learns that a key is needed without a 401.
   router.get('/api/session', (request, response) => {
     const signedIn = !keys.needsKey || signIns.accepts(request);
     response.json({ key_needed: keys.needsKey, signed_in: signedIn });

@@ -7,7 +7,7 @@ import { playCall } from '../player/play-call.ts';
 import type { TestCall } from '../protocol/api.ts';
 import type { Store } from '../store/store.ts';
 
-/** Test calls at once: a finger that slips should not fill the installation with calls. */
+/** At most this many test calls run at once, so that repeated clicks do not fill the installation with calls. */
 export const maxTestCalls = 8;
 /** The answer waits at most this long for the id of the call. Without it the page finds the call by the carrier's id. */
 const appearsWithinMs = 3_000;
@@ -15,7 +15,7 @@ const appearsLookMs = 50;
 
 type TestCallOptions = {
   bridge: Pick<Bridge, 'mintToken'>;
-  /** Whose sides can be played; the first is played where none is named. */
+  /** The carriers whose side can be played. The first is the default. */
   players: readonly [CarrierPlayer, ...CarrierPlayer[]];
   store: Store;
   log: Logger;
@@ -47,7 +47,7 @@ export class TestCalls implements AsyncDisposable {
     const { callId } = player.newIds();
     const playing = this.#play(player, callId);
     this.#playing.add(playing);
-    // `#play` never rejects: it logs what went wrong and answers with words for the page.
+    // `#play` never rejects: it logs the error and returns a message for the page.
     void playing.then(() => this.#playing.delete(playing));
     return {
       carrier: player.name,

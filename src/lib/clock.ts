@@ -1,23 +1,23 @@
-/** Time comes in from outside where logic depends on it: tests move it, the process runs on the machine's. */
+/** The clock that time-dependent logic gets as an argument: tests move it, and the process uses the machine's. */
 export type Clock = {
-  /** Wall clock, milliseconds since 1970: for times that people and other systems read. */
+  /** Wall clock in milliseconds since 1970, for times that people and other systems read. */
   now(): number;
-  /** Never jumps: for waits, deadlines and durations. */
+  /** A clock that never jumps, for waits, deadlines and durations. */
   monotonicMs(): number;
-  /** Calls back once after the delay, however long; the answer cancels. Does not keep the process alive. */
+  /** Calls back once after a delay of any length. The returned function cancels. Does not keep the process alive. */
   after(delayMs: number, run: () => void): () => void;
 };
 
 /**
- * Keeps the process alive until disposed of. No timer of the clock does: a process that waits for one alone, with its
- * last socket closed, would end in the middle of that wait, with Node's exit code 13.
+ * Keeps the process alive until disposed of. Timers of the clock do not: a process that waits only for one of them
+ * would end in the middle of that wait, with Node's exit code 13.
  */
 export function stayAwake(): Disposable {
   const timer = setInterval(() => undefined, longestTimerMs);
   return { [Symbol.dispose]: () => clearInterval(timer) };
 }
 
-/** Resolves after the delay, or at once when the signal ends the wait. */
+/** Resolves after the delay, or at once if the signal ends the wait. */
 export async function wait(clock: Clock, delayMs: number, signal?: AbortSignal): Promise<void> {
   if (signal?.aborted) return;
   await new Promise<void>((resolve) => {
@@ -31,7 +31,7 @@ export async function wait(clock: Clock, delayMs: number, signal?: AbortSignal):
   });
 }
 
-/** Waits for the work, but not longer than this; the work itself goes on. False when the time was up first. */
+/** Waits for the work, but not longer than this. The work itself continues. Returns false if the time was up first. */
 export async function within(
   clock: Clock,
   delayMs: number,
@@ -41,7 +41,7 @@ export async function within(
   return await Promise.race([work.then(() => true), ended(late.signal).then(() => false)]);
 }
 
-/** A signal that ends after the delay, or with the given signal. Disposing of it frees its timer. */
+/** A signal that aborts after the delay or with the given signal. Disposing frees its timer. */
 export function deadline(
   clock: Clock,
   delayMs: number,
@@ -66,7 +66,7 @@ function ended(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => signal.addEventListener('abort', () => resolve()));
 }
 
-/** Node keeps a delay in 31 bits: a longer one, 25 days and more, would fire after one millisecond. */
+/** Node stores a delay in 31 bits. A longer one, from 25 days on, would fire after one millisecond. */
 const longestTimerMs = 2 ** 31 - 1;
 
 export const systemClock: Clock = {
@@ -82,7 +82,7 @@ function afterOneTimer(delayMs: number, run: () => void): () => void {
   return () => clearTimeout(timer);
 }
 
-/** One timer after the other until the time has come. */
+/** Chains timers until the time has come. */
 function afterLong(delayMs: number, run: () => void): () => void {
   const dueMs = performance.now() + delayMs;
   let stop: () => void;

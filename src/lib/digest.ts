@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 
 /**
- * A digest is kept in place of a text. A token is looked up by it, so the time of a look-up tells an attacker something
- * about the digest at most, which says nothing about the token.
+ * A digest that is stored in place of a text. Tokens are looked up by digest, so the timing of a look-up can reveal
+ * something about the digest at most, and nothing about the token.
  */
 export function digestOf(text: string): string {
   return createHash('sha256').update(text).digest('hex');

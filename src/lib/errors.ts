@@ -1,6 +1,6 @@
 /**
- * The codes of the failures that we expect. Code branches on the code, never on the text. The table in error-codes.md
- * is made from this list, so each sentence speaks to an operator.
+ * The codes of expected failures. Code branches on the code, never on the text. The table in error-codes.md is made
+ * from this list, so each sentence addresses an operator.
  */
 export const errorCodes = {
   CONFIG_INVALID: 'A setting is missing, unknown, of the wrong type or out of bounds.',
@@ -24,7 +24,7 @@ export const errorCodes = {
 
 type ErrorCode = keyof typeof errorCodes;
 
-/** A failure that we expect. Any other error that reaches the top is a bug. */
+/** An expected failure. Any other error that reaches the top is a bug. */
 export class TrunklineError extends Error {
   readonly code: ErrorCode;
 
@@ -35,7 +35,7 @@ export class TrunklineError extends Error {
   }
 }
 
-/** The reason of a failure in one line, for logs and answers, never the stack. */
+/** The reason of a failure in one line for logs and answers, without the stack. */
 export function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

@@ -1,12 +1,12 @@
 /** One message of a stream of server-sent events. */
 export type StreamedMessage = { id: string | undefined; event: string; data: string };
 
-/** A message without an end within this many characters is none that we sent: nothing more of it is kept. */
+/** A message that does not end within this many characters was not sent by us, and is not read further. */
 const maxMessageLength = 8 * 1_048_576;
 
 /**
- * The messages of a stream of server-sent events, as they come. The next piece is read when the last message was
- * taken: a slow reader holds up the sender and keeps nothing. Comments are heartbeats and are left out.
+ * The messages of a stream of server-sent events. The next chunk is read only after the last message was taken, so a
+ * slow reader slows down the sender and stores nothing. Comments are heartbeats and are skipped.
  */
 export async function* messagesOf(
   body: AsyncIterable<Uint8Array>,

@@ -1,19 +1,19 @@
 import { writeFileSync } from 'node:fs';
 import { setPriority } from 'node:os';
 
-/** As a session it has a quarter of a busy machine, so that what it does ends some time. */
+/** At this priority the session still gets a quarter of a busy machine, so that its work ends some time. */
 const sessionNiceness = 5;
 
 /**
- * Lets everything else on the machine go first. Only for a process that was started detached and so leads a session:
- * Linux may share its cores out between sessions before it looks at processes, and one that is nice within a session of
- * its own gives way to nobody then.
+ * Lets other processes go first. This works only for a process that was started detached and so leads a session. Linux
+ * may divide the processor among sessions before processes, and then lowering the priority inside a session helps
+ * nobody else.
  */
 export function giveWay(niceness: number): void {
   setPriority(niceness);
   try {
     writeFileSync('/proc/self/autogroup', String(Math.min(niceness, sessionNiceness)));
   } catch {
-    // No such sharing here.
+    // This system has no such division.
   }
 }

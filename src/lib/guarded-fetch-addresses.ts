@@ -2,20 +2,20 @@ import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
 /*
- * Which addresses a URL from outside may lead to: public ones, and those that the operator lists. The lists name what
- * is allowed, so that a form of address that we never heard of is refused.
+ * Decides which addresses a URL from outside may lead to: public ones, and those that the operator lists. The lists
+ * name what is allowed, so that unknown forms of addresses are refused.
  */
 
-/** The platform address of Azure looks public and answers every machine inside that cloud. */
+/** Azure's platform address looks public and answers every machine inside that cloud. */
 const refusedV4 = new Set(['168.63.129.16']);
 
-/** Parts of 2000::/3 that are not the public internet: protocol assignments with Teredo, documentation (two), 6to4. */
+/** Parts of 2000::/3 outside the public internet: protocol assignments with Teredo, two for documentation, 6to4. */
 const refusedV6 = ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20'].map((range) =>
   ipaddr.IPv6.parseCIDR(range),
 );
 const globalV6 = ipaddr.IPv6.parseCIDR('2000::/3');
 
-/** Answers why an address may not be dialled, for the operator's log; undefined when it may. */
+/** The reason why an address may not be dialled, for the operator's log. Undefined if it may. */
 export function whyForbidden(address: string): string | undefined {
   const bare = address.replace(/^\[|\]$/g, '').replace(/%.*$/, '');
   if (address.includes('%')) return 'an address bound to one interface';
@@ -33,7 +33,7 @@ function whyForbiddenV4(address: ipaddr.IPv4): string | undefined {
 function whyForbiddenV6(address: ipaddr.IPv6): string | undefined {
   const range = address.range();
   if (range !== 'unicast') return `${range} address`;
-  // The library calls some forms `unicast` that are not global: ::a.b.c.d, local NAT64, site-local, SRv6.
+  // The library classifies some non-global forms as `unicast`: ::a.b.c.d, local NAT64, site-local, SRv6.
   if (!address.match(globalV6)) return 'not a global address';
   if (refusedV6.some((refused) => address.match(refused))) return 'a reserved or tunnelled address';
   const [group4, group5] = address.parts.slice(4, 6);
@@ -42,7 +42,7 @@ function whyForbiddenV6(address: ipaddr.IPv6): string | undefined {
   return undefined;
 }
 
-/** `10.1.0.0/16`, `192.168.7.9`, `crm.internal` or any of them with `:port`. */
+/** One entry of the operator's list: `10.1.0.0/16`, `192.168.7.9`, `crm.internal`, or one of them with `:port`. */
 export type Allowance = {
   host: string;
   port: number | undefined;
@@ -62,7 +62,7 @@ export function parseAllowance(text: string): Allowance {
   return { host, port: port === undefined ? undefined : Number(port), cidr };
 }
 
-/** True for a target that the operator lists, public or not: a name as it was asked for, or an address in a range. */
+/** True if the operator lists the target, public or not: a name as requested, or an address in a range. */
 export function isAllowed(
   allowances: readonly Allowance[],
   target: { hostname: string; port: number; address?: string },
@@ -79,12 +79,15 @@ export function isAllowed(
 
 export type CheckedUrl = { ok: true; url: URL } | { ok: false; reason: string };
 
-/** The only ports below 1024: a service of another protocol there (mail, printers) might act on lines of our request. */
+/**
+ * The only allowed ports below 1024. A service of another protocol there, such as mail or a printer, might act on lines
+ * of our request.
+ */
 const lowPorts = new Set([80, 443]);
 
 /**
- * The part of the guard that needs no name server. The URL is parsed once, and what was judged is what is dialled. A
- * literal address is judged here, because the look-up of a connection is never asked about one.
+ * The checks that need no name server. The URL is parsed once, and exactly the checked parts are dialled. A literal
+ * address is checked here, because a connection never looks it up.
  */
 export function checkUrl(text: string, allowances: readonly Allowance[] = []): CheckedUrl {
   const url = parsed(text);
@@ -108,7 +111,7 @@ function portOf(url: URL): number {
 }
 
 function parsed(text: string): URL | undefined {
-  // The URL parser drops tabs and line breaks silently, so that two readers could see two addresses. None is honest.
+  // The URL parser silently drops tabs and line breaks, so two readers could see two addresses. Such text is refused.
   if (text.length > 8_192 || /[\s\\\p{Cc}]/u.test(text)) return undefined;
   return URL.parse(text) ?? undefined;
 }

@@ -14,9 +14,9 @@ import {
 
 type GuardedClientOptions = {
   trust: GuardedConnectOptions['trust'];
-  /** Internal hosts or ranges that may be dialled all the same. */
+  /** Internal hosts or ranges that may be dialled. */
   allow?: readonly string[];
-  /** Connections to one origin. */
+  /** The number of connections to one origin. */
   connections?: number;
   connectMs?: number;
   resolve?: GuardedConnectOptions['resolve'];
@@ -28,18 +28,21 @@ export type GuardedRequest = {
   method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'HEAD';
   headers?: Record<string, string>;
   body?: Uint8Array;
-  /** For the whole attempt: name, connection, head and body together. */
+  /** The deadline of the whole attempt: name, connection, head and body together. */
   deadlineMs: number;
-  /** Bytes of the answer that are kept; what follows is not read. */
+  /** At most this many bytes of the answer are kept. The rest is not read. */
   maxBytes: number;
-  /** The most redirects that are followed: of GET and HEAD only, each target judged like the first address. None by default. */
+  /**
+   * The most redirects to follow, for GET and HEAD only. Each target is checked like the first address. None by
+   * default.
+   */
   redirects?: number;
-  /** Sends once more when a kept-alive connection closed under the request: only for requests that may be repeated. */
+  /** Sends the request again if a kept-alive connection closed during it. Only for requests that may be repeated. */
   resendWhenStale?: boolean;
   signal?: AbortSignal;
 };
 
-/** A body that is handed over as it is read: it goes once and is never repeated. */
+/** A request with a streamed body, which is sent once and never repeated. */
 type GuardedUpload = Omit<GuardedRequest, 'body' | 'resendWhenStale'> & { body: Readable };
 
 export type GuardedAnswer =
@@ -48,18 +51,18 @@ export type GuardedAnswer =
       status: number;
       headers: Record<string, string | string[] | undefined>;
       body: Buffer;
-      /** `cut`: longer than asked for. `broken`: the head is whole, the body never ended properly. */
+      /** `cut` means longer than allowed, `broken` that the head is complete but the body never ended properly. */
       bodyEnd: 'complete' | 'cut' | 'broken';
       url: string;
     }
   | { ok: false; failure: FetchFailure; reason: string };
 
 type GuardedStreamRequest = Omit<GuardedRequest, 'method' | 'body' | 'maxBytes'> & {
-  /** From the sending of the request to the head of its answer. */
+  /** The time from the sending of the request to the head of its answer. */
   firstByteMs: number;
 };
 
-/** The body is read by the caller, who bounds its bytes and its pauses; it fails at the deadline or with the signal. */
+/** An answer whose body the caller reads and bounds. The body fails at the deadline or with the signal. */
 type GuardedStream =
   | {
       ok: true;
@@ -70,7 +73,7 @@ type GuardedStream =
     }
   | (NoAnswer & { ok: false });
 
-/** The head of an answer, as far as a redirect needs it. */
+/** The part of an answer's head that redirects need. */
 type Head = { ok: true } & Pick<GuardedAnswer & { ok: true }, 'status' | 'headers' | 'url'>;
 
 type Once = Omit<GuardedRequest, 'redirects' | 'resendWhenStale' | 'body'> & {
@@ -79,14 +82,14 @@ type Once = Omit<GuardedRequest, 'redirects' | 'resendWhenStale' | 'body'> & {
 };
 
 const redirectStatuses = new Set([301, 302, 303, 307, 308]);
-/** Headers that are meant for one origin: a redirect to another one must not carry them there. */
+/** Headers that are meant for one origin. A redirect to another origin must not carry them there. */
 const originOnly = new Set(['authorization', 'cookie', 'x-service-key', 'proxy-authorization']);
 
 /**
- * The only way out of this process to an address that somebody else gave us (a webhook, a callback, a recording to
- * fetch). Promises: the address is judged before and after it is dialled; time and bytes are bounded; a redirect is
- * followed only where it was asked for, and judged again; nothing is decompressed, so that no small answer becomes a
- * large one; connections are kept and never shared with another client.
+ * The only way from this process to an address that somebody else gave us: a webhook, a callback, a recording to fetch.
+ * The address is checked before and after dialling. Time and bytes are bounded. Redirects are followed only on request
+ * and checked again. Nothing is decompressed, so no small answer can become a large one. Connections are kept, and
+ * never shared with another client.
  */
 export class GuardedClient implements AsyncDisposable {
   readonly #agent: Agent;
@@ -103,7 +106,7 @@ export class GuardedClient implements AsyncDisposable {
       keepAliveTimeout: 4_000,
       keepAliveMaxTimeout: 30_000,
       maxHeaderSize: 16_384,
-      // `deadlineMs` bounds head and body together. These two time-outs begin anew with each byte: a body that
+      // `deadlineMs` bounds head and body together. These two time-outs would restart with each byte, so a body that
       // drips would never meet them.
       headersTimeout: 0,
       bodyTimeout: 0,
@@ -134,7 +137,7 @@ export class GuardedClient implements AsyncDisposable {
     return this.#dispatch({ ...request, target: checked.url, signal: signalOf(request) });
   }
 
-  /** A GET whose body is handed out as it comes, for what may be larger than memory. */
+  /** Sends a GET and passes the body on as it comes, for bodies that may be larger than memory. */
   async stream(request: GuardedStreamRequest): Promise<GuardedStream> {
     const signal = signalOf(request);
     return this.#follow<GuardedStream & { ok: true }>(
@@ -143,7 +146,8 @@ export class GuardedClient implements AsyncDisposable {
         const response = await this.#respond({ ...request, headers, target, signal });
         if ('failure' in response) return { ok: false, ...response };
         const { statusCode: status, body } = response;
-        // A body that is given up fails once more on its way out, when nobody listens any longer.
+        // An abandoned body fails once more when nobody listens any longer. Without this listener that would end the
+        // process.
         body.on('error', () => undefined);
         return { ok: true, status, headers: response.headers, body, url: target.href };
       },
@@ -151,7 +155,7 @@ export class GuardedClient implements AsyncDisposable {
     );
   }
 
-  /** Judges the address, and that of each redirect. `leave` gets the answers that only led elsewhere. */
+  /** Checks the address and that of each redirect. `leave` gets the answers that were only redirects. */
   async #follow<A extends Head>(
     request: Pick<GuardedRequest, 'url' | 'method' | 'headers' | 'redirects'>,
     go: (target: URL, headers: Record<string, string>) => Promise<A | (NoAnswer & { ok: false })>,
@@ -172,7 +176,7 @@ export class GuardedClient implements AsyncDisposable {
     }
   }
 
-  /** Idle connections go, running requests end. */
+  /** Closes idle connections and ends running requests. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#agent.destroy();
   }
@@ -188,7 +192,7 @@ export class GuardedClient implements AsyncDisposable {
   async #sendOnce(request: Once, resendWhenStale = false): Promise<GuardedAnswer> {
     const connects = this.#connects;
     const answer = await this.#dispatch(request);
-    // No connection was made since, so the request went out on a kept one that the peer was closing at that moment.
+    // No new connection was made, so the request used a kept one that the peer was closing at that moment.
     const wasKept = this.#connects === connects;
     if (answer.ok || answer.failure !== 'closed' || !resendWhenStale || !wasKept) return answer;
     return this.#dispatch(request);
@@ -250,12 +254,13 @@ async function readUpTo(
     for await (const chunk of stream as AsyncIterable<Buffer>) {
       chunks.push(chunk);
       bytes += chunk.length;
-      // Leaving the loop destroys the stream and its connection: the rest of this answer would come before the next one.
+      // Leaving the loop destroys the stream and its connection. Otherwise the rest of this answer would precede the
+      // next one.
       if (bytes > maxBytes)
         return { body: Buffer.concat(chunks).subarray(0, maxBytes), bodyEnd: 'cut' };
     }
   } catch {
-    // The status is known and decides what the caller does. A body that breaks off is told to the caller, not thrown.
+    // The status is known and decides what the caller does, so a body that breaks off is reported and not thrown.
     return { body: Buffer.concat(chunks), bodyEnd: 'broken' };
   }
   return { body: Buffer.concat(chunks), bodyEnd: 'complete' };
@@ -281,7 +286,7 @@ function withoutOriginOnly(headers: Record<string, string>): Record<string, stri
 type Resolve = (hostname: string) => Promise<LookupAddress[]>;
 
 type GuardedConnectOptions = {
-  /** `as-written`: the operator's own address, whatever it is. `checked`: public or allowed ones only. */
+  /** `as-written` accepts the operator's own address, whatever it is; `checked` only public or allowed ones. */
   trust: 'checked' | 'as-written';
   allowances: readonly Allowance[];
   connectMs: number;
@@ -290,7 +295,9 @@ type GuardedConnectOptions = {
   onConnect?: (origin: string) => void;
 };
 
-/** The guard refused the address. A failing network is another error: only there can a later attempt do better. */
+/**
+ * The guard refused the address. A network failure is another error, because only there may a later attempt succeed.
+ */
 class AddressRefused extends Error {
   constructor(reason: string) {
     super(`the address is refused: ${reason}`);
@@ -306,9 +313,9 @@ const resolveAll: Resolve = (hostname) =>
   });
 
 /**
- * Dials only addresses that were judged. The name is resolved once and every address of it must pass: a second look-up
- * could answer differently (DNS rebinding). The socket is given exactly those addresses, and the one that it is
- * connected to is judged once more, because a literal address is never looked up.
+ * Dials only checked addresses. The name is resolved once and every address of it must pass, since a second look-up
+ * could answer differently (DNS rebinding). The socket gets exactly those addresses. The address it connects to is
+ * checked once more, because a literal address is never looked up.
  */
 function guardedConnector(options: GuardedConnectOptions): buildConnector.connector {
   const base = { timeout: options.connectMs, allowH2: false, ...options.tls };
@@ -332,7 +339,7 @@ function guardedConnector(options: GuardedConnectOptions): buildConnector.connec
         (error: unknown) => answer(error instanceof Error ? error : new Error(String(error)), []),
       );
     };
-    // Our look-up answers with a list, which only the connector that tries several addresses takes.
+    // Our look-up returns a list, which only the connector that tries several addresses accepts.
     const connect = buildConnector({
       ...base,
       lookup,
@@ -352,8 +359,9 @@ function guardedConnector(options: GuardedConnectOptions): buildConnector.connec
 }
 
 /**
- * Why there was no answer. `refused`: the guard said no. `dns`, `connect`, `tls`: never spoke.
- * `closed`: the connection ended before an answer. `timeout`: the deadline. `protocol`: not HTTP.
+ * The reason why there was no answer. `refused`: the guard refused the address. `dns`, `connect`, `tls`: the peer never
+ * spoke. `closed`: the connection ended before an answer. `timeout`: the deadline passed. `protocol`: the answer is not
+ * HTTP.
  */
 export type FetchFailure =
   | 'refused'
@@ -376,7 +384,9 @@ const byCode: Record<string, FetchFailure> = {
   UND_ERR_HEADERS_OVERFLOW: 'protocol', UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'protocol',
 }; // prettier-ignore
 
-/** A failure with its reason in one line. Texts of libraries may hold the address, so they are not passed on. */
+/**
+ * A failure with its reason in one line. Error texts of libraries may contain the address, so they are not passed on.
+ */
 export function failureOf(error: unknown): NoAnswer {
   for (let cause: unknown = error, depth = 0; cause !== undefined && depth < 5; depth++) {
     const failure = judged(cause);

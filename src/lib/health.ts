@@ -1,2 +1,2 @@
-/** The health of a part of the process. `down` turns readiness off; `degraded` is reported and does not. */
+/** The health of a component of the process. `down` turns readiness off; `degraded` is only reported. */
 export type Health = { state: 'ok' | 'degraded' | 'down'; detail?: string };

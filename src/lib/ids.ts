@@ -3,8 +3,8 @@ import { randomBytes } from 'node:crypto';
 const alphabet = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 
 /**
- * `call_01J9...`: a prefix, 48 bits of time and 80 random bits in Crockford's base 32.
- * Ids sort by the time of creation, so that a page of a list is a range of the primary key.
+ * `call_01J9...`: a prefix, 48 bits of time and 80 random bits in Crockford's base 32. Ids sort by creation time, so a
+ * page of a list is a range of the primary key.
  */
 export function newId(prefix: string, nowMs: number = Date.now()): string {
   let random = '';
@@ -12,7 +12,7 @@ export function newId(prefix: string, nowMs: number = Date.now()): string {
   return firstId(prefix, nowMs) + random;
 }
 
-/** The beginning of every id of that millisecond: ids that are not smaller were made then or later. */
+/** The smallest id of that millisecond. Ids that are not smaller were made then or later. */
 export function firstId(prefix: string, atMs: number): string {
   let time = '';
   for (let rest = atMs, digit = 0; digit < 10; digit++) {

@@ -1,4 +1,4 @@
-/** The error of a file, or a program, that is not there. */
+/** True for the error of a missing file or program. */
 export function isMissing(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'ENOENT';
 }

@@ -1,9 +1,9 @@
-/** Undefined for what is no JSON: the schema that the caller holds it against refuses that and says where. */
+/** Undefined for invalid JSON. The caller's schema then refuses it and says where. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // The text may hold what somebody said, and the parser's error quotes it: neither goes on.
+    // The text may be somebody's words, and the parser's error quotes it. Neither is passed on.
     return undefined;
   }
 }

@@ -6,8 +6,8 @@ import type * as Pretty from 'pino-pretty';
 export type { Logger } from 'pino';
 
 /**
- * Fields whose values are never written. The rule is that no line of code logs secrets, numbers or words of people;
- * this list is the second defence, for the line that forgets the rule. It looks three levels deep.
+ * Fields whose values are never written. The rule is that no code logs secrets, phone numbers or people's words. This
+ * list is the second defence, for a line that breaks the rule. It covers three levels of nesting.
  */
 const secretFields = [
   'key',
@@ -38,7 +38,7 @@ const secretFields = [
 
 type LogOptions = { level?: string; pretty?: boolean; destination?: DestinationStream };
 
-/** An id that somebody else chose is as long as he likes; a line of the log is not. */
+/** A foreign id may have any length; a log line may not, so it is cut. */
 export function loggedId(id: string): string {
   return id.slice(0, 100);
 }
@@ -57,9 +57,9 @@ export function createLog(options: LogOptions = {}): Logger {
   const { destination } = options;
   const isPretty = options.pretty ?? (destination === undefined && process.stdout.isTTY);
   if (!isPretty) return destination ? pino(settings, destination) : pino(settings);
-  // The library is loaded only where a person watches a terminal: a service never needs it.
+  // The library is loaded only if a person watches a terminal. A service never needs it.
   const pretty = createRequire(import.meta.url)('pino-pretty') as typeof Pretty.default;
-  // The library prints what is named `err` over many lines, whatever it is told.
+  // The library always prints a field named `err` over many lines, so it is renamed.
   const log = ({ err, ...fields }: Record<string, unknown>) =>
     err === undefined ? fields : { ...fields, error: safeError(err) };
   return pino(
@@ -68,7 +68,7 @@ export function createLog(options: LogOptions = {}): Logger {
       colorize: destination === undefined,
       translateTime: 'SYS:HH:MM:ss',
       ignore: 'pid,hostname',
-      // One event is one line, its errors and their stacks too: otherwise the lines of two calls cannot be told apart.
+      // Each event is one line, including errors and stacks. Otherwise the lines of two calls could not be told apart.
       singleLine: true,
       errorLikeObjectKeys: ['err'],
       ...(destination === undefined ? {} : { destination: into(destination) }),
@@ -76,7 +76,7 @@ export function createLog(options: LogOptions = {}): Logger {
   );
 }
 
-/** A library may put a URL or a body into fields of its errors: only the fields named here are written. */
+/** A library may put a URL or a body into fields of its errors, so only the fields named here are written. */
 function safeError(error: unknown): Record<string, unknown> {
   if (!(error instanceof Error)) return { message: scrub(String(error)) };
   return {
@@ -87,7 +87,7 @@ function safeError(error: unknown): Record<string, unknown> {
   };
 }
 
-/** The library writes to streams. */
+/** A stream for the library, which writes to streams only. */
 function into(destination: DestinationStream): Writable {
   return new Writable({
     write(chunk: Buffer, _encoding, done) {
@@ -97,7 +97,7 @@ function into(destination: DestinationStream): Writable {
   });
 }
 
-/** Takes tokens out of URLs, and long runs of digits (numbers of phones and cards) out of a text for a log line. */
+/** Removes tokens from URLs, and long runs of digits (phone and card numbers) from a text, for a log line. */
 export function scrub(text: string): string {
   return text
     .replace(/([?&](?:token|key|secret|signature)=)[^&\s"']+/gi, '$1[redacted]')

@@ -2,9 +2,9 @@ import { mkdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 /**
- * Makes a folder and the folders above it; answers the topmost one that it made. To be used for every folder that a
- * person names: some file systems (/proc, some network ones) refuse a folder with "no such file", and Node's own
- * recursive mkdir then tries for ever.
+ * Makes a folder and its parents, and returns the topmost one it made. Every folder that a person names must be made by
+ * this function: some file systems (/proc, some network ones) refuse a folder with "no such file", and Node's own
+ * recursive mkdir then repeats for ever.
  */
 export function makeFolder(path: string, mode?: number): string | undefined {
   const options = mode === undefined ? {} : { mode };

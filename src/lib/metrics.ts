@@ -1,12 +1,15 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 
-/** The one registry of the process. Each part makes its own metrics in it; their names begin with `trunkline_`. */
+/**
+ * The one metrics registry of the process. Each component registers its own metrics, with names that begin with
+ * `trunkline_`.
+ */
 export const metrics = new Registry();
 
 /**
- * Processor time, memory, files and the lag of the event loop, by the names that every dashboard for Node knows:
- * `process_...` and `nodejs_...`. Once in a process.
+ * Registers processor time, memory, files and the lag of the event loop under the names that dashboards for Node
+ * expect: `process_...` and `nodejs_...`. Called once per process.
  */
 export function watchProcess(): void {
   collectDefaultMetrics({ register: metrics });
@@ -24,8 +27,8 @@ export function watchProcess(): void {
 }
 
 /**
- * Linux lists the children of each thread. Where this process is the first of a container, they include every process
- * whose own parent is gone.
+ * Linux lists the children of each thread. If this process is the first of a container, they include every process
+ * without a parent.
  */
 function childrenNow(): { running: number; ended: number } {
   const count = { running: 0, ended: 0 };
@@ -34,7 +37,7 @@ function childrenNow(): { running: number; ended: number } {
       const [, fields = ''] = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ');
       count[fields.startsWith('Z') ? 'ended' : 'running'] += 1;
     } catch {
-      // It ended and was waited for between the two looks.
+      // The process ended and was reaped between the two reads.
     }
   return count;
 }
@@ -45,6 +48,6 @@ function childPids(): string[] {
       readFileSync(`/proc/self/task/${thread}/children`, 'utf8').split(' ').filter(Boolean),
     );
   } catch {
-    return []; // no Linux, or a thread that ended between the two looks
+    return []; // not Linux, or the thread ended between the two reads
   }
 }

@@ -1,6 +1,6 @@
-/** The known name that a wrong one was most likely meant to be; undefined when none is near enough to be a slip. */
+/** The known name that a wrong one most likely means. Undefined if none is close enough to be a typing mistake. */
 export function nearestName(name: string, known: readonly string[]): string | undefined {
-  // A name that somebody sends can be a megabyte; nothing that long is a slip of anything.
+  // A name from outside may be a megabyte long. Nothing that long is a typing mistake.
   if (name.length > longestName) return undefined;
   const wanted = name.toLowerCase();
   let best: { candidate: string; distance: number } | undefined;
@@ -13,7 +13,7 @@ export function nearestName(name: string, known: readonly string[]): string | un
 
 const longestName = 100;
 
-/** Letters to put in, take out, change or swap with their neighbour. */
+/** The number of letters to insert, remove, change or swap with their neighbour. */
 function editDistance(left: string, right: string): number {
   let before: number[] = [];
   let row = Array.from({ length: right.length + 1 }, (_, at) => at);

@@ -3,12 +3,12 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 /**
- * The name of this disk, in a file on it that all parts share. Several nodes may use one Postgres, but
- * audio and journals lie on one node's disk: only that node recovers what its rows name.
+ * The name of this disk, stored in a file that all components share. Several nodes may use one Postgres, but audio and
+ * journals lie on one node's disk, so only that node recovers what its rows name.
  */
 export async function nodeIdOf(dataDir: string): Promise<string> {
   const path = join(dataDir, 'node-id');
-  // No file: the first start on this disk. An empty one: a start that was cut off while it wrote.
+  // No file means the first start on this disk. An empty file means a start that was interrupted while writing it.
   const kept = (await readFile(path, 'utf8').catch(() => '')).trim();
   if (kept !== '') return kept;
   await mkdir(dataDir, { recursive: true });

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 
 /**
- * A setting, as a strict zod schema describes it with `.meta({ env, description, secret })`. This file walks such a
- * schema; it knows no setting itself.
+ * A setting, described in a strict zod schema by `.meta({ env, description, secret })`. This file walks such a schema
+ * and knows no setting itself.
  */
 export type SettingField = {
   path: string[];
@@ -37,7 +37,7 @@ function metaOf(schema: z.ZodType): Meta {
     : {};
 }
 
-/** Every setting in the order of the schema. Objects are opened; a list or a map is one setting. */
+/** Every setting in the order of the schema. Objects are expanded; a list or a map is one setting. */
 export function settingFields(schema: z.ZodType, path: string[] = []): SettingField[] {
   const inner = unwrap(schema);
   if (inner instanceof z.ZodObject && metaOf(schema).env === undefined)
@@ -56,7 +56,7 @@ export function settingFields(schema: z.ZodType, path: string[] = []): SettingFi
   ];
 }
 
-/** The names that a schema knows at a path, through lists, maps and unions. Empty where any name may stand. */
+/** The names that a schema knows at a path, through lists, maps and unions. Empty if any name is allowed. */
 export function namesAt(schema: z.ZodType, path: readonly string[]): string[] {
   const inner = unwrap(schema);
   if (inner instanceof z.ZodUnion)
@@ -72,7 +72,7 @@ export function namesAt(schema: z.ZodType, path: readonly string[]): string[] {
     : [];
 }
 
-/** The value that a variable's text means for a setting. Text that does not fit stays text, for zod to refuse. */
+/** The value of a variable's text for a setting. Text that does not fit stays text, and zod refuses it. */
 export function fromText(schema: z.ZodType, text: string): unknown {
   const inner = unwrap(schema);
   if (inner instanceof z.ZodNumber)

@@ -1,23 +1,23 @@
 import type { Clock } from './clock.ts';
 
 const settlesInMs = 3_600_000;
-/** Two clocks that are never set drift by less than that between two looks. */
+/** Two clocks that nobody sets drift apart by less than this between two checks. */
 const driftMs = 60_000;
 
 /**
- * The time for whoever deletes what is old. A wrong time server, or a battery that is flat, sets a clock ahead by years:
- * everything would be old at once, and is not there again when the clock is right again. So a clock that was set ahead
- * counts only once it has stood there for an hour; one that was set back counts at once. What a clock says when the
- * process starts is believed: there is nothing to compare it with.
+ * The time for code that deletes old data. A wrong time server or an empty battery may set a clock ahead by years:
+ * everything would look old at once, and deleted data does not come back. A clock that was set ahead therefore counts
+ * only after an hour, and one that was set back counts at once. The first time of a process is believed, because there
+ * is nothing to compare it with.
  */
 export class SettledTime {
   readonly #clock: Clock;
-  /** By how much the wall clock is ahead of the monotonic one, as far as it is believed. */
+  /** The lead of the wall clock over the monotonic one, as far as it is believed. */
   #aheadMs: number;
-  /** The least by which it was ahead since then. */
+  /** The smallest lead since that moment. */
   #unsettled: { aheadMs: number; sinceMs: number } | undefined;
 
-  /** `wallMs` is given where it is another clock than this machine's: a database's. */
+  /** `wallMs` is given if the time comes from another clock, such as a database's. */
   constructor(clock: Clock, wallMs = clock.now()) {
     this.#clock = clock;
     this.#aheadMs = wallMs - clock.monotonicMs();

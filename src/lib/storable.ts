@@ -1,11 +1,11 @@
-/** U+0000, which Postgres takes in no text: one such character in a word would fail every commit that holds it. */
+/** U+0000, which Postgres accepts in no text. One such character in a word would make every commit with it fail. */
 const nul = /\u0000/g;
 
 export function storableText(text: string): string {
   return text.includes('\u0000') ? text.replace(nul, '\uFFFD') : text;
 }
 
-/** Plain data as it came from outside, with every text in it, names of fields too, such that any store can take it. */
+/** Plain data from outside with all texts and field names changed so that any store accepts them. */
 export function storable<T>(value: T): T {
   if (typeof value === 'string') return storableText(value) as T;
   if (Array.isArray(value)) return value.map(storable) as T;

@@ -1,8 +1,8 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 
 /*
- * Standard Webhooks 1.0.0, the symmetric scheme: HMAC-SHA256 over `id.timestamp.body`. A secret is written as `whsec_`
- * and the base64 of 24 to 64 bytes. All attempts to deliver an event have one id; each attempt has its own timestamp.
+ * Standard Webhooks 1.0.0 with the symmetric scheme: HMAC-SHA256 over `id.timestamp.body`. A secret is written as
+ * `whsec_` and the base64 of 24 to 64 bytes. All attempts for an event have the same id, each with its own timestamp.
  */
 const prefix = 'whsec_';
 const toleranceS = 300;
@@ -20,8 +20,8 @@ export function newWebhookSecret(): string {
 }
 
 /**
- * Signs the bytes that are sent, not the text they were made from. During a rotation two secrets sign, so that a
- * receiver with either of them accepts.
+ * Signs the bytes that are sent, not the text they were made from. During a rotation two secrets sign, so a receiver
+ * with either one accepts.
  */
 export function signWebhook(
   secrets: readonly string[],
@@ -41,7 +41,7 @@ export function signWebhook(
 
 type ReceivedHeaders = Record<string, string | string[] | undefined>;
 
-/** The check that a receiver makes. Header names are in lower case, as Node gives them. */
+/** The check that a receiver makes. Header names are in lower case, as in Node. */
 export function verifyWebhook(
   secrets: readonly string[],
   headers: ReceivedHeaders,
@@ -67,7 +67,10 @@ export function verifyWebhook(
   return { ok: false, reason: 'no signature matches' };
 }
 
-/** Takes exactly 32 bytes in canonical base64. `timingSafeEqual` throws for any other length, and a short signature must not match. */
+/**
+ * Accepts exactly 32 bytes in canonical base64. `timingSafeEqual` throws for other lengths, and a short signature must
+ * not match.
+ */
 function decode(candidate: string): Buffer | undefined {
   if (!candidate.startsWith('v1,')) return undefined;
   const text = candidate.slice(3);

@@ -49,7 +49,10 @@ export const SummarizationConfig = z
   .strictObject({ type: SummarizationType.default('general') })
   .meta({ id: 'SummarizationConfig' });
 
-/** One language: that one. None or several: detected, on each utterance when switching is on. */
+/**
+ * With one language, that one is used. With none or several the language is detected, for each utterance if switching
+ * is on.
+ */
 export const LanguageConfig = z
   .strictObject({
     languages: z.array(TranscriptionLanguage).default([]),

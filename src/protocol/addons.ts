@@ -32,7 +32,7 @@ const AddonError = z
   .meta({ id: 'AddonError' });
 export type AddonError = z.infer<typeof AddonError>;
 
-/** The answer of every add-on: results, or the reason why there are none. It never throws. */
+/** The answer of every add-on: results, or the reason why there are none. An add-on never throws. */
 export type AddonBlock<T> = {
   success: boolean;
   is_empty: boolean;
@@ -143,7 +143,7 @@ const Subtitles = z
   .meta({ id: 'Subtitles' });
 export type Subtitles = z.infer<typeof Subtitles>;
 
-/** The block of `transcription.sentences`; a hosted service may send plain strings. */
+/** The block of `transcription.sentences`. A hosted service may send plain strings. */
 export const SentencesBlock = addonBlock(z.array(z.union([Sentence, z.string()]))).meta({
   id: 'SentencesBlock',
 });

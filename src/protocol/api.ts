@@ -3,9 +3,9 @@ import { CallEvent, callEventTypes, Incomplete, LedgerFigures, Role, Turn } from
 import { Sentiment } from './addons.ts';
 import { DateTime, FreeObject, LanguageCode, Seconds, Uuid } from './values.ts';
 
-/** The operator API: bodies of /api/*. Names of schemas (`meta`) are public: they stand in the API description. */
+/** The operator API: bodies of /api/*. Names of schemas (`meta`) are public: they appear in the API description. */
 
-/** Every list: the next page by `?cursor=`. */
+/** A page of a list. `?cursor=` requests the next page. */
 function page<T extends z.ZodType>(item: T) {
   return z.object({ items: z.array(item), next_cursor: z.string().nullable() });
 }
@@ -34,7 +34,7 @@ export type NewStream = z.infer<typeof NewStream>;
 
 const maxTags = 50;
 
-/** The notes that people write beside a call. A field that is missing stays as it is. */
+/** The notes that people write about a call. A missing field stays as it is. */
 export const CallNotes = z
   .strictObject({
     notes: z.string().max(20_000).nullable().optional(),
@@ -138,7 +138,7 @@ export const LastTurn = Turn.pick({
   text: true,
 });
 
-/** A call in a list: `GET /api/calls/{id}` has its words. */
+/** A call in a list. `GET /api/calls/{id}` adds its words. */
 const CallItem = z
   .object({
     ...callFields,
@@ -154,7 +154,7 @@ export const CallStatusPage = page(z.object({ received_at: DateTime, status: z.u
   id: 'CallStatusPage',
 });
 
-/** A recording is read again when somebody asks for it; the words come as call.transcript.revised. */
+/** Requests another reading of a recording. The words follow as call.transcript.revised. */
 export const TranscribeAgain = z
   .object({
     status: z
@@ -184,22 +184,22 @@ export const CallPage = page(CallItem).meta({ id: 'CallPage' });
 export const CallEventPage = page(CallEvent).meta({ id: 'CallEventPage' });
 export type CallPage = z.infer<typeof CallPage>;
 
-/** A place at which something was said or written that was asked for. */
+/** A place where the searched words were said or written. */
 const SearchHit = z.object({
   kind: z.enum(['turn', 'note', 'summary']),
   role: z.string().nullable(),
-  /** Seconds of the call; null for what was written beside it. */
+  /** In seconds of the call; null for notes and other text beside it. */
   start: z.number().nullable(),
   end: z.number().nullable(),
   text: z.string(),
-  /** The place of the words in `text`: from, and up to. */
+  /** The positions of the words in `text`, as start and end. */
   marks: z.array(z.tuple([z.number().int(), z.number().int()])),
 });
 export const SearchPage = z
   .object({
     items: z.array(z.object({ call: CallItem, hits: z.array(SearchHit) })),
     next_cursor: z.string().nullable(),
-    /** Calls of before an upgrade are still being put into the search. */
+    /** True while calls from before an upgrade are still being indexed. */
     older_calls_missing: z.boolean(),
   })
   .meta({ id: 'SearchPage' });
@@ -207,9 +207,9 @@ export type SearchPage = z.infer<typeof SearchPage>;
 export type CallEventPage = z.infer<typeof CallEventPage>;
 
 /**
- * Server-sent events of /api/live and /api/calls/{id}/live. Every message's data is one JSON object with a
- * `type`, and the SSE event is called the same. The CRM's events come as their envelopes, with an SSE id to
- * resume from by Last-Event-ID; the others have no id, since the next one replaces them.
+ * Server-sent events of /api/live and /api/calls/{id}/live. The data of every message is one JSON object with a `type`,
+ * and the SSE event has the same name. The CRM's events come in their envelopes, with an SSE id to resume from by
+ * Last-Event-ID. Other messages have no id, since each replaces the one before.
  */
 export const PartialMessage = z
   .object({
@@ -231,12 +231,12 @@ export const PartialMessage = z
     description: 'Words that are still being said. None come of calls that are redacted.',
   });
 
-/** Changes of a call beyond its events; sent for each call on connecting, too. */
+/** Changes of a call beside its events. Also sent for each call on connecting. */
 const CallMessage = z
   .object({ type: z.literal('call'), call: ApiCall })
   .meta({ id: 'CallMessage' });
 
-/** Loudness of each live leg, 0 to 1, a few times a second. */
+/** The loudness of each live leg, 0 to 1, a few times per second. */
 const LevelsMessage = z
   .object({
     type: z.literal('levels'),
@@ -244,14 +244,14 @@ const LevelsMessage = z
   })
   .meta({ id: 'LevelsMessage' });
 
-/** The place asked for is no longer known: load anew. */
+/** The requested position is no longer known, so the client must load everything again. */
 const ResetMessage = z.object({ type: z.literal('reset') }).meta({ id: 'ResetMessage' });
 
 const CallDeletedMessage = z
   .object({ type: z.literal('call-deleted'), call_id: z.string() })
   .meta({ id: 'CallDeletedMessage' });
 
-/** To a listener: from here on events come. Its id is a place to resume from before the first of them. */
+/** Tells a listener that events follow. Its id is a position to resume from before the first of them. */
 const ListeningMessage = z
   .object({ type: z.literal('listening') })
   .meta({ id: 'ListeningMessage' });
@@ -274,13 +274,13 @@ type CallMessage = z.infer<typeof CallMessage>;
 type LevelsMessage = z.infer<typeof LevelsMessage>;
 export type LiveFeedMessage = z.infer<typeof LiveFeedMessage>;
 
-/** The arrival of frames; drift is audio received against time passed, positive when the audio is ahead. */
+/** The arrival of frames. Drift is received audio minus elapsed time, positive if the audio is ahead. */
 export const Cadence = z
   .object({ frames: z.int(), mean_ms: z.number(), longest_ms: z.int(), drift_ms: z.int() })
   .meta({ id: 'Cadence' });
 export type Cadence = z.infer<typeof Cadence>;
 
-/** Facts for an engineer about one call beside its events: its streams, its sessions, the arrival of its frames. */
+/** Facts about one call for an engineer, beside its events: its streams, its sessions, the arrival of its frames. */
 export const CallDiagnostics = z
   .object({
     zero_at: DateTime.nullable().describe("When the call's first byte came: zero of its clock."),
@@ -382,12 +382,12 @@ export const EndpointPage = page(
 ).meta({ id: 'EndpointPage' });
 export type EndpointPage = z.infer<typeof EndpointPage>;
 
-/** POST /api/calls/{id}/deliveries/retry: everything of the call from that event on is sent again. */
+/** POST /api/calls/{id}/deliveries/retry: sends every event of the call again from the given one on. */
 export const RetryCallRequest = z
   .strictObject({ from: z.int().min(1).default(1), endpoint: z.string().optional() })
   .meta({ id: 'RetryCallRequest' });
 
-/** POST /api/test-events: an example of this type goes the way of real events. */
+/** POST /api/test-events: sends an example of this type in the same way as real events. */
 export const TestEventRequest = z
   .strictObject({
     type: z.enum(callEventTypes),
@@ -422,7 +422,7 @@ export const ChangedDeliveries = z
 export const ApiJobCallbackState = z.enum(['pending', 'parked']);
 export type ApiJobCallbackState = z.infer<typeof ApiJobCallbackState>;
 
-/** A callback of a pre-recorded job that has not arrived yet; one that has arrived is gone from here. */
+/** A callback of a pre-recorded job that has not arrived. A callback that arrived is no longer listed. */
 export const ApiJobCallback = z
   .object({
     id: z.string().describe('Stays the same over all attempts: the `webhook-id` of signed ones.'),
@@ -514,7 +514,7 @@ export type ApiCarrier = z.infer<typeof ApiCarrier>;
 export const CarrierList = z.object({ items: z.array(ApiCarrier) }).meta({ id: 'CarrierList' });
 export type CarrierList = z.infer<typeof CarrierList>;
 
-/** GET /api/installation: what the operator's page says about the process. Never a secret. */
+/** GET /api/installation: what the operator's page shows about the process. It never contains a secret. */
 export const ApiNode = z
   .object({
     id: z.string().describe('The name of its disk.'),

@@ -25,13 +25,13 @@ const liveEvents = [
 export const LiveCallbackEvent = z.enum(liveEvents.map((type) => `live.${type}` as const));
 export type LiveCallbackEvent = z.infer<typeof LiveCallbackEvent>;
 
-/** POST to `callback_config.url` of a session; the payload is exactly the socket's message. */
+/** POST to `callback_config.url` of a session. The payload is exactly the socket's message. */
 export const LiveCallback = z
   .object({ id: Uuid, event: LiveCallbackEvent, payload: ServerMessage })
   .meta({ id: 'LiveCallback' });
 export type LiveCallback = z.infer<typeof LiveCallback>;
 
-/** Account-level: what happened and to which session, nothing more. */
+/** A webhook of the account: the event and its session, nothing more. */
 export const LiveWebhook = z
   .object({
     event: z.enum([

@@ -32,10 +32,10 @@ const gdpr = [
 ];
 
 /**
- * A preset's name stands for a set of types. This is the only table of them: requests are checked and texts are
- * redacted by it. The contents of three presets are not published: CORE_ENTITIES and LIDI are what identifies and
- * reaches a person, NUMERICAL_EXCL_PCI is every kind of number that names a person or a place and pays nothing,
- * post codes with them.
+ * A preset's name stands for a set of types. This is the only table: requests are checked and texts are redacted by it.
+ * The contents of three presets are not published. CORE_ENTITIES and LIDI are taken as everything that identifies or
+ * reaches a person, NUMERICAL_EXCL_PCI as every kind of number that names a person or a place and is no means of
+ * payment, including post codes.
  */
 export const entityPresets: Readonly<Record<string, readonly string[]>> = {
   APPI: [
@@ -91,14 +91,14 @@ export const entityPresets: Readonly<Record<string, readonly string[]>> = {
 /** Names that a request or a setting may use: single types and presets. */
 export const entityTypeNames: readonly string[] = [...entityTypes, ...Object.keys(entityPresets)];
 
-/** Why a name cannot be used, with the name that was probably meant; undefined for a right one. */
+/** The reason why a name cannot be used, with the name that was probably meant. Undefined for a valid name. */
 export function unknownEntityType(name: string): string | undefined {
   if (entityTypeNames.includes(name)) return undefined;
   const near = nearestName(name, entityTypeNames);
   return `is no entity type${near === undefined ? '' : `, did you mean ${near}?`}`;
 }
 
-/** The single types that names stand for, each once. Throws on a name that is none: it would cover nothing. */
+/** The single types that names stand for, each once. Throws for an unknown name, which would cover nothing. */
 export function expandEntityTypes(names: readonly string[]): string[] {
   for (const name of names) {
     const problem = unknownEntityType(name);
@@ -107,12 +107,15 @@ export function expandEntityTypes(names: readonly string[]): string[] {
   return [...new Set(names.flatMap((name) => presetTypes(name) ?? [name]))];
 }
 
-/** Own names only: a preset is never found in what every object inherits. */
+/** Only the table's own names count, not names that every object inherits. */
 function presetTypes(name: string): readonly string[] | undefined {
   return Object.hasOwn(entityPresets, name) ? entityPresets[name] : undefined;
 }
 
-/** The name of a type in a redaction marker: `[NAME_1]` for every kind of name, `[EMAIL_1]`, else the type's own name. */
+/**
+ * The name of a type in a redaction marker: `[NAME_1]` for every kind of name, `[EMAIL_1]`, otherwise the type's own
+ * name.
+ */
 export function markerLabel(entityType: string): string {
   if (['NAME', 'NAME_GIVEN', 'NAME_FAMILY'].includes(entityType)) return 'NAME';
   return entityType === 'EMAIL_ADDRESS' ? 'EMAIL' : entityType;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** Every answer that is not a success, of every API of the process. */
+/** The body of every answer that is not a success, in every API of the process. */
 export const ErrorBody = z
   .object({
     timestamp: z.string(),

@@ -8,8 +8,8 @@ import {
 } from './events.ts';
 
 /**
- * One event of each type, as a CRM receives it: in the OpenAPI document, on /docs and for trying a webhook
- * mapping. One invented call, so that the examples tell a story in order.
+ * One event of each type, as a CRM receives it, for the OpenAPI document, for /docs and for testing a webhook mapping.
+ * All belong to one invented call, so the examples tell its story in order.
  */
 const call: EventCall = {
   id: 'call_01JK5S2M7Q8R9T0V1W2X3Y4Z5A',
@@ -65,7 +65,7 @@ const utterance = {
 
 const utteranceId = 'utt_5d1f8a2c90b7e634';
 
-/** Facts about an utterance go without its words: `call.transcript` has them. */
+/** Facts about an utterance without its words, which `call.transcript` has. */
 const about = {
   start: utterance.start,
   end: utterance.end,
@@ -124,7 +124,7 @@ const shortGaps = { count: 3, seconds: 0.12, bytes: 960 };
 const shared = `https://calls.example.com/shared/calls/${call.id}`;
 const linkQuery = 'expires=1770714958&signature=b1s3Ndg0vC9wYJm8pQe2xK5tZ7uR4hLfA6iXo1yTnEk';
 
-/** `sequence` and `id` tell the order; `second` is the time of day within the call's minute. */
+/** `sequence` and `id` give the order; `second` is the second in the call's minute. */
 function head(sequence: number, second: number) {
   return {
     id: `evt_01JK5S2M${String(sequence).padStart(2, '0')}4F5G6H7J8K9M0N1P2Q`,
@@ -343,7 +343,7 @@ export const eventExamples: { [Type in CallEventType]: Extract<CallEvent, { type
   'call.erased': {
     ...head(25, 59),
     type: 'call.erased',
-    // Nothing of the call but our own id of it.
+    // Nothing of the call except our own id.
     call: { ...call, carrier_call_id: '', direction: null, from: null, to: null },
     custom_metadata: {},
     data: { erased_at: '2026-02-03T09:15:59.120Z', reason: 'request' },

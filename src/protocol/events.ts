@@ -3,14 +3,14 @@ import { Chapter, NamedEntity, Sentiment, SentimentItem, Utterance, Word } from 
 import { DateTime, FreeObject, LanguageCode, Seconds } from './values.ts';
 
 /**
- * The events that tell the CRM about a call: one envelope, and the data of each type. Times in `data` are seconds
- * of the call, the same clock for both legs; `sequence` rises by one per call.
+ * The events that tell the CRM about a call: one envelope, and the data of each type. Times in `data` are seconds of
+ * the call, on one clock for both legs. `sequence` rises by one per event of a call.
  */
 export const Role = z
   .enum(['customer', 'agent', 'mixed'])
   .describe('Who speaks; `mixed` where the carrier sends all parties in one channel.');
 export type Role = z.infer<typeof Role>;
-/** Somebody of whom is known which side they are on. */
+/** The side of a speaker whose side is known. */
 export type Party = Exclude<Role, 'mixed'>;
 
 export const EventCall = z
@@ -42,7 +42,10 @@ export const EventLeg = z
   .meta({ id: 'EventLeg' });
 export type EventLeg = z.infer<typeof EventLeg>;
 
-/** Every byte of a leg's audio: received = acknowledged + gaps + paused. Filler and carrier losses stand outside. */
+/**
+ * Accounts for every byte of a leg's audio: received = acknowledged + gaps + paused. Filler and carrier losses are not
+ * included.
+ */
 export const LedgerFigures = z
   .object({
     received: z.int(),
@@ -54,7 +57,7 @@ export const LedgerFigures = z
   .meta({ id: 'Ledger' });
 export type LedgerFigures = z.infer<typeof LedgerFigures>;
 
-/** Made of the leg, the session and the session's own id, which begins anew with every leg and session. */
+/** Made from the leg, the session and the session's own id, which starts again with every leg and session. */
 const UtteranceId = z
   .string()
   .describe('Unique in its call, and the same in every event about the utterance.');
@@ -98,7 +101,7 @@ const CallStartedData = z.object({
 
 const utteranceIds = { utterance_id: UtteranceId };
 
-/** The words with their times are in `call.transcript` alone: what is said about an utterance does not repeat them. */
+/** The words with their times are only in `call.transcript`. Other events about an utterance do not repeat them. */
 const AboutUtterance = Utterance.omit({ words: true }).meta({ id: 'AboutUtterance' });
 
 const CallTranscriptData = z.object({
@@ -112,7 +115,7 @@ const CallTranscriptData = z.object({
   words: z.array(Word),
 });
 
-/** Set when the add-on failed for this utterance; `results` is empty then. */
+/** Set if the add-on failed for this utterance. `results` is then empty. */
 const addonFailure = z.object({ message: z.string() }).optional();
 
 const CallSentimentData = z.object({
@@ -122,7 +125,7 @@ const CallSentimentData = z.object({
   error: addonFailure,
 });
 
-/** The meaning of an entity. Redacted words have none. */
+/** The value of an entity. Redacted words have none. */
 const entityValue = {
   value: z
     .string()
@@ -163,10 +166,10 @@ const CallTranslationData = z.object({
 });
 
 /**
- * `carrier`: lost or discarded before it reached us. `journal`: our disk refused it while the service was away.
- * `damaged`: the journal of an earlier run could not be read here. `service`: the service acknowledged it and,
- * by its own count after a drop, has it no more. `deadline`: the time for finals ran out. `sessions`: the bound
- * of sessions of one leg was passed. `refused`: the service takes no session of this kind. `node`: the audio was on the
+ * `carrier`: the audio was lost or discarded before it reached us. `journal`: our disk refused it while the service was
+ * away. `damaged`: the journal of an earlier run could not be read here. `service`: the service acknowledged it but, by
+ * its own count after a dropped socket, no longer has it. `deadline`: the time for finals ran out. `sessions`: the leg
+ * reached its limit of sessions. `refused`: the service accepts no session of this kind. `node`: the audio was on the
  * disk of a node that is lost.
  */
 export const GapCause = z.enum([
@@ -181,7 +184,7 @@ export const GapCause = z.enum([
 ]);
 export type GapCause = z.infer<typeof GapCause>;
 
-/** Seconds in which words of somebody are missing; over all causes, seconds that two causes share count once. */
+/** The seconds in which somebody's words are missing. In the total, seconds with two causes count once. */
 export const Incomplete = z
   .object({
     seconds: Seconds,
@@ -190,7 +193,7 @@ export const Incomplete = z
   .meta({ id: 'Incomplete' });
 export type Incomplete = z.infer<typeof Incomplete>;
 
-/** Gaps that lie next to each other are one; those under half a second are a figure of `call.ended`. */
+/** Adjacent gaps are joined. Gaps below half a second only appear as a figure in `call.ended`. */
 const CallGapData = z.object({
   cause: GapCause,
   start: Seconds,
@@ -226,7 +229,7 @@ const perRole = { customer: Seconds, agent: Seconds };
 const notOfThePart =
   'This and the next four are null where more than a tenth of the call has no words, and count what was heard otherwise. Of a mixed leg nobody knows who spoke: only dead_air is told.';
 
-/** Talk figures of the conversation, by the finals of all legs. */
+/** Talk figures of the conversation, from the finals of all legs. */
 const talkFigures = {
   talk: z.object(perRole).nullable().describe(`Seconds that each spoke. ${notOfThePart}`),
   talk_ratio: z.object(perRole).nullable().describe('Share of all talk, 0 to 1.'),
@@ -281,7 +284,7 @@ const SentimentPoint = z.object({
   emotion: z.string(),
 });
 
-/** A chapter without its words: the transcript beside it has them. */
+/** A chapter without its words, which the transcript beside it has. */
 const EventChapter = Chapter.pick({
   headline: true,
   gist: true,
@@ -303,7 +306,7 @@ const SummaryText = z.object({
   text: z.string(),
 });
 
-/** An event of more than 1 MiB is not delivered: that of a very long call leaves out what can be read elsewhere. */
+/** An event of more than 1 MiB is not delivered, so the event of a very long call omits what can be read elsewhere. */
 const ofLongCall = {
   truncated: z
     .literal(true)
@@ -423,11 +426,11 @@ export type CallEventType = keyof typeof eventData;
 export type CallEventData<Type extends CallEventType> = z.infer<(typeof eventData)[Type]>;
 export const callEventTypes = Object.keys(eventData) as [CallEventType, ...CallEventType[]];
 
-/** Types by what a receiver is for; each may stand in a list of types. */
+/** Event types by purpose. Each preset may stand in a list of types. */
 export const eventPresets = {
-  /** For a CRM that wants little: the call once it is whole, and what changes it afterwards. */
+  /** For a CRM that wants little: the finished call, and later changes to it. */
   completed: ['call.completed', 'call.transcript.revised', 'call.erased'],
-  /** For live assist: everything that is told while people speak. */
+  /** For live assistance: everything that is told while people speak. */
   live: [
     'call.started',
     'call.transcript',
@@ -445,7 +448,7 @@ export const eventPresets = {
 } as const satisfies Record<string, readonly CallEventType[]>;
 export type EventPreset = keyof typeof eventPresets;
 
-/** Raised when a field changes its name, its shape or its meaning; new fields and new types leave it as it is. */
+/** Raised if a field changes its name, form or meaning. New fields and types do not change it. */
 export const envelopeVersion = 2 as const;
 
 function envelope<Type extends CallEventType>(type: Type) {
@@ -507,15 +510,15 @@ export const CallEvent = z
   .meta({ id: 'CallEvent' });
 export type CallEvent = z.infer<typeof CallEvent>;
 
-/** An event before the outbox gives it its id and sequence. Times in ms since 1970. */
+/** An event before the outbox gives it an id and a sequence. Times are in ms since 1970. */
 export type NewCallEvent = {
   [Type in CallEventType]: {
     callId: string;
     type: Type;
     occurredAt: number;
-    /** The end of a transcript's speech. It is measured by, and not told. */
+    /** The end of a transcript's speech, used for measuring and not sent. */
     speechEndedAt?: number;
-    /** An example, of a call that there never was. */
+    /** True for an example event, whose call never existed. */
     isTest?: true;
     leg?: EventLeg;
     call: EventCall;

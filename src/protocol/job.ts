@@ -45,11 +45,14 @@ const TranslationBlock = addonBlock(z.array(TranslatedTranscript)).meta({
 });
 const SummarizationBlock = addonBlock(z.string()).meta({ id: 'SummarizationBlock' });
 const NamedEntityBlock = addonBlock(z.array(NamedEntity)).meta({ id: 'NamedEntityBlock' });
-/** JSON text of an array of sentiment items, as the interface has it; a hosted service may send the array itself. */
+/** JSON text of an array of sentiment items, as the API defines it. A hosted service may send the array itself. */
 const SentimentBlock = addonBlock(z.union([z.string(), z.array(SentimentItem)])).meta({
   id: 'SentimentBlock',
 });
-/** An object: the vendor's Python client fails on the whole answer when it meets an array here. Read in both forms. */
+/**
+ * An object, because the vendor's Python client fails on the whole answer if it gets an array here. Both forms are
+ * read.
+ */
 const ChapterizationBlock = addonBlock(
   z.union([z.looseObject({ chapters: z.array(Chapter) }), z.array(Chapter)]),
 ).meta({ id: 'ChapterizationBlock' });
@@ -60,7 +63,7 @@ const DiarizationBlock = addonBlock(z.array(Utterance)).meta({ id: 'DiarizationB
 const TextBlock = addonBlock(z.string()).meta({ id: 'TextBlock' });
 const DisplayModeBlock = addonBlock(z.array(z.string())).meta({ id: 'DisplayModeBlock' });
 
-/** Data of `post_final_transcript`; a live job's result is this and its messages. */
+/** The data of `post_final_transcript`. The result of a live job is this and its messages. */
 export const PostFinalResult = z
   .object({
     metadata: ResultMetadata,
@@ -104,7 +107,7 @@ const JobFile = z
   .meta({ id: 'JobFile' });
 export type JobFile = z.infer<typeof JobFile>;
 
-/** Optional for services that leave keys out; ours sends every key, null where there is nothing. */
+/** Optional for services that omit keys. Ours sends every key, with null for a missing value. */
 const jobFields = {
   id: Uuid,
   request_id: z.string().describe('`G-` and eight hex digits, to quote to an operator.'),
@@ -170,7 +173,7 @@ export type LiveJobList = z.infer<typeof LiveJobList>;
 export type PreRecordedJobList = z.infer<typeof PreRecordedJobList>;
 export type JobList = z.infer<typeof JobList>;
 
-/** Body of PATCH /v2/live/{id}: what a client wants kept after the session, mostly to debug it later. */
+/** Body of PATCH /v2/live/{id}: data that a client wants to store after the session, mostly for debugging. */
 export const PatchLiveRequest = z
   .strictObject({ post_session_metadata: FreeObject })
   .meta({ id: 'PatchLiveRequest' });

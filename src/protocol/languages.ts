@@ -7,12 +7,12 @@ const codes =
 
 const transcription: string[] = codes.split(' ');
 
-/** Languages that a session or job can be asked to transcribe. ISO 639-1, but `haw`, and `jw` for Javanese. */
+/** Languages that a session or job can transcribe, in ISO 639-1, except `haw`, and `jw` for Javanese. */
 export const TranscriptionLanguage = z
   .enum(transcription)
   .meta({ id: 'TranscriptionLanguage', description: 'A language to transcribe.' });
 
-/** Languages that a transcript can be translated to: the same, and Wolof. */
+/** Languages that a transcript can be translated to: the same, plus Wolof. */
 export const TranslationLanguage = z
   .enum([...transcription, 'wo'])
   .meta({ id: 'TranslationLanguage', description: 'A language to translate to.' });
@@ -22,5 +22,5 @@ export type TranslationLanguage = z.infer<typeof TranslationLanguage>;
 
 export const transcriptionLanguages: readonly string[] = TranscriptionLanguage.options;
 
-/** The only languages of `model-3`, which is for files and takes exactly one of them. */
+/** The languages of `model-3`, which is for files and accepts exactly one of them. */
 export const model3Languages: readonly string[] = ['en', 'fr', 'de', 'es', 'it'];

@@ -3,20 +3,22 @@ import { isObject } from '../lib/json.ts';
 import { JobKind, JobStatus } from './job.ts';
 import { lineOf, type FieldError } from './validation.ts';
 
-/** 20 is the interface's; the cap is ours: a page of 100 finished jobs with their results is several megabytes. */
+/**
+ * 20 is the API's default. The maximum is ours: a page of 100 finished jobs with their results has several megabytes.
+ */
 const listLimits = { defaultItems: 20, maximumItems: 100 } as const;
 
-/** Query of GET /v2/live, /v2/pre-recorded and /v2/transcription, understood. */
+/** The parsed query of GET /v2/live, /v2/pre-recorded and /v2/transcription. */
 export type JobListQuery = {
   offset: number;
   limit: number;
-  /** [] means every status. */
+  /** An empty list means every status. */
   statuses: JobStatus[];
-  /** [] means both; only the mixed lists look at it. */
+  /** An empty list means both kinds. Only the mixed lists use it. */
   kinds: JobKind[];
-  /** ms since 1970, inclusive. */
+  /** In ms since 1970, inclusive. */
   createdFrom: number | undefined;
-  /** ms since 1970, exclusive. */
+  /** In ms since 1970, exclusive. */
   createdBefore: number | undefined;
   /** Pairs that a job's metadata must contain. */
   customMetadata: Record<string, unknown> | undefined;
@@ -27,7 +29,7 @@ type ParsedListQuery =
 
 const dayMs = 86_400_000;
 
-/** `kinds`: those that the list has. A filter by another kind, or by a name that is none, is refused. */
+/** `kinds` are those that the list has. A filter by any other kind is refused. */
 export function parseListQuery(
   params: URLSearchParams,
   kinds: readonly JobKind[] = JobKind.options,
@@ -56,7 +58,7 @@ export function parseListQuery(
   return { ok: true, query };
 }
 
-/** `region` says nothing here: released SDKs append it to every request. */
+/** `region` has no effect here: released SDKs append it to every request. */
 const filters = [
   ...['offset', 'limit', 'status', 'status[]', 'kind', 'kind[]'],
   ...['date', 'after_date', 'before_date', 'custom_metadata', 'region'],
@@ -101,7 +103,7 @@ function time(params: URLSearchParams, path: string, errors: FieldError[]): numb
     errors.push({ path, text: `must be ${form}` });
     return undefined;
   }
-  // Without a zone it is UTC here, whatever the machine's zone is.
+  // A time without a zone is read as UTC, whatever the machine's zone is.
   return Date.parse(/(?:Z|[+-]\d{2}:?\d{2})$/i.test(text) || isDay ? text : `${text}Z`);
 }
 
@@ -120,13 +122,13 @@ function choices<T extends string>(
   return [...new Set(given)].filter((value): value is T => allowed.includes(value));
 }
 
-/** Objects in objects that a filter may have: a job's metadata of 2,000 characters has no use for more. */
+/** The deepest nesting of a filter. A job's metadata of 2,000 characters needs no more. */
 const deepestFilter = 64;
 
 /**
- * JSON text, as documented, or `custom_metadata[key]=value`, as the JavaScript SDK writes it. The names come from
- * outside: every object of the filter is our own and has no prototype, so that `__proto__` and `constructor` are keys
- * like others and never lead to what all objects of the process inherit.
+ * Reads JSON text, as documented, or `custom_metadata[key]=value`, as the JavaScript SDK writes it. The names come from
+ * outside, so every object of the filter is made here without a prototype. `__proto__` and `constructor` are then
+ * ordinary keys and cannot reach what all objects inherit.
  */
 function metadataFilter(
   params: URLSearchParams,
@@ -164,13 +166,13 @@ function tooDeep(path: string): FieldError {
   return { path, text: 'must not be nested that deep' };
 }
 
-/** The keys of `path[a][b]`; undefined for any other name. */
+/** The keys of `path[a][b]`, or undefined for any other name. */
 function deepKeys(name: string, path: string): string[] | undefined {
   if (!name.startsWith(`${path}[`) || !name.endsWith(']')) return undefined;
   return name.slice(path.length + 1, -1).split('][');
 }
 
-/** Every object below the target must be bare: see `metadataFilter`. */
+/** Every object below the target must have no prototype; see `metadataFilter`. */
 function setDeep(target: Record<string, unknown>, keys: string[], value: string): void {
   const [key = '', ...rest] = keys;
   if (rest.length === 0) {
@@ -183,7 +185,7 @@ function setDeep(target: Record<string, unknown>, keys: string[], value: string)
   setDeep(next, rest, value);
 }
 
-/** A copy whose objects have no prototype; undefined when it is nested deeper than that. */
+/** A copy whose objects have no prototype. Undefined if it is nested too deeply. */
 function bareCopy(
   value: Record<string, unknown>,
   levels: number,
@@ -210,8 +212,8 @@ function bareObject(): Record<string, unknown> {
 }
 
 /**
- * True when metadata contains every wanted pair, nested objects likewise. Scalars are compared as text too,
- * since the query's deep form has no types.
+ * True if metadata contains every wanted pair, including nested objects. Scalars are also compared as text, since the
+ * bracket form of a query has no types.
  */
 export function containsMetadata(have: unknown, want: unknown): boolean {
   if (typeof want === 'object' && want !== null) {
@@ -225,7 +227,7 @@ export function containsMetadata(have: unknown, want: unknown): boolean {
   return have === want || String(have) === String(want);
 }
 
-/** The three addresses of a list answer: filters kept, then offset and limit. */
+/** The three addresses in a list's answer. They keep the filters and set offset and limit. */
 export function pageLinks(
   listUrl: string,
   params: URLSearchParams,
@@ -252,7 +254,7 @@ function json(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    return undefined; // not JSON is not an object either, which is what the caller checks
+    return undefined; // invalid JSON is no object either, which the caller checks
   }
 }
 

@@ -5,7 +5,7 @@ import { DateTime, LanguageCode, Seconds, Uuid } from './values.ts';
 
 export type { Utterance, Word } from './addons.ts';
 
-/** Only `message` is sure to be there: the hosted service sends the other two on some errors and not on others. */
+/** Only `message` is always present. The hosted service sends the other two with some errors only. */
 const WireError = z
   .object({
     message: z.string(),
@@ -106,8 +106,8 @@ const SentimentAnalysisMessage = message('sentiment_analysis')
   .meta({ id: 'SentimentAnalysisMessage' });
 
 /**
- * Ours, and not of the interface: sent only in a session of one channel whose `custom_metadata.role` is `mixed`. A
- * service that does not know it sends none, and a client that does not know it ignores it.
+ * Our addition to the API: sent only in a session of one channel whose `custom_metadata.role` is `mixed`. Other
+ * services do not send it, and clients that do not know it ignore it.
  */
 const SpeakersMessage = message('speakers')
   .extend({
@@ -155,8 +155,8 @@ const PostChapterizationMessage = message('post_chapterization')
   .meta({ id: 'PostChapterizationMessage' });
 
 /**
- * A stand-alone error. It is never sent by default: the vendor's Python client does not know the type, and without
- * an error listener its receiving thread dies of it. It is always read, with either or both of its keys.
+ * A stand-alone error. It is not sent by default: the vendor's Python client does not know the type, and without an
+ * error listener its receiving thread dies of it. It is always accepted when read, with either or both keys.
  */
 const ErrorMessage = message('error')
   .extend({
@@ -198,7 +198,7 @@ export type ServerMessageType = ServerMessage['type'];
 export type SpeakersData = z.infer<typeof SpeakersMessage>['data'];
 export type MessageOf<Type extends ServerMessageType> = Extract<ServerMessage, { type: Type }>;
 
-/** Raw bytes travel in binary frames; these are the text frames. */
+/** The text form of an audio chunk. Raw bytes travel in binary frames. */
 const AudioChunkCommand = z
   .object({
     type: z.literal('audio_chunk'),
@@ -216,13 +216,13 @@ export type ClientMessage = z.infer<typeof ClientMessage>;
 
 type ReadServerMessage =
   | { outcome: 'message'; message: ServerMessage }
-  /** A type that we do not know: a newer service. Ignored, counted. */
+  /** An unknown type, from a newer service. It is ignored and counted. */
   | { outcome: 'unknown'; type: string }
   | { outcome: 'malformed'; reason: string };
 
 const knownTypes = new Set<string>(ServerMessage.options.map((option) => option.shape.type.value));
 
-/** Reads a text frame of a session's socket. The reason names fields, never what they held. */
+/** Reads a text frame of a session's socket. The reason names fields, never their contents. */
 export function readServerMessage(frame: string): ReadServerMessage {
   let value: unknown;
   try {

@@ -73,7 +73,7 @@ const LiveCallbackConfig = z
   })
   .meta({ id: 'LiveCallbackConfig', description: 'Which messages are sent to `url` by POST.' });
 
-/** Body of POST /v2/live, defaults filled in by parsing. Requests from outside go through `parseLiveRequest`. */
+/** Body of POST /v2/live, with defaults filled in by parsing. Requests from outside go through `parseLiveRequest`. */
 export const StreamingRequest = z
   .strictObject({
     encoding: LiveEncoding.default('wav/pcm'),
@@ -108,9 +108,9 @@ export const StreamingRequest = z
   })
   .meta({ id: 'StreamingRequest' });
 
-/** As written by a client: everything optional. */
+/** The request as a client writes it, with every field optional. */
 export type StreamingRequest = z.input<typeof StreamingRequest>;
-/** As the service works with it and shows it in `request_params`: every default filled in. */
+/** The request as the service uses it and shows it in `request_params`, with every default filled in. */
 export type LiveRequest = z.output<typeof StreamingRequest>;
 export type RealtimeProcessing = z.output<typeof RealtimeProcessing>;
 export type PostProcessing = z.output<typeof PostProcessing>;
@@ -126,7 +126,7 @@ export const InitStreamingResponse = z
   .meta({ id: 'InitStreamingResponse' });
 export type InitStreamingResponse = z.infer<typeof InitStreamingResponse>;
 
-/** Bytes of one second of audio of such a session. */
+/** The bytes of one second of audio in such a session. */
 export function bytesPerSecond(
   request: Pick<LiveRequest, 'sample_rate' | 'channels' | 'bit_depth'>,
 ): number {

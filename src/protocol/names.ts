@@ -1,8 +1,8 @@
 import { z } from 'zod';
 
 /**
- * The interface is written with neutral names; the hosted service and every released client say its
- * vendor's. Both are taken everywhere, and an answer uses the name that the request used.
+ * Our documents use neutral names; the hosted service and every released client use its vendor's names. Both are
+ * accepted everywhere, and an answer uses the name that the request used.
  */
 const realModels: Record<string, NeutralModel> = {
   'solaria-1': 'model-1',
@@ -22,18 +22,18 @@ export function neutralModel(name: ModelName): NeutralModel {
   return realModels[name] ?? (name as NeutralModel);
 }
 
-/** The key's header, lower case as Node gives headers; the first is the one we document. */
+/** The headers that may carry the key, in lower case as in Node. The first is the documented one. */
 export const keyHeaders = ['x-service-key', 'x-gladia-key'] as const;
 
-/** Tells of a request without a key. */
+/** The message for a request without a key. */
 export function keyNotFound(): string {
   return `service key not found: send it in the header ${keyHeaders[0]}`;
 }
 
-/** Names the header that came: a client with two keys then knows which of them is wrong. */
+/** The message names the header, so a client with two keys knows which one is wrong. */
 export function keyNotAccepted(header: string = keyHeaders[0]): string {
   return `the key in ${header} is not one of this service`;
 }
 
-/** The paths of the speech interface that the cookie of the console opens, for its Jobs view. */
+/** The paths of the speech API that the console's cookie opens, for its Jobs view. */
 export const jobsPaths = /^\/v2\/(?:upload|pre-recorded(?:\/[^/]+){0,2})$/;

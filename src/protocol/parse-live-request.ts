@@ -14,7 +14,9 @@ import {
   type ParseOptions,
 } from './request-body.ts';
 
-/** Part of earlier versions of the interface, without effect today. Current clients still send them, so they are taken. */
+/**
+ * Fields of earlier versions of the API, without effect today. Current clients still send them, so they are accepted.
+ */
 const legacyRealtimeNames = ['words_accurate_timestamps', 'word_timestamps'];
 
 const configsIn = [
@@ -22,7 +24,7 @@ const configsIn = [
   ['post_processing', ['summarization']],
 ] as const;
 
-/** A body of POST /v2/live: every default filled in, or the answer that refuses it. */
+/** Parses a body of POST /v2/live: with every default filled in, or the answer that refuses it. */
 export function parseLiveRequest(
   body: unknown,
   options: ParseOptions = {},
@@ -48,8 +50,8 @@ export function parseLiveRequest(
 }
 
 /**
- * The objections of the schema to the same body, issue by issue: for settings that become such a body, where a
- * person is told of the name that was meant. A body that is no object has none here; `parseLiveRequest` refuses it.
+ * The schema's objections to such a body, issue by issue. It serves settings that become a body, where a person is told
+ * the name that was meant. A body that is no object has none here; `parseLiveRequest` refuses it.
  */
 export function liveRequestIssues(body: unknown): readonly z.core.$ZodIssue[] {
   const read = liveFields(body);
@@ -57,7 +59,7 @@ export function liveRequestIssues(body: unknown): readonly z.core.$ZodIssue[] {
   return StreamingRequest.safeParse(read.fields, { reportInput: true }).error?.issues ?? [];
 }
 
-/** The fields as the schema is to see them: without nulls and names of earlier versions, G.711 with its bits. */
+/** The fields in the form that the schema expects: without nulls and names of earlier versions, G.711 with its bits. */
 function liveFields(
   body: unknown,
 ): { fields: BodyFields; ignored: string[] } | { errors: string[] } {
@@ -69,7 +71,7 @@ function liveFields(
   return { fields, ignored };
 }
 
-/** The query parameter `region`; on every other request it is ignored. */
+/** The query parameter `region`. Other requests ignore it. */
 export function parseRegion(
   value: unknown,
 ): { ok: true; region: string | undefined } | { ok: false; validationErrors: string[] } {

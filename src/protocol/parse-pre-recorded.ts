@@ -15,8 +15,8 @@ import {
 } from './request-body.ts';
 
 /**
- * Part of earlier versions of the interface, without effect and without a block in the result. Released clients still
- * send them, so they are taken, and named to whoever asked for the request to be read.
+ * Fields of earlier versions of the API, without effect and without a block in the result. Released clients still send
+ * them, so they are accepted and listed for the caller.
  */
 const ignoredNames = [
   'context_prompt',
@@ -25,7 +25,7 @@ const ignoredNames = [
   'audio_enhancer',
 ];
 
-/** Features that can do nothing without a configuration: a job that seems to succeed at them would be a lie. */
+/** Features that do nothing without a configuration. A job must not seem to succeed at them. */
 const needsConfig = [
   ['custom_vocabulary', 'custom_vocabulary_config'],
   ['custom_spelling', 'custom_spelling_config'],
@@ -46,7 +46,9 @@ const flagsWithConfig = [
   'structured_data_extraction',
 ] as const;
 
-/** A body of POST /v2/pre-recorded or /v2/transcription: defaults filled in, or the answer that refuses it. */
+/**
+ * Parses a body of POST /v2/pre-recorded or /v2/transcription: with defaults filled in, or the answer that refuses it.
+ */
 export function parsePreRecordedRequest(
   body: unknown,
   options: ParseOptions = {},
@@ -73,7 +75,7 @@ export function parsePreRecordedRequest(
   return reason === undefined ? { ok: true, request, ignored } : unusable(reason);
 }
 
-/** The address to which the result of a job is sent, by the current or by the deprecated field. */
+/** The address that receives the result of a job, from the current or the deprecated field. */
 export function callbackOf(
   request: PreRecordedRequest,
 ): { url: string; method: 'POST' | 'PUT' } | undefined {
@@ -82,7 +84,7 @@ export function callbackOf(
   return undefined;
 }
 
-/** Three earlier ways to name the languages become `language_config`, which wins when it is there. */
+/** Converts three earlier ways to name languages to `language_config`, which wins if it is present. */
 function mapLanguage(fields: BodyFields): void {
   const { language, detect_language, enable_code_switching, code_switching_config } = fields;
   const old = ['language', 'detect_language', 'enable_code_switching', 'code_switching_config'];
@@ -95,7 +97,7 @@ function mapLanguage(fields: BodyFields): void {
   fields['language_config'] = config;
 }
 
-/** Fields that clients send as one value, as a list, or as a list of lists. */
+/** Converts fields that clients send as one value, as a list, or as a list of lists. */
 function mapLists(fields: BodyFields): void {
   const vocabulary = fields['custom_vocabulary'];
   if (Array.isArray(vocabulary)) {

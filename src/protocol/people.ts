@@ -4,18 +4,18 @@ const roleNames: Record<Role, string> = { customer: 'Customer', agent: 'Agent', 
 
 type WhoSpeaks = {
   role?: Role | undefined;
-  /** Counts from 0, as the interfaces give it. */
+  /** Counts from 0, as in the APIs. */
   speaker?: number | undefined;
   speaker_provisional?: boolean | undefined;
   channel?: number | undefined;
-  /** The number of channels of the recording: where there are several, each may have speakers of its own. */
+  /** The number of channels of the recording. With several channels, each may have speakers of its own. */
   channels?: number | undefined;
 };
 
 /**
- * The one way to name who speaks wherever a person reads it: the role where it is known, else a number that counts
- * from one. A voice that is not yet sure has a question mark. `console/page/format.js` says the same, and a test
- * compares the two.
+ * The name of a speaker for every text that a person reads: the role if it is known, otherwise a number that counts
+ * from one. A voice that is not certain yet has a question mark. `console/page/format.js` uses the same rule, and a
+ * test compares the two.
  */
 export function personName({
   role,

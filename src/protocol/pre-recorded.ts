@@ -59,7 +59,10 @@ const StructuredDataConfig = z
   .strictObject({ classes: z.array(z.string().max(80)).max(100).default([]) })
   .meta({ id: 'StructuredDataConfig' });
 
-/** Add-ons of earlier versions, with a block of their own in the result. They have no default: a client that does not ask never sees them. */
+/**
+ * Add-ons of earlier versions that still have a block in the result. They have no default, so clients that do not
+ * request them never see them.
+ */
 const earlierFlag = z.boolean().optional().describe('Of earlier versions: a block in the result.');
 
 /** Body of POST /v2/pre-recorded. Requests from outside go through `parsePreRecordedRequest`. */
@@ -112,7 +115,7 @@ export const InitPreRecordedResponse = z
   .meta({ id: 'InitPreRecordedResponse' });
 export type InitPreRecordedResponse = z.infer<typeof InitPreRecordedResponse>;
 
-/** POST /v2/upload with a JSON body: the server fetches the address and keeps the file. */
+/** POST /v2/upload with a JSON body: the server fetches the address and stores the file. */
 export const UploadByUrlRequest = z
   .strictObject({ audio_url: HttpUrl })
   .meta({ id: 'UploadByUrlRequest' });

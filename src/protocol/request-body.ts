@@ -1,19 +1,22 @@
 import type { z } from 'zod';
 import { validationErrors } from './validation.ts';
 
-/** The one place where 400 and 422 part: malformed against well-formed but unusable. */
+/** The one place that separates 400 (malformed) from 422 (well-formed but unusable). */
 export type ParsedRequest<T> =
   | {
       ok: true;
       request: T;
-      /** Fields that were taken and have no effect: names of earlier versions, repaired values, unasked configurations. */
+      /**
+       * Accepted fields without effect: names of earlier versions, repaired values, configurations whose feature is
+       * off.
+       */
       ignored: string[];
     }
   | { ok: false; status: 400; validationErrors: string[] }
   | { ok: false; status: 422; message: string };
 
 export type ParseOptions = {
-  /** Unknown keys are ignored and unusable values repaired where there is one sensible meaning. */
+  /** True to ignore unknown keys and to repair unusable values that have one sensible meaning. */
   lenient?: boolean;
 };
 
@@ -27,18 +30,20 @@ export function malformed(errors: string[]): ParsedRequest<never> {
   return { ok: false, status: 400, validationErrors: errors };
 }
 
-/** The 422 text of the interface, with the reason behind it. */
+/** The API's 422 text with the reason behind it. */
 export function unusable(reason: string): ParsedRequest<never> {
   return { ok: false, status: 422, message: `Invalid parameter: ${reason}` };
 }
 
-/** Free-form fields, whose contents are the client's own: null inside them is a value. */
+/** Free-form fields. Their contents belong to the client, so null inside them is a value. */
 const freeForm = new Set(['custom_metadata', 'post_session_metadata']);
 
-/** More than anything sensible has; without it, a body of brackets would exhaust the stack further on. */
+/**
+ * The deepest nesting, more than anything sensible has. Without it a body of brackets could exhaust the stack later.
+ */
 const deepestLevel = 64;
 
-/** The body as fields, nulls taken out; or why it is no such thing. */
+/** The body as fields without nulls, or the reason why it is not an object. */
 export function fieldsOf(body: unknown): { fields: BodyFields } | { errors: string[] } {
   let level = [body];
   for (let depth = 0; level.length > 0; depth++) {
@@ -51,7 +56,7 @@ export function fieldsOf(body: unknown): { fields: BodyFields } | { errors: stri
   return isFields(fields) ? { fields } : { errors: ['body must be a JSON object'] };
 }
 
-/** Takes out nulls: null for an optional field means absent. The interface is silent, and clients send both. */
+/** Removes nulls: null in an optional field means absent. The API does not define this, and clients send both. */
 function withoutNulls(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutNulls);
   if (!isFields(value)) return value;
@@ -62,7 +67,7 @@ function withoutNulls(value: unknown): unknown {
   );
 }
 
-/** Takes fields out of an object in place and tells which were there. */
+/** Removes fields from an object in place and returns those that were there. */
 export function takeOut(fields: BodyFields, names: readonly string[], prefix = ''): string[] {
   const present = names.filter((name) => name in fields);
   for (const name of present) Reflect.deleteProperty(fields, name);
@@ -70,8 +75,8 @@ export function takeOut(fields: BodyFields, names: readonly string[], prefix = '
 }
 
 /**
- * Configurations whose flag is missing: the interface takes them, they have no effect, and the client is told so. A flag
- * that is false is a decision, and its configuration may stay.
+ * Configurations whose flag is missing. The API accepts them without effect, and the client is told. A flag that is
+ * explicitly false is a decision, and its configuration may stay.
  */
 export function unaskedConfigs(
   fields: BodyFields,
@@ -89,7 +94,7 @@ export function parseFields<T extends z.ZodType>(
   options: ParseOptions,
 ): { ok: true; request: z.output<T>; ignored: string[] } | { ok: false; errors: string[] } {
   const ignored: string[] = [];
-  // Each round of leniency removes at least one key, so this ends.
+  // Each round of leniency removes at least one key, so the loop ends.
   for (;;) {
     const parsed = schema.safeParse(fields, { reportInput: true });
     if (parsed.success) return { ok: true, request: parsed.data, ignored };

@@ -2,9 +2,9 @@ import type { z } from 'zod';
 import { nearestName } from '../lib/nearest-name.ts';
 
 /**
- * The fault of one field. As a line of the interface's `validation_errors` it begins with the bare dotted path:
- * the vendor's Python client looks for exactly that form and shows the path to its user. No line repeats what was
- * sent, since it may be a person's words or a key.
+ * The fault of one field. A line of the API's `validation_errors` begins with the bare dotted path: the vendor's Python
+ * client searches for exactly that form and shows the path to its user. No line repeats the sent value, which may be a
+ * person's words or a key.
  */
 export type FieldError = { path: string; text: string };
 
@@ -12,17 +12,17 @@ export function validationErrors(issues: readonly z.core.$ZodIssue[]): string[] 
   return [...new Set(fieldErrors(issues).map(lineOf))];
 }
 
-/** The same for whoever shows path and text apart. */
+/** The same faults with path and text apart. */
 export function fieldErrors(issues: readonly z.core.$ZodIssue[]): FieldError[] {
   return issues.flatMap((issue) => findingsOf(issue));
 }
 
-/** A body or query against its schema: what it means, or the lines that say why it cannot be taken. */
+/** Checks a body or query against its schema. Returns its value, or the lines that tell why it is invalid. */
 export function check<Schema extends z.ZodType>(
   schema: Schema,
   value: unknown,
 ): { ok: true; value: z.output<Schema> } | { ok: false; validationErrors: string[] } {
-  // Without the inputs a missing field could not be told from one of a wrong type.
+  // Without the input, a missing field could not be distinguished from one of a wrong type.
   const parsed = schema.safeParse(value, { reportInput: true });
   if (parsed.success) return { ok: true, value: parsed.data };
   return { ok: false, validationErrors: validationErrors(parsed.error.issues) };
@@ -48,7 +48,7 @@ function findingsOf(issue: z.core.$ZodIssue, prefix: PropertyKey[] = []): FieldE
   }
 }
 
-/** The branch that the value was meant for: the one that accepts its type. */
+/** The branch of a union that the value was meant for: the one that accepts its type. */
 function unionFindings(issue: z.core.$ZodIssueInvalidUnion, full: PropertyKey[]): FieldError[] {
   const path = full.map(String).join('.');
   if (issue.input === undefined && issue.errors.length > 0) return [{ path, text: 'is required' }];
@@ -83,7 +83,7 @@ function textOf(issue: Exclude<z.core.$ZodIssue, z.core.$ZodIssueUnrecognizedKey
     case 'not_multiple_of':
       return `must be a multiple of ${issue.divisor}`;
     case 'custom':
-      // Our own refinements say what must be.
+      // Our own refinements have complete messages.
       return issue.message;
     case 'invalid_key':
     case 'invalid_element':
@@ -115,7 +115,10 @@ function kindOf(expected: string): string {
   }
 }
 
-/** A list that a person can take in. A long list is in the documentation: here stands the name probably meant. */
+/**
+ * A short list of choices. A long list stands in the documentation; here only the name that was probably meant is
+ * given.
+ */
 function choices(values: string[], given: unknown): string {
   if (values.length <= 20) return values.join(', ');
   const near = typeof given === 'string' ? nearestName(given, values) : undefined;

@@ -1,24 +1,26 @@
 import { z } from 'zod';
 
-/** Ids of sessions, jobs and files. Any hexadecimal uuid: other services do not all set the version bits. */
+/**
+ * Ids of sessions, jobs and files. Any hexadecimal UUID is accepted, because some services do not set the version bits.
+ */
 export const Uuid = z.guid();
 
-/** ISO 8601 in UTC with milliseconds, as we write it; offsets are read too. */
+/** ISO 8601 in UTC with milliseconds when written. Offsets are accepted when read. */
 export const DateTime = z.iso.datetime({ offset: true });
 
-/** An address that a fetch or a callback can be sent to. */
+/** An address for a fetch or a callback. */
 export const HttpUrl = z.url({ protocol: /^https?$/ });
 
-/** Seconds of audio, or a span of them. */
+/** Seconds of audio, or a number of seconds. */
 export const Seconds = z.number();
 
-/** A language as an answer carries it. Answers are read tolerantly: a final is not lost over a new code. */
+/** A language in an answer. Answers are read tolerantly: an unknown code must not cost a final. */
 export const LanguageCode = z.string();
 
 /** Free-form keys and values. */
 export const FreeObject = z.record(z.string(), z.unknown());
 
-/** The interface's own limit, counted once the object is JSON text. */
+/** The API's own limit for the object as JSON text. */
 const customMetadataCharacters = 2000;
 
 export const CustomMetadata = FreeObject.refine(

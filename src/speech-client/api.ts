@@ -6,22 +6,24 @@ import { parseJson } from '../lib/json.ts';
 import type { StreamingRequest } from '../protocol/live-request.ts';
 import { retryAfterMs } from './back-off.ts';
 
-/** Where the service is and how we show who we are. Read again for every request: keys may change. */
+/** The address of the service and our credentials. Read again for every request, because keys may change. */
 export type SpeechTarget = {
   url: string;
   key?: string | undefined;
   keyHeader: string;
-  /** Further hosts that a session's address may lead to. */
+  /** Other hosts that a session's address may lead to. */
   hosts?: readonly string[];
-  /** A process of ours: its sessions are reached at this address, whatever address it gives to others. */
+  /**
+   * True for a process of this installation. Its sessions are reached at `url`, whatever address it gives to others.
+   */
   own?: boolean;
-  /** The authority that signed its certificate, where that is none that everybody knows. */
+  /** The authority that signed its certificate, if it is not publicly known. */
   ca?: string | undefined;
-  /** The port of our nodes takes nothing without the key, sockets neither. */
+  /** True if the port requires the key on sockets too, as the port between our nodes does. */
   keyOnSockets?: boolean;
 };
 
-/** Connections, by the authority that is believed: the nodes of an installation may have one of their own. */
+/** Pools of connections, one for each trusted authority: the nodes of an installation may have one of their own. */
 export class ServiceAgents {
   readonly #agents = new Map<string | undefined, Agent>();
   readonly #options: Agent.Options;
@@ -49,11 +51,11 @@ type CreateResult =
   | { outcome: 'unauthorized'; status: number; reason: string }
   | { outcome: 'busy'; waitMs: number | undefined }
   /**
-   * The request itself is at fault: asking again as it is changes nothing. `isMade`: there is a session all the
-   * same, but its address cannot be used.
+   * The request itself is wrong, so repeating it is useless. `isMade` means that a session exists, but its address
+   * cannot be used.
    */
   | { outcome: 'refused'; status: number; reason: string; isMade?: boolean }
-  /** `uncertain`: the answer was lost, a session may exist all the same. */
+  /** `uncertain` means that the answer was lost, so a session may exist. */
   | { outcome: 'unreachable'; reason: string; waitMs: number | undefined; uncertain: boolean };
 
 export type RecordResult =
@@ -61,7 +63,7 @@ export type RecordResult =
   | { outcome: 'unknown' }
   | { outcome: 'unavailable'; reason: string };
 
-/** The fields of a job record that reconciling needs; a hosted service may write the rest as it likes. */
+/** The fields of a job record that reconciling needs. A hosted service may write any others. */
 const SessionRecord = z.looseObject({
   status: z.string(),
   result: z
@@ -84,9 +86,9 @@ const eraseMs = 60_000;
 const answerBytes = 1_048_576;
 const recordBytes = 67_108_864;
 
-/** All that we need of the answer to a request for a session. */
+/** The fields that we need from the answer to a request for a session. */
 const CreatedAnswer = z.looseObject({
-  // An id goes into addresses and rows: neither takes a character without a form of its own there.
+  // An id becomes part of addresses and rows, so only printable characters are accepted.
   id: z.string().regex(/^[\x21-\x7e]{1,200}$/),
   url: z.string().min(1).max(4_096),
 });
@@ -95,7 +97,7 @@ const Refusal = z.looseObject({
   validation_errors: z.array(z.string()).optional(),
 });
 
-/** The HTTP half of the interface, one attempt at a time, every attempt with a deadline. Never throws. */
+/** The HTTP half of the speech API. Each method makes one attempt with a deadline and never throws. */
 export class SpeechApi {
   readonly #agents = new ServiceAgents({
     keepAliveTimeout: 4_000,
@@ -166,7 +168,7 @@ export class SpeechApi {
     }
   }
 
-  /** GET /v2/live: the ids of the sessions with this metadata; undefined when the service does not say. */
+  /** GET /v2/live: the ids of the sessions with this metadata. Undefined if the service gives no answer. */
   async find(
     target: SpeechTarget,
     metadata: Record<string, unknown>,
@@ -178,11 +180,11 @@ export class SpeechApi {
       const list = SessionList.safeParse(parseJson(await readBody(response, recordBytes)));
       return response.statusCode === 200 ? list.data?.items.map(({ id }) => id) : undefined;
     } catch {
-      return undefined; // asked again by the caller, with its own bound
+      return undefined; // the caller tries again, within its own bound
     }
   }
 
-  /** DELETE /v2/live/{id}: 202 erased, 404 unknown, 403 not finished yet. */
+  /** DELETE /v2/live/{id}: 202 means erased, 404 unknown, 403 not finished yet. */
   async erase(
     target: SpeechTarget,
     sessionId: string,
@@ -201,11 +203,11 @@ export class SpeechApi {
       if (response.statusCode === 404) return 'unknown';
       return response.statusCode === 403 ? 'unfinished' : 'failed';
     } catch {
-      return 'failed'; // asked again by the caller, with its own bound
+      return 'failed'; // the caller tries again, within its own bound
     }
   }
 
-  /** True when a service that knows the interface answers there. */
+  /** True if a service that knows the speech API answers at this address. */
   async answers(target: SpeechTarget): Promise<boolean> {
     try {
       using attempt = deadline(this.#clock, probeMs);
@@ -213,7 +215,7 @@ export class SpeechApi {
       await response.body.dump();
       return response.statusCode < 500 && response.statusCode !== 401;
     } catch {
-      return false; // looked at again by the caller
+      return false; // the caller looks again
     }
   }
 
@@ -228,7 +230,7 @@ export class SpeechApi {
     signal: AbortSignal,
     body?: string,
   ): Promise<Dispatcher.ResponseData> {
-    // Redirects are not followed: the key must not travel to another place.
+    // Redirects are not followed, because the key must not travel to another host.
     return await request(`${target.url.replace(/\/+$/, '')}${path}`, {
       method,
       dispatcher: this.#agents.of(target),
@@ -279,21 +281,24 @@ function createResult(
   return { outcome: 'refused', status, reason: withoutKey(refusalIn(text), target.key) };
 }
 
-/** A service may repeat the key that it refuses: its words are shown to people and logged. */
+/**
+ * Removes our key from a service's words: a service may repeat the key that it refuses, and its words are shown and
+ * logged.
+ */
 function withoutKey(reason: string, key: string | undefined): string {
   return key === undefined ? reason : reason.replaceAll(key, '…');
 }
 
-/** Why a request was refused, as the service says. */
+/** The service's own reason for refusing a request. */
 export function refusalIn(text: string): string {
   const refusal = Refusal.safeParse(parseJson(text)).data;
   return (refusal?.validation_errors ?? [refusal?.message ?? '']).join('; ').slice(0, 500);
 }
 
 /**
- * The address may be relative (vendor clients resolve it against the base). It must lead to the service's
- * own host or one that the operator allowed, and never from an encrypted service to a plain socket: audio of a call
- * must not leak to whoever can change an answer.
+ * The address of a session's socket, checked. It may be relative, as vendor clients resolve it. It must lead to the
+ * service's own host or to one that the operator allowed, and never from an encrypted service to a plain socket.
+ * Otherwise anyone who can change an answer could get the audio of a call.
  */
 export function sessionUrl(target: SpeechTarget, given: string): string | undefined {
   const base = new URL(target.url);
@@ -302,11 +307,11 @@ export function sessionUrl(target: SpeechTarget, given: string): string | undefi
   if (url.protocol === 'https:') url.protocol = 'wss:';
   if (url.protocol === 'http:') url.protocol = 'ws:';
   if (url.username !== '' || url.password !== '') return undefined;
-  // A fragment means nothing to a server (RFC 6455), and a WebSocket of an address with one cannot be made.
+  // A fragment means nothing to a server (RFC 6455), and a WebSocket cannot be opened with one.
   url.hash = '';
   if (target.own === true) {
-    // The public address leads through a proxy that may take its path away, and one of before a restart to a port that
-    // may be another now.
+    // The public address may lead through a proxy that changes the path, and an address from before a restart may have
+    // an old port. Only the query is used.
     const here = new URL(`/v2/live${url.search}`, base);
     here.protocol = base.protocol === 'https:' ? 'wss:' : 'ws:';
     return here.href;
@@ -338,7 +343,7 @@ export async function readBody(
   return Buffer.concat(parts).toString('utf8');
 }
 
-/** A name for the log: an error's own text may hold addresses. */
+/** A short name of an error for the log. The error's own text may contain addresses. */
 export function codeOf(error: unknown): string {
   if (error instanceof Error && 'code' in error && typeof error.code === 'string')
     return error.code;

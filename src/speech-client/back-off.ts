@@ -1,4 +1,4 @@
-/** Doubling delay with jitter: 80 to 120 % of it, so that a thousand legs do not come back as one. */
+/** A doubling delay with jitter: 80 to 120 % of it, so that a thousand legs do not come back at the same moment. */
 export function backOffMs(
   attempt: number,
   bounds: { firstMs: number; maxMs: number },
@@ -8,7 +8,7 @@ export function backOffMs(
   return Math.round(delay * (0.8 + 0.4 * random()));
 }
 
-/** `Retry-After` in seconds or as a date, held between 1 s and a minute; rubbish is undefined. */
+/** `Retry-After` in seconds or as a date, limited to between 1 s and a minute. Undefined for an invalid value. */
 export function retryAfterMs(header: string | undefined, nowMs: number): number | undefined {
   if (header === undefined) return undefined;
   const text = header.trim();

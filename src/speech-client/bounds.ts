@@ -3,28 +3,31 @@ import { storableText } from '../lib/storable.ts';
 import type { Utterance, Word } from '../protocol/addons.ts';
 import type { ServerMessage } from '../protocol/live-messages.ts';
 
-/** A recogniser's longest utterance has about a thousand characters; an event must stay small enough to be sent. */
+/** A recogniser's longest utterance has about a thousand characters, and an event must stay small enough to send. */
 export const maxTextChars = 8_000;
 const maxWordChars = 200;
 export const maxWords = 2_000;
-/** Entities or sentiments of one utterance. */
+/** At most this many entities or sentiments are taken of one utterance. */
 export const maxResults = 200;
-/** Utterances of a message that says who spoke: more than a busy session of three hours has. */
+/** At most this many utterances are taken of a message about speakers, more than a busy session of three hours has. */
 const maxLabels = 20_000;
 const maxSpeaker = 99;
-/** The longest id, because ids are compared and stored. A longer one becomes its digest: cut short, two could become one. */
+/**
+ * The longest id, because ids are compared and stored. A longer one is replaced by its digest: if it were cut, two ids
+ * could become equal.
+ */
 const maxIdChars = 200;
-/** The interface's own limit. A number that a service makes up must not become the length of a list. */
+/** The API's own limit. A number that a service invents must not become the length of a list. */
 const maxChannel = 7;
-/** Recognisers pad the end of the audio: a time this far after it is no lie. */
+/** A time may lie this far behind the audio, because recognisers pad its end. */
 const slackS = 1;
-/** Stands at the end of a text that was cut. */
+/** The mark at the end of a text that was cut. */
 const cutMark = '…';
 
 /**
- * The message with every time inside the audio that the session was sent and every text and list of a bounded
- * length, cut with a mark, and without U+0000, which Postgres takes in no text. A service that is broken, or not
- * ours, would otherwise put times without an end, events of megabytes or rows that no store takes into a call. Pure.
+ * Bounds a message: every time lies inside the sent audio, every text and list has a bounded length with a mark where
+ * it was cut, and U+0000 is removed, which Postgres refuses in texts. A broken or foreign service could otherwise bring
+ * endless times, events of megabytes or rows that no store takes into a call. Pure.
  */
 export function boundedMessage(message: ServerMessage, sentS: number): ServerMessage {
   const limitS = Math.max(0, sentS) + slackS;
@@ -143,6 +146,6 @@ function boundedId(id: string): string {
 
 export function cut(text: string, maxChars: number): string {
   if (text.length <= maxChars) return storableText(text);
-  // Half of a character that takes two places would not be text any more.
+  // A character that takes two UTF-16 units must not be cut in half.
   return storableText(text.slice(0, maxChars - cutMark.length).toWellFormed()) + cutMark;
 }

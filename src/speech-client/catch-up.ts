@@ -2,18 +2,18 @@ import type { Clock } from '../lib/clock.ts';
 import { every, type Loop, type Next } from '../lib/every.ts';
 
 const tickMs = 20;
-/** All legs together: audio that waited in journals must not crowd out the legs that are live. */
+/** The limit for all legs together: audio that waited in journals must not crowd out live legs. */
 export const maxCatchUpBytesPerTick = 327_680;
 
 /** A session with audio that waits to be sent. */
 export type SessionBehind = {
-  /** Sends up to so many waiting bytes; answers how many it sent, `caughtUp` when nothing waits any more. */
+  /** Sends up to `maxBytes` waiting bytes and returns their number. `caughtUp` means that nothing waits any more. */
   catchUp(maxBytes: number): { sent: number; caughtUp: boolean };
-  /** The leg may send this much in one second of catching up. */
+  /** The number of bytes that the leg may send per second of catching up. */
   readonly catchUpBytesPerSecond: number;
 };
 
-/** Hands out turns to the sessions that have audio waiting. Idle, without a timer, while none has. */
+/** Serves the sessions with waiting audio in rotation. It has no timer while there are none. */
 export class CatchUp {
   readonly #clock: Clock;
   readonly #behind = new Set<SessionBehind>();
@@ -41,7 +41,7 @@ export class CatchUp {
     for (const session of [...this.#behind]) {
       if (budget <= 0) break;
       const share = Math.ceil((session.catchUpBytesPerSecond * tickMs) / 1_000);
-      // A session that had a turn goes to the end, so that a short budget reaches every session in time.
+      // A served session goes to the end, so that a small budget reaches every session in time.
       this.#behind.delete(session);
       const { sent, caughtUp } = session.catchUp(Math.min(budget, share));
       budget -= sent;

@@ -15,7 +15,7 @@ import { SpeechNodes, type SpeechNode } from './speech-nodes.ts';
 
 type SpeechClientOptions = {
   config: SpeechConfig;
-  /** The processes that are the service together. Read again for every request: nodes come and go. */
+  /** The processes that form the service. Read again for every request, because nodes come and go. */
   nodes: () => readonly SpeechNode[];
   clock: Clock;
   log: Logger;
@@ -24,14 +24,14 @@ type SpeechClientOptions = {
 type CreateRequest = {
   body: StreamingRequest;
   region?: string | undefined;
-  /** When the leg began: the oldest leg goes first where there is a queue. */
+  /** The start of the leg. The oldest waiting leg is served first. */
   sinceMs: number;
   signal: AbortSignal;
-  /** Said once for each new reason to wait. */
+  /** Called once for each new reason to wait. */
   onWaiting(cause: GateCause): void;
 };
 
-/** `orphans`: answers that were lost; each may have made a session that nobody knows of. */
+/** `orphans` counts lost answers. Each may have made a session that nobody knows of. */
 type CreatedSession =
   | { outcome: 'created'; id: string; url: string; service: string; orphans: number }
   | { outcome: 'refused'; reason: string; orphans: number }
@@ -41,13 +41,13 @@ type SessionStart = Omit<
   SessionOptions,
   'clock' | 'catchUp' | 'coalesceBytes' | 'catchUpSpeed' | 'line' | 'resumeWindowMs' | 'mayMove'
 > & {
-  /** The node that has it, as `create` said; undefined where an earlier version wrote it down. */
+  /** The name of the node that has the session, as returned by `create`. Undefined in records of an earlier version. */
   service?: string | undefined;
 };
 
-/** A service keeps a session without a socket about this long; later a new session is the better way. */
+/** A service keeps a session without a socket about this long. After that, a new session is the better choice. */
 const resumeWindowMs = 60_000;
-/** The same where another node would take the audio: a node that is started again is back by then. */
+/** The same limit if another node would take the audio. A restarted node is back by then. */
 const moveAfterMs = 5_000;
 const sweepMs = 1_000;
 const eraseAttempts = 12;
@@ -55,7 +55,7 @@ const eraseAttempts = 12;
 /** One per process: creates, runs, reads and erases live sessions at the nodes of one speech service. */
 export class SpeechClient implements AsyncDisposable {
   readonly config: SpeechConfig;
-  /** The other half of the interface: whole recordings. */
+  /** The other half of the API: whole recordings. */
   readonly jobs: SpeechJobs;
   readonly #api: SpeechApi;
   readonly #nodes: SpeechNodes;
@@ -64,13 +64,13 @@ export class SpeechClient implements AsyncDisposable {
   readonly #gate: ServiceGate;
   readonly #catchUp: CatchUp;
   readonly #orphans: Orphans;
-  /** With the name of the node that has it. */
+  /** The sessions, each with the name of its node. */
   readonly #sessions = new Map<SpeechSession, string | undefined>();
-  /** One function of each leg that waits for a session: it says the cause again when that has changed. */
+  /** One function for each leg that waits for a session. It reports the reason again when that has changed. */
   readonly #tellCause = new Set<() => void>();
   #sweeps: Loop | undefined;
   #refusal: string | undefined;
-  /** The service's words when it last refused the key. */
+  /** The service's message when it last refused the key. */
   #unauthorized = '';
   #closed = false;
 
@@ -95,7 +95,9 @@ export class SpeechClient implements AsyncDisposable {
     this.#orphans = new Orphans(keepers, this.#clock, this.#log);
   }
 
-  /** Asks until there is a session, however long that takes; only the signal or a real refusal ends it. */
+  /**
+   * Asks until there is a session, however long that takes. Only the signal or a refusal of the request itself ends it.
+   */
   async create(request: CreateRequest): Promise<CreatedSession> {
     let told: GateCause | undefined;
     const tell = (): void => {
@@ -150,7 +152,7 @@ export class SpeechClient implements AsyncDisposable {
     return { outcome: 'aborted', orphans };
   }
 
-  /** One node after the other, until one takes the session or says that the request itself is wrong. */
+  /** Asks one node after the other, until one accepts the session or refuses the request itself. */
   async #askNodes(request: CreateRequest): Promise<{ result: AskedResult; orphans: number }> {
     const { region, signal } = request;
     const body = withAcks(request.body, this.config.model);
@@ -172,7 +174,7 @@ export class SpeechClient implements AsyncDisposable {
         return { result, orphans };
       }
       told(result.outcome, 'waitMs' in result ? result.waitMs : undefined);
-      // A node that is full will have room again: that is worth more than what the dead ones say.
+      // A full node will have room again, so its answer is worth more than that of dead nodes.
       if (at === 0 || result.outcome === 'busy') worst = result;
     }
     const busyForMs = this.#nodes.busyForMs();
@@ -194,7 +196,8 @@ export class SpeechClient implements AsyncDisposable {
     const target = this.#targetOf(service, start.url);
     const session: SpeechSession = new SpeechSession({
       ...rest,
-      // One of before a restart was checked when it was created; where it leads to now may have changed.
+      // The address of a session from before a restart was checked when it was created. It is checked again, because
+      // the target may have changed.
       url: (target && sessionUrl(target, start.url)) ?? start.url,
       line: lineOf(target),
       mayMove: () => this.#nodes.hasOther(service),
@@ -206,7 +209,7 @@ export class SpeechClient implements AsyncDisposable {
       onOver: (reason) => {
         this.#sessions.delete(session);
         const node = this.#nodes.named(service);
-        // The next leg need not find out again that a node failed a session: the node is looked at in the background.
+        // The node is checked in the background, so that the next leg need not find out again that it failed.
         if (reason === 'lost' && node !== undefined) this.#nodes.failed(node, 'unreachable');
         start.onOver(reason);
       },
@@ -217,8 +220,8 @@ export class SpeechClient implements AsyncDisposable {
   }
 
   /**
-   * Ends a session whose client is gone: then its record has all that it heard. Resolves when the service has closed it,
-   * cannot be reached, or at the signal.
+   * Ends a session whose client is gone, so that its record has everything it heard. Resolves when the service has
+   * closed it, when it cannot be reached, or at the signal.
    */
   endSession(
     { url, service }: { url: string; service?: string | undefined },
@@ -235,17 +238,20 @@ export class SpeechClient implements AsyncDisposable {
       });
       signal.addEventListener('abort', () => connection.drop(), { once: true });
     } catch {
-      resolve(undefined); // an address that is none: nothing to end
+      resolve(undefined); // an invalid address: nothing to end
     }
     return promise;
   }
 
-  /** True when another node than this one would take audio now. */
+  /** True if another node would take audio now. */
   hasOther(service: string | undefined): boolean {
     return this.#nodes.hasOther(service);
   }
 
-  /** From the node that has it, else from whoever knows of it. Only who must know can say that there is none. */
+  /**
+   * Reads the record from the node that has it, or from any that may know it. Only a node that must know the session
+   * can say that there is none.
+   */
   async record(sessionId: string, signal: AbortSignal, service?: string): Promise<RecordResult> {
     let unavailable: RecordResult | undefined;
     let isFleetAsked = false;
@@ -265,7 +271,7 @@ export class SpeechClient implements AsyncDisposable {
     return this.#nodes.all().every(({ isOfFleet }) => isOfFleet);
   }
 
-  /** The named node first, those that do not answer last. */
+  /** The nodes to ask: the named one first, those that do not answer last. */
   #whoKnows(service?: string): SpeechNode[] {
     const rank = ({ name }: SpeechNode): number =>
       name === service ? 0 : this.#nodes.causeOf(name) === 'unreachable' ? 2 : 1;
@@ -278,11 +284,11 @@ export class SpeechClient implements AsyncDisposable {
     if (named !== undefined) return named.target;
     const host = URL.parse(url)?.host;
     const byHost = nodes.find(({ target }) => URL.parse(target.url)?.host === host);
-    // Any node of a database leads to its sessions.
+    // Any node of a database can find its sessions.
     return (byHost ?? nodes.find(({ isOfFleet }) => isOfFleet) ?? nodes[0])?.target;
   }
 
-  /** The sessions of this metadata, of all nodes; undefined when one that may have some does not say. */
+  /** The sessions with this metadata at all nodes. Undefined if a node that may have some gives no answer. */
   async #find(metadata: Record<string, unknown>): Promise<string[] | undefined> {
     const found: string[] = [];
     let isFleetAsked = false;
@@ -297,7 +303,7 @@ export class SpeechClient implements AsyncDisposable {
     return isSilent && !(isFleetAsked && this.#areAllOfFleet()) ? undefined : found;
   }
 
-  /** At the node that has it: the others do not know of it. */
+  /** Erases at the node that has the session, because the others do not know it. */
   async #eraseOnce(
     sessionId: string,
     signal?: AbortSignal,
@@ -314,7 +320,7 @@ export class SpeechClient implements AsyncDisposable {
     return isFailed && !(isFleetAsked && this.#areAllOfFleet()) ? 'failed' : 'unknown';
   }
 
-  /** DELETE /v2/live/{id}, asked again for two minutes while the service still finishes the session. */
+  /** DELETE /v2/live/{id}, repeated for two minutes while the service is still finishing the session. */
   async erase(sessionId: string, signal?: AbortSignal): Promise<'erased' | 'unknown' | 'failed'> {
     for (let attempt = 0; attempt < eraseAttempts; attempt++) {
       if (this.#closed || signal?.aborted) break;
@@ -325,7 +331,7 @@ export class SpeechClient implements AsyncDisposable {
     return 'failed';
   }
 
-  /** Sessions of this metadata that nobody knows of are erased, in the background. */
+  /** Erases, in the background, sessions with this metadata that nobody knows of. */
   cancelOrphans(search: OrphanSearch): void {
     this.#orphans.cancel(search);
   }
@@ -348,7 +354,7 @@ export class SpeechClient implements AsyncDisposable {
     }
   }
 
-  /** Sessions can be had, and some of the nodes give none. */
+  /** `degraded` means that sessions are available although some nodes give none. */
   #nodesHealth(): { state: 'ok' | 'degraded'; detail?: string } {
     const nodes = this.#nodes.all();
     const { full, silent } = this.#nodes.passedOver();
@@ -375,7 +381,7 @@ export class SpeechClient implements AsyncDisposable {
 
   #failed(cause: GateCause, reason: string, waitMs?: number): void {
     speechTotals.createFailures++;
-    // Once per trouble, not once per attempt of a thousand legs.
+    // Logged once per problem, not once per attempt of a thousand legs.
     if (this.#gate.cause !== cause)
       this.#log.warn(
         {
@@ -414,7 +420,7 @@ type AskedResult =
   | Exclude<Awaited<ReturnType<SpeechApi['create']>>, { outcome: 'created' }>
   | { outcome: 'created'; id: string; url: string; service: string };
 
-/** The options that the sockets of a session need besides their address. The key of a service goes out on HTTP only. */
+/** The options of a session's sockets beside their address. The key of a service is sent over HTTP only. */
 function lineOf(target: SpeechTarget | undefined): SessionLine {
   const { key, keyHeader, ca, keyOnSockets } = target ?? {};
   return {
@@ -426,12 +432,12 @@ function lineOf(target: SpeechTarget | undefined): SessionLine {
   };
 }
 
-/** The service's own words, for people who have to mend what it refuses. */
+/** The service's own words, for people who must correct what it refuses. */
 function wordsOf({ status, reason }: { status: number; reason: string }): string {
   return `status ${status}${reason === '' ? '' : `: ${reason}`}`;
 }
 
-/** Resuming needs acks, whatever the template says; the model's name is the operator's. */
+/** Resuming needs acks, whatever the template says. The operator chooses the name of the model. */
 function withAcks(body: StreamingRequest, model: string | undefined): StreamingRequest {
   return {
     ...body,

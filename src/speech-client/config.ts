@@ -1,14 +1,14 @@
 import { z } from 'zod';
 
-/** Addresses that one setting may name. */
+/** At most this many addresses may stand in one setting. */
 export const maxSpeechUrls = 64;
 
-/** The addresses of a setting that may name several nodes. */
+/** The addresses in a setting that may name several nodes. */
 export function speechUrls(text: string): string[] {
   return text.split(',').map((url) => url.trim());
 }
 
-/** Which speech service the bridge uses and how patient it is with it. */
+/** Settings for the speech service that the bridge uses: its address, its key and the waiting times. */
 export const SpeechConfig = z.strictObject({
   url: z
     .string()

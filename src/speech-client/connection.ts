@@ -4,21 +4,24 @@ import { WebSocket, type RawData } from 'ws';
 import type { Clock } from '../lib/clock.ts';
 
 const connectMs = 5_000;
-/** A ping goes out after this long without a byte from the service ... */
+/** A ping is sent after this long without a byte from the service ... */
 const pingMs = 10_000;
-/** ... and the socket is dead after this long: a connection that only one side still has looks exactly like this. */
+/** ... and the socket counts as dead after this long, because a half-open connection looks exactly like this. */
 const deadMs = 15_000;
-/** A service that reads slowly leaves this much with us at most; the rest stays in the journal. */
+/** At most this much may wait for a service that reads slowly. The rest stays in the journal. */
 export const maxUnsentBytes = 1_048_576;
-/** The interface keeps its messages under 1 MB; a post_final_transcript comes near. */
+/** The API keeps its messages below 1 MB; a post_final_transcript comes close. */
 const maxMessageBytes = 4_194_304;
 
-/** Random bytes are drawn for this many masks at once: a call of the generator for each frame costs more than the frame. */
+/**
+ * Random bytes for this many bytes of masks are drawn at once: a call of the generator per frame would cost more than
+ * the frame.
+ */
 const maskPoolBytes = 8_192;
 
 /**
- * Masks for the frames of a client, never of zeros: under such a mask ws sends the memory that it was given and not
- * a copy of it, and ours is written over while a full socket still waits with it.
+ * Returns masks for a client's frames, never zeros. Under a zero mask ws would send our buffer without copying it, and
+ * we overwrite that buffer while a full socket still waits with it.
  */
 export function maskGenerator(
   fill: (pool: Buffer) => void = randomFillSync,
@@ -35,7 +38,7 @@ export function maskGenerator(
   };
 }
 
-// A variable, because the published types do not know the last three yet.
+// A variable, because the published types do not know the last three options yet.
 const socketOptions = {
   perMessageDeflate: false,
   followRedirects: false,
@@ -49,26 +52,26 @@ const socketOptions = {
 export type ConnectionEnd = {
   code: number;
   reason: string;
-  /** The upgrade was answered with this HTTP status instead. */
+  /** The HTTP status with which the service answered the upgrade instead. */
   httpStatus?: number;
   opened: boolean;
 };
 
-/** The options that a socket needs besides its address. */
+/** The options of a socket beside its address. */
 export type SessionLine = {
   headers: Record<string, string>;
-  /** The authority that signed the certificate of the other end, where nobody else knows it. */
+  /** The authority that signed the other side's certificate, if it is not publicly known. */
   ca?: string | undefined;
 };
 
 type ConnectionEvents = {
   onOpen(): void;
   onMessage(message: Buffer): void;
-  /** Once, whatever ended it. */
+  /** Called once, for any reason. */
   onEnd(end: ConnectionEnd): void;
 };
 
-/** One WebSocket to a live session: opens, pings, dies once. Knows nothing of audio or acks. */
+/** One WebSocket to a live session. It opens, pings and ends once. It knows nothing of audio or acks. */
 export class Connection {
   readonly #socket: WebSocket;
   readonly #clock: Clock;
@@ -90,7 +93,7 @@ export class Connection {
       headers,
       ...(ca === undefined ? {} : { ca }),
     });
-    // ws has a handshake deadline of its own, but not over name look-up and connect together.
+    // ws has its own handshake deadline, but that does not cover name lookup and connect together.
     this.#stopConnectTimer = clock.after(connectMs, () => {
       if (!this.#opened) this.drop();
     });
@@ -108,12 +111,12 @@ export class Connection {
       response.resume();
       this.drop();
     });
-    // Whatever the error is, 'close' follows it; without a listener it would end the process.
+    // 'close' follows every error. Without a listener the error would end the process.
     this.#socket.on('error', () => this.drop());
     this.#socket.on('close', (code, reason) => this.#end(code, reason.toString('utf8')));
   }
 
-  /** False while the service leaves too much unread: the caller keeps its audio. */
+  /** False while the service leaves too many bytes unread. The caller then keeps its audio. */
   get writable(): boolean {
     return this.#opened && !this.#over && this.#socket.bufferedAmount < maxUnsentBytes;
   }
@@ -127,7 +130,7 @@ export class Connection {
     this.#socket.send(text, ignoreSendError);
   }
 
-  /** Called about once a second by the client's sweep, for all connections with one timer. */
+  /** Called about once per second by the client, with one timer for all connections. */
   tick(nowMs: number): void {
     if (!this.#opened || this.#over) return;
     if (this.#heardSinceTick) {
@@ -144,12 +147,12 @@ export class Connection {
     }
   }
 
-  /** A closing handshake; ws gives up on it after its own deadline. */
+  /** Starts a closing handshake. ws gives up on it after its own deadline. */
   close(code: number): void {
     if (!this.#over) this.#socket.close(code);
   }
 
-  /** No more events come of it: a closing handshake that was begun goes on, anything else ends here. */
+  /** Ends all events of this connection. A closing handshake that has begun continues; anything else ends here. */
   release(): void {
     if (this.#over) return;
     this.#over = true;
@@ -157,14 +160,17 @@ export class Connection {
     if (this.#socket.readyState !== WebSocket.CLOSING) this.#socket.terminate();
   }
 
-  /** Without a closing handshake. `onEnd` follows at once. */
+  /** Ends the connection without a closing handshake. `onEnd` follows at once. */
   drop(): void {
     if (this.#over) return;
     this.#socket.terminate();
     this.#end(1006, '');
   }
 
-  /** The second in which a byte came is fine enough for deadlines of ten: no clock is read for each ack. */
+  /**
+   * Counts whole seconds, which is exact enough for deadlines of ten seconds. This avoids reading the clock for each
+   * ack.
+   */
   #heard(): void {
     this.#heardSinceTick = true;
   }
@@ -172,7 +178,7 @@ export class Connection {
   #message(data: RawData, isBinary: boolean): void {
     if (this.#over) return;
     this.#heard();
-    // The interface sends text only; its bytes are handed on unread, so that an ack need not become a string.
+    // The API sends text only. The bytes are passed on unparsed, so that an ack need not become a string.
     if (!isBinary && Buffer.isBuffer(data)) this.#events.onMessage(data);
   }
 
@@ -189,7 +195,7 @@ export class Connection {
   }
 }
 
-/** A failed write is followed by 'close', where it is dealt with. */
+/** A failed write is followed by 'close', which is handled. */
 function ignoreSendError(): void {
   // nothing to do here
 }

@@ -1,5 +1,5 @@
 type AckOutcome =
-  /** `rebased`: the service had this many bytes more (or, negative, fewer) than its acks had told us. */
+  /** `rebased` means that the service had this many bytes more (or, if negative, fewer) than its acks had told us. */
   | { outcome: 'moved' | 'unmoved'; rebased: number }
   | { outcome: 'bad'; reason: 'malformed' | 'ahead' | 'backwards' };
 
@@ -12,9 +12,9 @@ export type InFlightState = {
 type Rebase = { counter: number; surplus: number };
 
 /**
- * The bytes that one live session was sent and those that it acknowledged. Pure.
- * The service counts bytes of the session from 0; the leg counts positions. They differ by the position at which
- * the session began (`base`) and by the bytes that the service took twice or lost around a dropped socket (`surplus`).
+ * The bytes sent on one live session and those acknowledged. Pure. The service counts the bytes of the session from 0,
+ * the leg counts positions. The two differ by the position at which the session began (`base`), and by the bytes that
+ * the service took twice or lost when a socket dropped (`surplus`).
  */
 export class InFlight {
   readonly base: number;
@@ -22,10 +22,10 @@ export class InFlight {
   #sentTo: number;
   #everSentTo: number;
   readonly #rebases: Rebase[];
-  /** Nothing can have been heard before: the service's count and ours begin together. */
+  /** True while the service can have received nothing yet, so that its count and ours begin together. */
   #fresh: boolean;
   #firstAckDue = false;
-  /** Length of the first message on this socket, which holds what the service may already have. */
+  /** The length of the first message on this socket, which contains what the service may already have. */
   #firstBytes = 0;
 
   constructor(from: InFlightState | number) {
@@ -41,12 +41,12 @@ export class InFlight {
     this.#fresh = typeof from === 'number';
   }
 
-  /** Leg position up to which the service has named every byte as received. */
+  /** The leg position up to which the service has acknowledged every byte. */
   get acknowledged(): number {
     return this.#acked;
   }
 
-  /** Leg position up to which this socket was given the audio. */
+  /** The leg position up to which audio was given to this socket. */
   get sent(): number {
     return this.#sentTo;
   }
@@ -61,7 +61,7 @@ export class InFlight {
     if (position > this.#everSentTo) this.#everSentTo = position;
   }
 
-  /** A new socket of the same session: the first byte on it is the first that is not acknowledged. */
+  /** Starts a new socket of the same session. Its first byte is the first that is not acknowledged. */
   reconnected(): void {
     this.#sentTo = this.#acked;
     this.#firstAckDue = !this.#fresh;
@@ -70,9 +70,8 @@ export class InFlight {
   }
 
   /**
-   * `byte_range` of one ack. Its end counts the whole session. The start matters only on the first ack of a
-   * resumed socket, if it covers just our first message: there it tells whether the service and we mean the
-   * same byte.
+   * Takes the `byte_range` of one ack. Its end counts the whole session. Its start matters only on the first ack of a
+   * resumed socket that covers just our first message: there it shows whether the service and we mean the same byte.
    */
   acknowledge(start: number, end: number): AckOutcome {
     if (!Number.isSafeInteger(start) || !Number.isSafeInteger(end) || start < 0 || end < start)
@@ -81,7 +80,7 @@ export class InFlight {
     let rebased = 0;
     if (this.#firstAckDue && end - start === this.#firstBytes && end > start) {
       rebased = start - (this.#acked - this.base + surplus);
-      // It cannot hold more than was ever sent to it.
+      // The service cannot hold more bytes than were ever sent to it.
       if (start > this.#everSentTo - this.base + surplus)
         return { outcome: 'bad', reason: 'ahead' };
     }
@@ -95,28 +94,28 @@ export class InFlight {
     return { outcome: moved ? 'moved' : 'unmoved', rebased };
   }
 
-  /** Leg position of the session's byte 0, as it holds for what the service heard at this session time. */
+  /** The leg position of the session's byte 0, as it was when the service heard this byte of the session. */
   originAt(sessionBytes: number): number {
     const rebase = this.#rebases.findLast((one) => one.counter <= sessionBytes);
     return this.base - (rebase?.surplus ?? 0);
   }
 
-  /** The session's own counter at a leg position: what a stop acknowledgement's duration measures. */
+  /** The session's own count at a leg position. The duration in a stop acknowledgement measures this. */
   counterAt(position: number): number {
     return position - this.base + this.#surplus();
   }
 
-  /** Leg position that the session had heard up to, by its own count of bytes; never more than was sent. */
+  /** The leg position up to which the session had heard, by its own count; never more than was sent. */
   heardUpTo(counter: number): number {
     return Math.min(this.#everSentTo, this.base + counter - this.#surplus());
   }
 
-  /** The most bytes that the session may have got, by its own count: its times lie within them. */
+  /** The most bytes that the session may have received, by its own count. Its times lie within them. */
   get everSentBytes(): number {
     return this.counterAt(this.#everSentTo);
   }
 
-  /** Bytes that some socket carried and no ack has named: the service may have them. */
+  /** Bytes that were sent on some socket and that no ack has named. The service may have them. */
   get doubtful(): number {
     return this.#everSentTo - this.#acked;
   }

@@ -9,20 +9,20 @@ import { retryAfterMs } from './back-off.ts';
 import { boundedUtterance, cut } from './bounds.ts';
 import type { SpeechNode, SpeechNodes } from './speech-nodes.ts';
 
-/** Utterances of one recording that are taken; three hours of quick talk have a third of it. */
+/** At most this many utterances of one recording are taken. Three hours of quick talk have a third of this. */
 export const maxUtterances = 20_000;
-/** Times of a record lie within a day, whatever it says of its audio. */
+/** Times of a record must lie within a day, whatever length it states. */
 const longestS = 86_400;
 const attemptMs = 10_000;
-/** Between the last byte of an upload and its answer the service looks into the file. */
+/** The service has this long to inspect a file after the last byte of an upload. */
 const answerMs = 60_000;
 const eraseMs = 60_000;
-/** The time that an upload may take: this much, and a second more for every 100 kB. */
+/** The time for an upload: a minute, and one second more for every 100 kB. */
 const uploadMs = (bytes: number): number => Math.min(1_800_000, 60_000 + bytes / 100);
 const answerBytes = 1_048_576;
 const recordBytes = 67_108_864;
 
-/** `later`: the same request may be taken another time. `refused`: never as it is, and why. */
+/** `later` means that the same request may succeed another time, `refused` that it never will. */
 type JobTrouble =
   | { outcome: 'later'; reason: string; waitMs: number | undefined }
   | { outcome: 'refused'; reason: string; status: number };
@@ -36,7 +36,7 @@ export type Audio = {
 /** One utterance of a finished job, within bounds. */
 export type Spoken = {
   channel: number;
-  /** Set where the voices of a channel were told apart. */
+  /** Set if the voices of a channel were told apart. */
   speaker?: number;
   start: number;
   end: number;
@@ -44,7 +44,7 @@ export type Spoken = {
   language: string;
 };
 
-/** `service`: the node that has it, which alone reads it. */
+/** `service` is the node that has the file, the only one that can read it. */
 type Stored = {
   outcome: 'stored';
   audioUrl: string;
@@ -54,7 +54,7 @@ type Stored = {
 
 type JobState =
   | { outcome: 'done'; spoken: Spoken[]; noSpeakers?: string }
-  /** `code` as HTTP says it: 5xx is the service's own trouble. */
+  /** `code` is an HTTP status. 5xx means a problem of the service itself. */
   | { outcome: 'failed'; code: number; reason: string }
   | { outcome: 'unfinished' }
   | { outcome: 'unknown' }
@@ -91,11 +91,13 @@ const JobRecord = z.looseObject({
     .nullish(),
 });
 
-/** Whole recordings: uploads, jobs and their deletion, one attempt at a time, every attempt with a deadline. Never throws. */
+/**
+ * Whole recordings: uploads, jobs and their deletion. Each method makes one attempt with a deadline and never throws.
+ */
 export class SpeechJobs {
   readonly #nodes: Pick<SpeechNodes, 'all' | 'named' | 'candidates' | 'failed'>;
   readonly #clock: Clock;
-  /** Deadlines are our own: an upload has no answer for as long as it lasts. */
+  /** Our own deadlines apply, because an upload gets no answer while it lasts. */
   readonly #agents = new ServiceAgents({
     keepAliveTimeout: 4_000,
     headersTimeout: 0,
@@ -108,8 +110,8 @@ export class SpeechJobs {
   }
 
   /**
-   * POST /v2/upload, streamed: the file is never whole in memory. The signal ends it while bytes are left to send. Once
-   * the service has all of them the answer is waited for, because only the answer tells how to delete them again.
+   * POST /v2/upload, streamed, so that the file is never whole in memory. The signal stops it while bytes are left to
+   * send. Once all are sent the answer is awaited, because only the answer tells how to delete the file again.
    */
   async upload(audio: Audio, signal: AbortSignal): Promise<Stored | JobTrouble> {
     const node = this.#nodes.candidates()[0] ?? this.#nodeOf(undefined);
@@ -178,7 +180,7 @@ export class SpeechJobs {
     );
   }
 
-  /** The ids of the jobs with this metadata; undefined when the service does not say now. */
+  /** The ids of the jobs with this metadata. Undefined if the service gives no answer now. */
   async find(metadata: Record<string, unknown>, service?: string): Promise<string[] | undefined> {
     try {
       using attempt = deadline(this.#clock, attemptMs);
@@ -188,7 +190,7 @@ export class SpeechJobs {
       const list = JobList.safeParse(parseJson(await readBody(response, recordBytes)));
       return response.statusCode === 200 ? list.data?.items.map(({ id }) => id) : undefined;
     } catch {
-      return undefined; // asked again by the caller, with its own bound
+      return undefined; // the caller tries again, within its own bound
     }
   }
 
@@ -211,7 +213,7 @@ export class SpeechJobs {
     }
   }
 
-  /** Deletes a job with its audio; one that is not over yet is cancelled first, where the service knows how. */
+  /** Deletes a job and its audio. An unfinished job is cancelled first, if the service supports that. */
   async erase(id: string, service?: string): Promise<'erased' | 'failed'> {
     const node = this.#nodeOf(service);
     const first = await this.#delete(node, pathOf(id));
@@ -221,12 +223,12 @@ export class SpeechJobs {
       const response = await this.#ask(node, 'POST', `${pathOf(id)}/cancel`, attempt.signal);
       await readBody(response, answerBytes);
     } catch {
-      return 'failed'; // asked again by the caller, with its own bound
+      return 'failed'; // the caller tries again, within its own bound
     }
     return isGone(await this.#delete(node, pathOf(id))) ? 'erased' : 'failed';
   }
 
-  /** Deletes an upload that no job reads. A service that has no such route answers like one that has no such file. */
+  /** Deletes an upload that no job reads. A service without this route answers like one without such a file. */
   async eraseFile(id: string, service?: string): Promise<'erased' | 'failed'> {
     const status = await this.#delete(this.#nodeOf(service), `/file/${encodeURIComponent(id)}`);
     return isGone(status) || status === 405 || status === 501 ? 'erased' : 'failed';
@@ -236,7 +238,7 @@ export class SpeechJobs {
     await this.#agents.close();
   }
 
-  /** The node that has it. Any node of a database answers for the others; what has no name is at the first one. */
+  /** The node that has it. Any node of a database answers for the others. Without a name, the first node is asked. */
   #nodeOf(service: string | undefined): SpeechNode | undefined {
     const nodes = this.#nodes.all();
     return this.#nodes.named(service) ?? nodes.find(({ isOfFleet }) => isOfFleet) ?? nodes[0];
@@ -249,7 +251,7 @@ export class SpeechJobs {
       await readBody(response, answerBytes);
       return response.statusCode;
     } catch {
-      return undefined; // asked again by the caller, with its own bound
+      return undefined; // the caller tries again, within its own bound
     }
   }
 
@@ -296,7 +298,7 @@ export class SpeechJobs {
   ): Promise<Dispatcher.ResponseData> {
     if (node === undefined) throw new Error('no speech node is there');
     const { target } = node;
-    // Redirects are not followed: neither the key nor the audio must travel to another place.
+    // Redirects are not followed, because neither the key nor the audio may travel to another host.
     return await request(`${target.url.replace(/\/+$/, '')}${path}`, {
       method,
       dispatcher: this.#agents.of(target),
@@ -323,7 +325,9 @@ function isGone(status: number | undefined): boolean {
   return status !== undefined && ((status >= 200 && status < 300) || status === 404);
 }
 
-/** The contents of a record, each text and time within bounds: the service may be broken, or not ours. Pure. */
+/**
+ * The contents of a record, with every text and time within bounds, because the service may be broken or foreign. Pure.
+ */
 export function stateIn(json: unknown): JobState {
   const record = JobRecord.safeParse(json).data;
   const odd = { outcome: 'failed', code: 502, reason: 'its record has another form' } as const;

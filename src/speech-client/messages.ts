@@ -4,8 +4,8 @@ import type { SessionRecord } from './api.ts';
 import { boundedMessage } from './bounds.ts';
 
 /**
- * The key by which two messages of one session are the same message. Partials have none: they replace each other
- * and may come as often as the service likes.
+ * The key by which two messages of one session are the same. Partials have none: they replace each other and may be
+ * repeated freely.
  */
 export function messageIdentity(message: ServerMessage): string | undefined {
   switch (message.type) {
@@ -39,12 +39,12 @@ export function messageIdentity(message: ServerMessage): string | undefined {
   }
 }
 
-/** An add-on that failed names no utterance; its time of creation tells it from the next failure. */
+/** A failed add-on names no utterance. Its time of creation distinguishes it from the next failure. */
 function failed(message: ServerMessage): string {
   return `${message.type} failed ${message.created_at}`;
 }
 
-/** Where in the session the message belongs, seconds; undefined for messages about the whole of it. */
+/** The position of the message in the session, in seconds. Undefined for messages about the whole session. */
 export function sessionTimeOf(message: ServerMessage): number | undefined {
   switch (message.type) {
     case 'transcript':
@@ -61,13 +61,13 @@ export function sessionTimeOf(message: ServerMessage): number | undefined {
   }
 }
 
-/** More than a busy session of three hours has. */
+/** At most this many identities are remembered, more than a busy session of three hours has. */
 export const maxIdentities = 20_000;
 
 /**
- * Lets each identity through once. A resumed socket repeats messages, and so does GET at the end. When a service
- * sends more than can be remembered, the oldest half is forgotten: a message of then that is repeated comes again, and
- * the database keeps each result once all the same.
+ * Lets each identity pass once. A resumed socket repeats messages, and so does GET at the end. If a service sends more
+ * than can be remembered, the older half is forgotten. A repeated message of that half passes again, but the database
+ * still stores each result once.
  */
 export class SeenMessages {
   #newer = new Set<string>();
@@ -86,7 +86,7 @@ export class SeenMessages {
     return this.#newer.size + this.#older.size;
   }
 
-  /** For records without messages: their utterances have no ids, only times. */
+  /** True if an utterance at this time was seen. Records without messages have utterances without ids. */
   hasSpan(utterance: Utterance): boolean {
     return this.#has(spanOf(utterance));
   }
@@ -96,7 +96,7 @@ export class SeenMessages {
   }
 
   #add(identity: string): void {
-    // By halves: to take one at a time from the front of a large set is slow.
+    // Half of the set is dropped at once, because removing single entries from the front of a large set is slow.
     if (this.#newer.size >= maxIdentities / 2) {
       this.#older = this.#newer;
       this.#newer = new Set();
@@ -110,14 +110,14 @@ function spanOf(utterance: Utterance): string {
 }
 
 /**
- * Everything that the service's record holds of a session and that was not seen on its sockets, in the record's order.
- * Where the record lists no messages, its utterances become finals with ids of our own.
+ * Everything in the service's record that was not seen on the session's sockets, in the order of the record. If the
+ * record lists no messages, its utterances become finals with ids of our own.
  */
 export function missingOf(
   record: SessionRecord,
   sessionId: string,
   seen: SeenMessages,
-  /** The seconds of audio that the session was sent: its times lie within them. */
+  /** The seconds of audio sent to the session. All times lie within them. */
   sentS: number,
 ): ServerMessage[] {
   const listed = record.result?.messages ?? [];
@@ -136,7 +136,7 @@ export function missingOf(
     const message: ServerMessage = {
       type: 'transcript',
       session_id: sessionId,
-      // The machine's time: a record does not say when its words were sent, and nothing is ordered by this.
+      // The machine's time: a record does not tell when its words were sent, and nothing is ordered by this field.
       created_at: new Date().toISOString(),
       data: { id: `record_${index}`, is_final: true, utterance: utterance.data },
     };
@@ -145,12 +145,12 @@ export function missingOf(
   });
 }
 
-/** Partials and acks that a record may list are of no use afterwards. */
+/** False for partials and acks, which a record may list but which are useless afterwards. */
 function belongsInTranscript(message: ServerMessage): boolean {
   return messageIdentity(message) !== undefined;
 }
 
-/** `byte_range` of a positive audio ack. */
+/** The `byte_range` of a positive audio ack. */
 export type AckRange = { start: number; end: number };
 
 const marker = Buffer.from(
@@ -161,13 +161,13 @@ const closing = Buffer.from(']}}');
 const firstByte = marker[0] ?? 0;
 const comma = 0x2c;
 
-/** `{"session_id":"<36>","created_at":"<24>",` comes first where the service writes like ours. */
+/** The position behind `{"session_id":"<36>","created_at":"<24>",`, with which a service like ours begins. */
 const usualOffset = '{"session_id":"","created_at":"",'.length + 36 + 24;
 
 /**
- * Reads an acknowledgement without parsing it. Acks come one a frame, and a full JSON.parse of each costs about half
- * of what forwarding the frame costs. Only the exact form is taken, digit by digit; whatever differs in
- * one byte answers undefined and is read in full by the caller.
+ * Reads an acknowledgement without parsing it. One ack comes per frame, and a full JSON.parse would cost about half of
+ * forwarding that frame. Only the exact form is accepted, digit by digit. Anything else returns undefined, and the
+ * caller parses it in full.
  */
 export function scanAck(message: Buffer, range: AckRange): boolean {
   const at = usualOffset;

@@ -1,7 +1,7 @@
 import { Counter } from 'prom-client';
 import { metrics } from '../lib/metrics.ts';
 
-/** Plain numbers on the hot path; the registry reads them when it is asked. */
+/** Plain numbers, because this code runs for every frame. The metrics registry reads them on request. */
 export const speechTotals = {
   connects: 0,
   stalled: 0,

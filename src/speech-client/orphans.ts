@@ -3,29 +3,29 @@ import type { Logger } from '../lib/log.ts';
 import { backOffMs } from './back-off.ts';
 import { speechTotals } from './metrics.ts';
 
-/** The answer to a request that is under way now comes within its own deadline: until then no session is an orphan. */
+/** A request that is under way has its answer within its own deadline. Until then no session counts as an orphan. */
 const settleMs = 15_000;
-/** A session that nobody ever connects to is ended by the service itself; only then can it be erased. */
+/** The service itself ends a session that nobody connects to. Only then can it be erased. */
 const attempts = 24;
 const delays = { firstMs: 15_000, maxMs: 300_000 };
 
 export type OrphanSearch = {
-  /** The metadata with which the sessions of this leg were created, and no others. */
+  /** The metadata with which the sessions of this leg, and no others, were created. */
   metadata: Record<string, unknown>;
-  /** Asked late: by then the leg may have got to know the session. */
+  /** Called late, because the leg may learn of the session meanwhile. */
   isKnown: (sessionId: string) => boolean;
 };
 
 /** All nodes of the service together. */
 export type OrphanKeepers = {
-  /** Undefined when a node that may have some does not say. */
+  /** Undefined if a node that may have some gives no answer. */
   find(metadata: Record<string, unknown>): Promise<string[] | undefined>;
   erase(sessionId: string): Promise<'erased' | 'unknown' | 'unfinished' | 'failed'>;
 };
 
 /**
- * A request whose answer was lost may have made a session that nobody will use. It is looked for by its
- * metadata and erased once the service lets go of it, in the background: no leg waits for it.
+ * A request whose answer was lost may have created a session that nobody uses. Such sessions are found by their
+ * metadata and erased as soon as the service permits it. This runs in the background, and no leg waits for it.
  */
 export class Orphans {
   readonly #api: OrphanKeepers;

@@ -3,23 +3,23 @@ import { backOffMs } from './back-off.ts';
 
 export type GateCause = 'unreachable' | 'busy' | 'unauthorized';
 
-/** A leg that waits for its turn to ask. */
+/** A leg that waits for permission to ask. */
 type WaitingLeg = { sinceMs: number; admit: (admitted: boolean) => void };
 
-/** At most this many sessions are being created at once, in good times. */
+/** At most this many sessions are created at the same time when all is well. */
 export const maxCreatingAtOnce = 16;
 
 const bounds = {
   unreachable: { firstMs: 250, maxMs: 10_000 },
   busy: { firstMs: 1_000, maxMs: 30_000 },
-  // A wrong key does not become right by asking: five hundred legs together ask twice a minute.
+  // Asking does not make a wrong key right. Five hundred legs together ask twice a minute.
   unauthorized: { firstMs: 15_000, maxMs: 30_000 },
 } satisfies Record<GateCause, { firstMs: number; maxMs: number }>;
 
 /**
- * Who may ask the service for a session, and when. All legs of the process share it: after a failure one
- * leg at a time asks for all, the oldest first, and a success opens the gate again.
- * The queue's bound is the number of legs; every waiting leg journals meanwhile.
+ * Decides when a leg may ask the service for a session. All legs of the process share it. After a failure one leg at a
+ * time asks for all, the oldest first, and a success opens the gate again. The queue is bounded by the number of legs;
+ * every waiting leg writes its journal meanwhile.
  */
 export class ServiceGate {
   readonly #clock: Clock;
@@ -32,7 +32,7 @@ export class ServiceGate {
     this.#clock = clock;
   }
 
-  /** Why only one leg at a time may ask, if so. */
+  /** The reason why only one leg at a time may ask, if there is one. */
   get cause(): GateCause | undefined {
     return this.#closed?.cause;
   }
@@ -41,7 +41,10 @@ export class ServiceGate {
     return this.#queue.length;
   }
 
-  /** Waits for this leg's turn; false when the signal ended the wait. Every `true` is owed one `settle`. */
+  /**
+   * Waits for permission to ask. Returns false if the signal ended the wait. Every `true` must be followed by one
+   * `settle`.
+   */
   async enter(sinceMs: number, signal: AbortSignal): Promise<boolean> {
     if (signal.aborted) return false;
     return await new Promise((resolve) => {
@@ -64,11 +67,11 @@ export class ServiceGate {
     });
   }
 
-  /** The outcome of an admitted attempt; `waitMs`: the service's own word on when to come back. */
+  /** Reports the outcome of a permitted attempt. `waitMs` is the service's own waiting time. */
   settle(result: 'created' | 'other' | GateCause, waitMs?: number): void {
     this.#busyCount--;
     if (result === 'created' || result === 'other') {
-      // Any real answer shows that the service is there and knows us.
+      // Any real answer shows that the service is there and accepts our key.
       this.#closed = undefined;
     } else {
       const attempts = this.#closed?.cause === result ? this.#closed.attempts + 1 : 0;
@@ -78,7 +81,7 @@ export class ServiceGate {
     this.#admitNext();
   }
 
-  /** An admitted attempt that was given up before it had an answer. */
+  /** Ends a permitted attempt that was abandoned before its answer. */
   leave(): void {
     this.#busyCount--;
     this.#admitNext();

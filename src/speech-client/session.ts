@@ -10,23 +10,23 @@ import { InFlight, type InFlightState } from './in-flight.ts';
 import { scanAck, SeenMessages, sessionTimeOf, type AckRange } from './messages.ts';
 import { speechTotals as totals } from './metrics.ts';
 
-/** Under the interface's resend piece of 512 KiB, and whole frames of every telephony format. */
+/** Smaller than the API's resend piece of 512 KiB, and a multiple of the frame size of every telephony format. */
 export const maxPieceBytes = 512_000;
-/** Audio was sent and no acknowledgement moved for this long: the socket is of no use, though it is open. */
+/** If audio was sent and no acknowledgement moved for this long, the socket is useless although it is open. */
 const progressMs = 10_000;
-/** A session is of no use after this many sockets in a row that take nothing. */
+/** A session is useless after this many sockets in a row that acknowledge nothing. */
 const maxStalls = 2;
-/** A service drops a quiet session after about 30 s; an empty chunk counts as life. */
+/** A service drops a silent session after about 30 s. An empty chunk counts as activity. */
 const keepAliveMs = 15_000;
-/** A socket that stayed open this long was a good one: the back-off begins anew. */
+/** A socket that stayed open this long was good, so the back-off starts again. */
 const stableMs = 5_000;
 const reconnect = { firstMs: 300, maxMs: 5_000 };
 
-/** Where a session's audio comes from: bytes by leg position, from memory or from the journal. */
+/** The source of a session's audio: bytes by leg position, from memory or from the journal. */
 export type AudioSource = {
-  /** Leg position after the last byte that this session may send. */
+  /** The leg position after the last byte that this session may send. */
   end(): number;
-  /** True when nothing will be added: the stop may follow the last byte. */
+  /** True if nothing will be added, so that the stop may follow the last byte. */
   ended(): boolean;
   read(position: number, maxBytes: number): Buffer | Promise<Buffer>;
 };
@@ -34,26 +34,26 @@ export type AudioSource = {
 export type SessionOver =
   /** Closed with 1000 after our stop: every message has been read. */
   | 'finished'
-  /** The session is gone (44xx, refused handshake, closed by the service's own limit). */
+  /** The session is gone: a 44xx close code, a refused handshake, or the service's own limit. */
   | 'gone'
-  /** As `gone`, because the service has too many sessions. */
+  /** Like `gone`, because the service has too many sessions. */
   | 'crowded'
-  /** It could not be reached again in time. */
+  /** The service could not be reached again in time. */
   | 'lost'
-  /** We gave it up. */
+  /** This side gave the session up. */
   | 'dropped';
 
 export type SessionOptions = {
   id: string;
   url: string;
-  /** Leg position of its first byte, or what a killed process knew of it. */
+  /** The leg position of the session's first byte, or the state that a killed process had stored. */
   from: InFlightState | number;
-  /** Begun by a process that was killed: what it read may never have been stored. */
+  /** True if a killed process began the session, whose results may not have been stored. */
   takenOver: boolean;
   line: SessionLine;
-  /** The time without a socket after which a new session is the better way. */
+  /** After this time without a socket, a new session is the better choice. */
   resumeWindowMs: () => number;
-  /** Another node would take the audio. */
+  /** True if another node would take the audio. */
   mayMove: () => boolean;
   source: AudioSource;
   bytesPerSecond: number;
@@ -63,9 +63,9 @@ export type SessionOptions = {
   catchUp: CatchUp;
   log: Logger;
   onMessage(message: ServerMessage): void;
-  /** Leg position up to which the service has everything. */
+  /** Called with the leg position up to which the service has everything. */
   onAcknowledged(position: number): void;
-  /** Leg positions that it had acknowledged and, by its own count, does not have any more. */
+  /** Called for audio that the service had acknowledged and, by its own count, no longer has. */
   onTakenBack(start: number, end: number): void;
   onLink(link: 'open' | 'lost'): void;
   onOver(reason: SessionOver): void;
@@ -77,21 +77,21 @@ type Link =
   | { at: 'over'; reason: SessionOver };
 
 /**
- * One live session through all of its sockets: sends in order, resends exactly what is not acknowledged,
- * repeats the stop, reads on until the service closes.
+ * One live session over all its sockets. It sends audio in order, resends exactly what is not acknowledged, repeats the
+ * stop, and reads until the service closes.
  */
 export class SpeechSession implements SessionBehind {
   readonly id: string;
   readonly url: string;
   readonly inFlight: InFlight;
   readonly seen = new SeenMessages();
-  /** A socket was lost at some time, so messages may be missing: GET fills them in. */
+  /** True if a socket was lost at any time. Messages may then be missing, and GET provides them. */
   hasSwallowed = false;
   readonly #options: SessionOptions;
   readonly #ack: AckRange = { start: 0, end: 0 };
   #link: Link = { at: 'waiting' };
   #attempts = 0;
-  /** Sockets in a row that took nothing. */
+  /** The number of consecutive sockets that acknowledged nothing. */
   #stalls = 0;
   #resumed = 0;
   #refusals = 0;
@@ -103,7 +103,7 @@ export class SpeechSession implements SessionBehind {
   #progressed = false;
   #quietTicks = 0;
   #sentSinceTick = false;
-  /** Bytes that are being read go to this connection and no other. */
+  /** Bytes that are being read belong to this connection only. */
   #readingFor: Connection | undefined;
   #stopWanted = false;
   #stopSent = false;
@@ -125,7 +125,7 @@ export class SpeechSession implements SessionBehind {
     return this.#link.at === 'over' ? this.#link.reason : undefined;
   }
 
-  /** The seconds of audio that the session was sent, by its own count. */
+  /** The seconds of audio sent to the session, by its own count. */
   get sentS(): number {
     return this.inFlight.everSentBytes / this.#options.bytesPerSecond;
   }
@@ -134,10 +134,10 @@ export class SpeechSession implements SessionBehind {
     return this.#link.at === 'open';
   }
 
-  /** One carrier frame, just journalled: goes out at once and alone if nothing is waiting before it. */
+  /** Takes one carrier frame that was just journalled. It is sent at once and alone if nothing waits before it. */
   frame(position: number, bytes: Buffer): void {
     const link = this.#link;
-    if (link.at !== 'open') return; // sent from the source once the socket is back
+    if (link.at !== 'open') return; // the audio is sent from the source when the socket is back
     const flight = this.inFlight;
     if (
       flight.sent !== position ||
@@ -152,36 +152,36 @@ export class SpeechSession implements SessionBehind {
     this.#sentSinceTick = true;
   }
 
-  /** After the last byte of the source the service is told, on this socket and on every later one. */
+  /** Tells the service to stop after the last byte, on this socket and on every later one. */
   stop(): void {
     if (this.#stopWanted) return;
     this.#stopWanted = true;
     this.#pump(this.#pieceBytes);
   }
 
-  /** The source has more, or its end is known now. */
+  /** Called when the source has more audio or its end is known. */
   more(): void {
     if (this.open) this.#pump(this.#pieceBytes);
   }
 
-  /** Gives up without a word: the service keeps the session for its grace time. */
+  /** Gives up without a message. The service keeps the session for its grace time. */
   drop(): void {
     this.#finish('dropped');
   }
 
-  /** The node that has it is gone: whoever has audio for it goes on at another. */
+  /** The session's node is gone. Its remaining audio goes to another node. */
   nodeIsGone(): void {
     this.hasSwallowed = true;
     this.#finish('lost');
   }
 
-  /** Ends the session for good without reading on: the service finalises its record, nobody listens. */
+  /** Ends the session without reading on: the service completes its record, and nobody listens. */
   close(): void {
     if (this.#link.at === 'open') this.#link.connection.close(1000);
     this.#finish('dropped');
   }
 
-  /** Leg position, in bytes, of this session's time 0 as it holds for a message. */
+  /** The leg position, in bytes, of the session's time 0 as it applies to a message. */
   originOf(message: ServerMessage): number {
     const time = sessionTimeOf(message);
     return this.inFlight.originAt(
@@ -189,17 +189,17 @@ export class SpeechSession implements SessionBehind {
     );
   }
 
-  /** About once a second, from the client's one timer. */
+  /** Called about once per second by the client's one timer. */
   tick(nowMs: number): void {
     const link = this.#link;
     if (link.at !== 'open') return;
     link.connection.tick(nowMs);
-    // Whole seconds are fine enough for a deadline of ten: no clock is read per frame or ack.
+    // Whole seconds are exact enough for a deadline of ten. This avoids reading the clock per frame or ack.
     if (this.#progressed || this.inFlight.unacknowledged === 0) this.#progressAtMs = nowMs;
     this.#progressed = false;
     if (nowMs - this.#progressAtMs > progressMs) {
       totals.stalled++;
-      // Open again and again, and it takes nothing: another node is the better way, where there is one.
+      // The socket opens again and again but acknowledges nothing. Another node is the better choice, if there is one.
       if (++this.#stalls >= maxStalls && this.#options.mayMove()) this.nodeIsGone();
       else link.connection.drop();
       return;
@@ -235,7 +235,8 @@ export class SpeechSession implements SessionBehind {
       });
       this.#link = { at: 'connecting', connection };
     } catch (error) {
-      // An address that is none. Said after this returns: the session may be in the middle of being made.
+      // The address is invalid. This is reported after the method returns, because the session may still be under
+      // construction.
       log.error({ err: error, sessionId: this.id }, 'the address of a session cannot be used');
       this.#stopRetry = clock.after(0, () => this.#finish('gone'));
     }
@@ -250,8 +251,8 @@ export class SpeechSession implements SessionBehind {
     this.#quietTicks = 0;
     this.#stopSent = false;
     this.inFlight.reconnected();
-    // A service that was sent audio again compares the first message with the end of what it has. So the first
-    // message must hold everything that the service may already have.
+    // A service that gets audio again compares the first message with the end of its audio. The first message must
+    // therefore contain everything that the service may already have.
     this.#pump(this.#pieceBytes);
     this.#options.onLink('open');
   }
@@ -268,7 +269,7 @@ export class SpeechSession implements SessionBehind {
     this.#lostAtMs ??= nowMs;
     totals.closed(end.code);
     if (end.httpStatus !== undefined && [400, 401, 403, 404, 410].includes(end.httpStatus)) {
-      // Twice, in case one node of the service did not know the session yet.
+      // Two refusals are needed, in case one node of the service did not know the session yet.
       if (++this.#refusals >= 2) return this.#finish('gone');
     }
     switch (closeAction(end.code)) {
@@ -282,21 +283,21 @@ export class SpeechSession implements SessionBehind {
       case 'resume':
         break;
     }
-    // The service found a message too big: smaller ones from now on, or it would never end.
+    // The service found a message too big. Without smaller messages this would repeat for ever.
     if (end.code === 1009)
       this.#pieceBytes = Math.max(16_000, Math.floor(this.#pieceBytes / 2 / 800) * 800);
     if (nowMs - this.#lostAtMs > this.#options.resumeWindowMs()) return this.#finish('lost');
     this.#link = { at: 'waiting' };
     this.#options.catchUp.remove(this);
     this.#resumed++;
-    // The first attempt after a drop is immediate, as the vendor's own clients do it.
+    // The first attempt after a drop is immediate, as in the vendor's own clients.
     const delayMs = this.#attempts === 0 ? 0 : backOffMs(this.#attempts - 1, reconnect);
     this.#attempts++;
     this.#stopRetry = this.#options.clock.after(delayMs, () => this.#connect());
     this.#options.onLink('lost');
   }
 
-  /** An error in what a message leads to costs that message: thrown from here it would end the process. */
+  /** Handles a message. An error in it costs only that message; thrown from here it would end the process. */
   #taken(bytes: Buffer): void {
     try {
       this.#message(bytes);
@@ -319,13 +320,13 @@ export class SpeechSession implements SessionBehind {
     }
     const message = read.message;
     if (message.session_id !== this.id) {
-      totals.strange++; // another session's message proves nothing about ours
+      totals.strange++; // a message of another session proves nothing about ours
       return;
     }
     if (message.type === 'audio_chunk') {
       if (!message.acknowledged) this.#refused();
       else if (message.data) this.#acknowledged(...message.data.byte_range);
-      else totals.strange++; // an acknowledgement that names no bytes moves nothing
+      else totals.strange++; // an acknowledgement without bytes moves nothing
       return;
     }
     if (message.type === 'stop_recording') {
@@ -343,7 +344,7 @@ export class SpeechSession implements SessionBehind {
     const before = flight.acknowledged;
     const result = flight.acknowledge(start, end);
     if (result.outcome === 'bad') {
-      // Ignored and counted, and the socket is renewed: audio is never freed on the word of such an ack.
+      // The ack is ignored and counted, and the socket is renewed. Audio is never freed because of such an ack.
       totals.badAcks++;
       this.#options.log.warn({ sessionId: this.id, reason: result.reason }, 'ack cannot be true');
       if (++this.#badAcks >= 5) this.#leave();
@@ -359,7 +360,10 @@ export class SpeechSession implements SessionBehind {
       this.#behind();
   }
 
-  /** After a drop the service counts from elsewhere than we do, and each difference is one of two things. */
+  /**
+   * After a drop the service may count from another byte than we do. A positive and a negative difference have
+   * different meanings.
+   */
   #rebased(acknowledged: number, bytes: number): void {
     totals.rebases++;
     if (bytes > 0) {
@@ -376,19 +380,19 @@ export class SpeechSession implements SessionBehind {
     this.#options.onTakenBack(Math.max(this.inFlight.base, acknowledged + bytes), acknowledged);
   }
 
-  /** Audio that the service will not take: after a stop it is too late, before one the session is of no use. */
+  /** The service refuses audio. After a stop it is too late for audio; before one the session is useless. */
   #refused(): void {
     totals.refusedAcks++;
     if (!this.#stopSent) this.#leave();
   }
 
-  /** Gives up a session that is of no more use, closed in a way that lets the service finish it. */
+  /** Gives up a useless session, closed in a way that lets the service complete it. */
   #leave(): void {
     if (this.#link.at === 'open') this.#link.connection.close(1000);
     this.#finish('gone');
   }
 
-  /** The stop's own ack says how much audio the session holds: as good as an ack of the last byte. */
+  /** The ack of a stop tells how much audio the session holds, which is as good as an ack of the last byte. */
   #stopAcknowledged(durationS: number | undefined): void {
     const flight = this.inFlight;
     if (durationS === undefined || flight.unacknowledged === 0) return;
@@ -406,7 +410,7 @@ export class SpeechSession implements SessionBehind {
   #behind(): void {
     const waiting = this.#options.source.end() - this.inFlight.sent;
     if (this.#options.coalesceBytes > 0) {
-      if (waiting < this.#options.coalesceBytes) return; // the sweep sends a rest that grows no more
+      if (waiting < this.#options.coalesceBytes) return; // the next tick sends a remainder that does not grow
       if (waiting < 2 * this.#options.coalesceBytes) {
         this.#pump(this.#options.coalesceBytes);
         return;
@@ -415,7 +419,7 @@ export class SpeechSession implements SessionBehind {
     this.#options.catchUp.add(this);
   }
 
-  /** Sends waiting audio in order, as far as window, socket and allowance go; then the stop, if it is time. */
+  /** Sends waiting audio in order, as far as window, socket and allowance permit, and then the stop if it is due. */
   #pump(allowance: number): number {
     const { source } = this.#options;
     const flight = this.inFlight;
@@ -456,7 +460,7 @@ export class SpeechSession implements SessionBehind {
     this.#readingFor = connection;
     void pending.then(
       (bytes) => {
-        // Read for a socket that is gone: the one after it has asked by itself.
+        // The read was for an earlier socket. The current one has started its own.
         if (this.#readingFor !== connection) return;
         this.#readingFor = undefined;
         if (this.#link.at !== 'open' || this.#link.connection !== connection) return;
@@ -499,16 +503,16 @@ function wholeFrames(size: number, waiting: number): number {
 }
 
 type CloseAction =
-  /** The session is over in good order. */
+  /** The session ended normally. */
   | 'finished'
-  /** Same address again. */
+  /** Reconnect to the same address. */
   | 'resume'
-  /** The session is gone; a leg that still has audio needs a new one. */
+  /** The session is gone. A leg that still has audio needs a new one. */
   | 'renew'
-  /** The service says that there are too many sessions: a new one, when it is our turn. */
+  /** The service reports too many sessions. A new one must wait for the gate. */
   | 'renew-later';
 
-/** The interface's own clients come back on 1002 to 4399 and from 4500 on, never on 44xx; so do we. */
+/** The API's own clients reconnect on 1002 to 4399 and from 4500 on, never on 44xx. We do the same. */
 export function closeAction(code: number): CloseAction {
   if (code === 1000) return 'finished';
   if (code === 1001) return 'renew';

@@ -5,54 +5,51 @@ import { backOffMs } from './back-off.ts';
 import { speechTotals } from './metrics.ts';
 import type { GateCause } from './service-gate.ts';
 
-/** One of the processes that are the speech service together. */
+/** One of the processes that form the speech service. */
 export type SpeechNode = {
-  /** The name of a node of our database, else its address: what is stored of it must be found again. */
+  /** The name of a node of our database, or its address. It is stored with sessions, so it must be found again. */
   name: string;
   target: SpeechTarget;
-  /** Nodes of one database answer for one another's sessions; each address of a list answers for its own. */
+  /** Nodes of one database answer for each other's sessions. Each address of a list answers only for its own. */
   isOfFleet: boolean;
-  /** In this process. */
+  /** True for the node in this process. */
   isHere?: boolean;
-  /** Keeps what it has and takes nothing new. */
+  /** True if the node keeps its sessions and takes no new ones. */
   isDraining?: boolean;
-  /** Channels, as it last said; `at` is another number whenever it says them anew. */
+  /** Channels as last reported. `at` changes with each report. */
   load?: { used: number; capacity: number; at: number };
 };
 
 /** At most this many nodes are asked for one session, one after the other. */
 export const maxNodesAsked = 4;
-/** While another node can be asked, one has this long to answer; then the next one is. */
+/** While other nodes can be asked, each has this long to answer. */
 const hurriedMs = 3_000;
-/** A request that has waited so long at a node keeps others from going there. */
+/** If a request has waited this long at a node, others are not sent there. */
 const slowMs = 1_000;
-/** A node that did not answer is looked at again, in the background: no leg pays for finding out. */
+/** A node that did not answer is checked in the background, so no leg pays for it. */
 const probes = { firstMs: 500, maxMs: 10_000 };
-/** The pause before a node that answered 429 without a time is asked again. */
+/** A node that answered 429 without a time is asked again after this pause. */
 const crowdedMs = 5_000;
 
 type Closed = { cause: GateCause; untilMs: number; attempts: number };
 
 type SpeechNodesOptions = {
-  /** Read again for every request: nodes come and go. */
+  /** Read again for every request, because nodes come and go. */
   nodes: () => readonly SpeechNode[];
-  /** Resolves to true when the node answers at all. */
+  /** Resolves to true if the node answers at all. */
   probe: (target: SpeechTarget) => Promise<boolean>;
   clock: Clock;
   log: Logger;
   random?: () => number;
 };
 
-/**
- * Which speech node is asked, and in which order. With a single one there is nothing to choose: then nothing here
- * keeps a leg from it.
- */
+/** Chooses which speech node is asked, and in which order. A single node is always asked. */
 export class SpeechNodes {
   readonly #options: SpeechNodesOptions;
   readonly #closed = new Map<string, Closed>();
-  /** When the requests that are under way at a node began. */
+  /** The start times of the requests under way at each node. */
   readonly #asking = new Map<string, number[]>();
-  /** Sessions that were begun at a node after it said its load. */
+  /** The number of sessions begun at a node since it reported its load. */
   readonly #since = new Map<string, { at: number; begun: number }>();
   readonly #known = new Set<string>();
   readonly #stops = new Set<() => void>();
@@ -72,19 +69,19 @@ export class SpeechNodes {
     return name === undefined ? undefined : this.all().find((node) => node.name === name);
   }
 
-  /** A node that was among them and is not any more: its sessions are lost, unless it comes back. */
+  /** True for a former node that is not listed any more. Its sessions are lost unless it returns. */
   isGone(name: string): boolean {
     return this.named(name) === undefined && this.#known.has(name);
   }
 
-  /** True when an audio stream need not wait for this node: another one would take it. */
+  /** True if an audio stream need not wait for this node, because another would take it. */
   hasOther(name: string | undefined): boolean {
     return this.all().some(
       (node) => node.name !== name && node.isDraining !== true && !this.#isClosed(node),
     );
   }
 
-  /** Those that are not asked now: full ones, and those that do not answer. */
+  /** Nodes that are not asked now: full ones, and those that do not answer. */
   passedOver(): { full: string[]; silent: string[] } {
     const closed = this.all().filter((node) => this.#isClosed(node));
     const isFull = ({ name }: SpeechNode): boolean => this.causeOf(name) === 'busy';
@@ -99,7 +96,9 @@ export class SpeechNodes {
     return this.#closed.get(name)?.cause;
   }
 
-  /** Who is asked for a session, the best first. Never empty where there is a node, unless all said when to come back. */
+  /**
+   * The nodes to ask for a session, best first. Empty only if there is no node, or if all have told when to come back.
+   */
   candidates(): SpeechNode[] {
     const nodes = [...this.all()];
     if (nodes.length <= 1) return nodes;
@@ -109,7 +108,7 @@ export class SpeechNodes {
     return this.#inOrder(dead).slice(0, maxNodesAsked);
   }
 
-  /** The time until a node that had no room may be asked again; undefined where none said so. */
+  /** The time until a full node may be asked again. Undefined if none has told a time. */
   busyForMs(): number | undefined {
     const nowMs = this.#options.clock.monotonicMs();
     const waits = this.all().flatMap(({ name }) => {
@@ -119,12 +118,12 @@ export class SpeechNodes {
     return waits.length === 0 ? undefined : Math.min(...waits);
   }
 
-  /** For how long a node may keep us waiting; undefined for as long as any. */
+  /** The time that a node may take to answer. Undefined means no special limit. */
   patienceMs(areOthersLeft: boolean): number | undefined {
     return areOthersLeft ? hurriedMs : undefined;
   }
 
-  /** A request goes to the node now; what it came to is told by what this answers. */
+  /** Notes a request to the node. The returned function reports its outcome. */
   asked(node: SpeechNode): (result: 'created' | 'other' | GateCause, waitMs?: number) => void {
     const sinceMs = this.#options.clock.monotonicMs();
     const asking = this.#asking.get(node.name) ?? [];
@@ -138,7 +137,7 @@ export class SpeechNodes {
     };
   }
 
-  /** The node did not do what it was asked: legs go elsewhere, until it says or shows that it can again. */
+  /** Notes that the node failed. Legs go elsewhere until it reports or shows that it works again. */
   failed(node: SpeechNode, cause: GateCause, waitMs?: number): void {
     if (this.all().length <= 1) return;
     const { clock, log } = this.#options;
@@ -182,14 +181,14 @@ export class SpeechNodes {
     this.#options.log.info({ node: name }, 'a speech node takes sessions again');
   }
 
-  /** Our own first, then the freer one of two that chance names, then the rest by how free they are. */
+  /** The order of nodes: our own first, then the less loaded of two random ones, then the rest by load. */
   #inOrder(nodes: readonly SpeechNode[]): SpeechNode[] {
     const { random = Math.random } = this.#options;
     const rest = nodes
       .map((node) => ({ node, used: this.#usedOf(node), chance: random() }))
       .sort((a, b) => a.used - b.used || a.chance - b.chance);
     const pick = (): number => Math.min(rest.length - 1, Math.floor(random() * rest.length));
-    // Two of three or more: all who know the same loads would else go to the same node.
+    // Two of three or more are drawn at random. Otherwise all that know the same loads would go to the same node.
     const first = rest.length > 2 ? Math.min(pick(), pick()) : 0;
     const chosen = rest.splice(first, 1);
     const ordered = [...chosen, ...rest].map(({ node }) => node);
@@ -197,13 +196,16 @@ export class SpeechNodes {
     return [...here, ...ordered.filter(({ isHere }) => isHere !== true)];
   }
 
-  /** The share of its channels that is in use, by its last word and by what was begun since; slow ones count as full. */
+  /**
+   * The share of the node's channels in use: its last report and the sessions begun since. Slow nodes count as full.
+   */
   #usedOf({ name, load }: SpeechNode): number {
     const nowMs = this.#options.clock.monotonicMs();
     if ((this.#asking.get(name) ?? []).some((sinceMs) => nowMs - sinceMs > slowMs)) return 2;
     const since = this.#since.get(name);
     const begun = since !== undefined && since.at === (load?.at ?? 0) ? since.begun : 0;
-    if (load === undefined) return begun / 1e6; // an address of a list says no load: the fewest begun
+    // an address from a list reports no load, so the one with the fewest new sessions is preferred
+    if (load === undefined) return begun / 1e6;
     return load.capacity <= 0 ? 2 : (load.used + begun) / load.capacity;
   }
 
@@ -215,7 +217,7 @@ export class SpeechNodes {
     const stop = clock.after(delayMs, () => {
       this.#stops.delete(stop);
       const node = this.named(name);
-      // A node that left and one that was closed for another reason meanwhile are no longer looked at.
+      // A node that left, or that was closed for another reason meanwhile, is not checked any more.
       if (node === undefined || this.#closed.get(name)?.cause === 'busy') {
         if (node === undefined) this.#closed.delete(name);
         return;

@@ -3,16 +3,16 @@ import { connection } from './page-state.js';
 
 /** @import { AnswerTo, AnswerToPost, ApiCall } from './shapes.ts' */
 
-/** A socket may be open to a process that stands still. */
+/** A request is given up after this time, because a connection may stay open to a process that hangs. */
 const answersWithinMs = 30_000;
-/** A proxy answers with one of these when nothing answers behind it. */
+/** Statuses with which a proxy answers if the process behind it does not. */
 const unansweredStatuses = [502, 503, 504];
 
 /** @type {() => void} */
 let onSignedOut = () => undefined;
 
 /**
- * Called when an answer says that the page's session is over.
+ * Sets the function to call when an answer shows that the page's session is over.
  * @param {() => void} run
  */
 export function whenSignedOut(run) {
@@ -47,7 +47,7 @@ export const patch = (path, body) => ask('PATCH', path, body);
  */
 export const erase = (path) => ask('DELETE', path);
 
-/** The answer as it was written: a file to save. */
+/** The answer as text, for saving to a file. */
 /** @param {string} path */
 export const getText = (path) => asked('GET', path).then(({ text }) => text);
 
@@ -60,7 +60,7 @@ export const getText = (path) => asked('GET', path).then(({ text }) => text);
  */
 async function ask(method, path, body) {
   const { answer } = await asked(method, path, body);
-  // The one place where an answer is taken at its word: this page and the API are of one version.
+  // The only place where an answer's type is assumed: this page and the API have the same version.
   return /** @type {T} */ (answer);
 }
 
@@ -78,7 +78,7 @@ async function asked(method, path, body) {
       ? {}
       : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
   }).catch(unanswered);
-  // A body that nobody reads counts as a request that was given up, so an empty one is read too.
+  // Browsers count a request whose body is never read as cancelled, so an empty body is read too.
   const text = await response.text().catch(unanswered);
   const isJson = response.headers.get('content-type')?.startsWith('application/json');
   if (!isJson && unansweredStatuses.includes(response.status)) unanswered();
@@ -95,7 +95,7 @@ function unanswered() {
 }
 
 /**
- * An answer that was cut on its way says nothing.
+ * Parses an answer. One that was cut on its way counts as empty.
  * @param {string} text
  * @returns {unknown}
  */
@@ -108,7 +108,7 @@ function parsed(text) {
 }
 
 /**
- * The message of a refusal, and after it what the service says about each refused field.
+ * The message of a refusal, followed by the reason for each refused field.
  * @param {string} path
  * @param {number} status
  * @param {unknown} answer
@@ -128,7 +128,7 @@ function refusal(path, status, answer) {
 }
 
 /**
- * Sends a file as a form. Only this kind of request tells how far it has come.
+ * Sends a file as a form. XMLHttpRequest is used because only it reports the progress of an upload.
  * @param {string} path
  * @param {File} file
  * @param {{ signal: AbortSignal, onSent: (bytes: number) => void }} options

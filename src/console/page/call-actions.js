@@ -17,7 +17,7 @@ const formats = [
   ['json', 'Data (JSON)', 'application/json'],
 ];
 
-/** The buttons of a call as a whole: copy it, save it, hand on a link to this second, erase it. */
+/** The buttons for a whole call: copy it, save it, share a link to this second, erase it. */
 export class CallActions {
   #id;
   #placeOf;
@@ -27,7 +27,7 @@ export class CallActions {
   #eraseButton = h('button', { type: 'button', hidden: true }, 'Erase');
   #menu;
   #sure;
-  /** The buttons, and beneath them what became of a press and the question before an erasure. */
+  /** The buttons. The result of a press and the question before an erasure appear below them. */
   elements;
 
   /**

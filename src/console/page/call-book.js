@@ -4,21 +4,21 @@ import { get } from './api.js';
 
 const pageItems = 50;
 
-/** Every call this page knows of, kept current by the one feed while views come and go. */
+/** Every call that this page knows, kept current by one feed while views come and go. */
 export class CallBook {
   /** @type {Map<string, BookedCall>} */
   calls = new Map();
-  /** True once the newest page was read; `problem` holds what has failed since. */
+  /** True once the newest page was read. `problem` holds any later failure. */
   isLoaded = false;
   /** @type {unknown} */
   problem;
   /**
-   * The next page begins here; null where there is none.
+   * The start of the next page, or null if there is none.
    * @type {string | null}
    */
   #cursor = null;
   /**
-   * Calls of which something did not arrive in the CRM and waits for a person.
+   * Calls with an event that did not reach the CRM and waits for a person.
    * @type {Set<string>}
    */
   undelivered = new Set();
@@ -44,7 +44,7 @@ export class CallBook {
       case 'call.transcript':
         return this.#patch(message.call.id, words(message.leg, message.data.text, false));
       case 'call.ended':
-        // Said here too: after a time without connection there is no other word of it.
+        // Also set here, because after an outage no other message reports it.
         return this.#patch(message.call.id, {
           state: 'ended',
           ended_at: message.data.ended_at,
@@ -60,7 +60,7 @@ export class CallBook {
   }
 
   /**
-   * Calls of which something is parked on its way to the CRM.
+   * Marks the calls that have a parked event for the CRM.
    * @param {Iterable<string>} ids
    */
   tellUndelivered(ids) {
@@ -70,18 +70,18 @@ export class CallBook {
     for (const id of before.symmetricDifference(now)) this.#changed(id);
   }
 
-  /** The newest page: what is already known is known better from the feed. */
+  /** Loads the newest page. For calls that are already known, the feed has newer facts. */
   async loadNewest() {
     await this.#load('');
   }
 
-  /** True while there are older calls to ask for. */
+  /** True while there are older calls to request. */
   hasOlder() {
     return this.#cursor !== null;
   }
 
   /**
-   * True where the pages that were read go back to this call: an older call may have come by itself.
+   * True if the loaded pages reach back to this call. A single older call may have arrived alone.
    * @param {string} id
    */
   isListed(id) {
@@ -112,7 +112,7 @@ export class CallBook {
   /** @param {BookedCall & { transcript?: Turn[], last_turn?: CallItem['last_turn'] }} call */
   #put(call) {
     const known = this.calls.get(call.id);
-    // The feed tells of a call with its transcript, the longest part; a list shows the last words alone.
+    // The feed sends a call with its transcript, its longest part. A list shows only the last words.
     const { transcript, last_turn: last, ...rest } = call;
     const turn = transcript?.at(-1) ?? last;
     const said = turn ? words(turn, turn.text, false) : {};

@@ -8,12 +8,12 @@ import { clock, roleNames } from './format.js';
 /** @type {Role[]} */
 const roles = ['customer', 'agent', 'mixed'];
 /**
- * A feeling can be mixed too.
+ * The class of a role. `mixed` is already the class of a feeling, so the role gets another name.
  * @param {Role} role
  */
 const classOf = (role) => (role === 'mixed' ? 'shared' : role);
 const size = { width: 320, height: 136 };
-/** The field of the lines: names of feelings stand on its left, times below it. */
+/** The area of the lines. Names of feelings stand to its left, times below it. */
 const field = { left: 54, right: 312, top: 12, bottom: 112 };
 /** @type {[number, string][]} */
 const levels = [
@@ -27,7 +27,7 @@ const mostTicks = 5;
 /** @typedef {{ role: Role, at: number, start: number, value: number, text: string, mood: Mood }} Point */
 /** @typedef {Point & { x: number, y: number }} PlacedPoint */
 
-/** The mood of each side over time. A point tells the words, and plays them. */
+/** The mood of each side over time. A point shows its words and plays them when clicked. */
 export class ChartPanel {
   #onHear;
   #svg = svg('svg', {
@@ -117,7 +117,7 @@ export class ChartPanel {
   }
 
   /**
-   * The point whose time is nearest to the pointer's: small targets need no aim.
+   * The point nearest in time to the pointer, so that small points need no precise aim.
    * @param {MouseEvent} event
    */
   #nearest({ clientX, clientY }) {
@@ -154,7 +154,7 @@ export class ChartPanel {
   }
 
   /**
-   * One stop of the Tab key for the chart; the arrows go from point to point.
+   * The chart is one stop of the Tab key, and the arrow keys go from point to point.
    * @param {KeyboardEvent} event
    */
   #press(event) {
@@ -182,7 +182,7 @@ export class ChartPanel {
 }
 
 /**
- * `0:07 Customer, negative: “My order arrived damaged.”`
+ * The label of a point: `0:07 Customer, negative: “My order arrived damaged.”`
  * @param {Point} point
  */
 function told({ role, at, mood, text }) {

@@ -19,7 +19,7 @@ const settleMs = 700;
 const everyMs = 5_000;
 
 /**
- * Nothing on its way has two reasons, and one of them is a setting that is missing.
+ * Tells why nothing is being delivered. There are two possible reasons, and one of them is a missing setting.
  * @param {PageState} standing
  */
 async function sayWhyNone(standing) {
@@ -36,7 +36,7 @@ async function sayWhyNone(standing) {
 }
 
 /**
- * The state of this call's events on their way to the CRM.
+ * The panel with the delivery of this call's events to the CRM.
  * @param {string} callId
  */
 export function callDeliveries(callId) {
@@ -55,7 +55,7 @@ export function callDeliveries(callId) {
     const page = await get(`/api/deliveries?${query}`).catch((error) => standing.failed(error));
     if (closed) return;
     if (page) await draw(page.items);
-    // A delivery settles without an event of the call, so it is asked for now and then.
+    // A delivery may finish without an event of the call, so its state is requested from time to time.
     const open = page?.items.some(({ state }) => state === 'pending') ?? true;
     clearTimeout(asked);
     asked = setTimeout(load, open ? everyMs : everyMs * 6);
@@ -76,7 +76,7 @@ export function callDeliveries(callId) {
       ),
     );
     counts.replaceChildren(...rows);
-    // The earliest that is not delivered holds up all that come after it.
+    // The earliest undelivered event holds up all later ones.
     const stuck = items
       .filter(({ state }) => state === 'pending' || state === 'parked')
       .sort((a, b) => a.sequence - b.sequence);
@@ -96,7 +96,7 @@ export function callDeliveries(callId) {
       standing.element,
       link,
     ),
-    /** A new event is on its way: look once it has had time to arrive. */
+    /** A new event is being delivered. The state is requested once it has had time to arrive. */
     changed() {
       clearTimeout(asked);
       asked = setTimeout(load, settleMs);

@@ -3,7 +3,7 @@ import { clock, fullMoment, lengthOf, titleOf, zoneName } from './format.js';
 
 /** @import { ApiCall } from './shapes.ts' */
 
-/** The facts of a call: when, by whom, under which names; and what was given along by the carrier or the caller. */
+/** The facts of a call: times, parties, names, and the data that the carrier or the API's caller sent along. */
 export class DetailsPanel {
   #list = h('dl', {});
   #zone = h('p', { class: 'quiet' });
@@ -28,7 +28,7 @@ export class DetailsPanel {
       ['To', call.to],
       ['Direction', titleOf(call.direction ?? '')],
       ['Carrier', call.carrier],
-      // The bridge adds its own facts for the speech service: they stand above already.
+      // The bridge adds its own facts for the speech service. They are already shown above.
       ...Object.entries(call.custom_metadata ?? {})
         .filter(([name, value]) => facts.get(name === 'call_id' ? 'id' : name) !== value)
         .map(([name, value]) => [name, textOf(value)]),

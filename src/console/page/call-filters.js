@@ -4,11 +4,11 @@ import { h, setText } from './dom.js';
 import { zoneName } from './format.js';
 import { menu } from './menu.js';
 
-/** A pause of the hand that means: look now. */
+/** A pause of this length in typing starts the search. */
 const typedMs = 300;
 const hiddenByChoice = 'calls-hidden';
 
-/** The form above the list: every field is a part of the address, and the address is what is shown. */
+/** The form above the list. Every field is part of the address, and the list shows what the address says. */
 export class CallFilters {
   #search = field('search', 'Search', h('input', { type: 'search', maxlength: '300' }), {
     placeholder: 'Number, tag or call ID',
@@ -52,7 +52,7 @@ export class CallFilters {
   #typing;
 
   /**
-   * `list` is the element whose columns are shown and hidden.
+   * `list` is the element whose columns are shown or hidden.
    * @param {HTMLElement} list
    */
   constructor(list) {
@@ -81,7 +81,7 @@ export class CallFilters {
       this.#take(search);
     });
     for (const one of this.#fields) one.input.addEventListener('change', () => this.#take(one));
-    // The cross of the field empties it without Enter.
+    // The cross in the search field empties it without Enter.
     search.input.addEventListener('search', () => this.#take(search));
     search.input.addEventListener('input', () => {
       clearTimeout(this.#typing);
@@ -90,17 +90,17 @@ export class CallFilters {
   }
 
   /**
-   * Shows what the address says; a name or value that has no field here is left to the answer.
+   * Fills the fields from the address. The answer deals with names or values that have no field here.
    * @param {URLSearchParams} query
    */
   show(query) {
     setText(this.#days, `Days are whole days of ${zoneName()}.`);
     for (const { name, input } of this.#fields) {
       const value = query.get(name) ?? '';
-      // A letter that was typed meanwhile stays: its own look comes.
+      // A letter that is being typed stays, since it will start its own search.
       const isTyping = input === this.#search.input && this.#typing !== undefined;
       if (!isTyping && input.value.trim() !== value) input.value = value;
-      // A choice that does not exist would show an empty field.
+      // An option that does not exist would leave the field empty.
       if (input instanceof HTMLSelectElement && input.selectedIndex === -1) input.value = '';
     }
     if (this.#others.some(({ name }) => query.has(name))) this.#more.open = true;
@@ -125,12 +125,12 @@ export class CallFilters {
       clearTimeout(this.#typing);
       this.#typing = undefined;
     }
-    // The address itself is read: another field may have changed it, and the browser tells that only afterwards.
+    // The address itself is read, because another field may have changed it and the browser reports that only later.
     const query = queryOf(location.hash);
     const value = input.value.trim();
     if (value === (query.get(name) ?? '')) return;
     const address = addressOf(changed(query, name, value));
-    // One step back leaves the search, however many letters it was typed in.
+    // One step back leaves the search, however many letters were typed.
     if (name === 'search' && query.has(name) && value !== '') location.replace(address);
     else location.hash = address;
   }
@@ -162,7 +162,7 @@ function select(name, label, options) {
 }
 
 /**
- * State and parties are what a row is; the rest is a matter of taste, which this browser remembers.
+ * The optional columns. State and parties are always shown; this browser remembers the choice of the others.
  * @type {[string, string][]}
  */
 const columns = [

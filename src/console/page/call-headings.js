@@ -18,7 +18,9 @@ const sorts = {
   },
 };
 
-/** The headings of a list of calls. Those of the time sort it: like every filter, the order is a part of the address. */
+/**
+ * The headings of a list of calls. The headings of times sort it. Like every filter, the order is part of the address.
+ */
 export class CallHeadings {
   #links = Object.keys(sorts).map((name) => {
     const arrow = h('span', { 'aria-hidden': 'true' });

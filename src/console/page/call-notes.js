@@ -8,7 +8,10 @@ const maxTags = 50;
 const maxTagLength = 100;
 const maxNotesLength = 20_000;
 
-/** Notes and tags that people write beside a call. They are kept when the field is left, and a text in work is never overwritten. */
+/**
+ * Notes and tags that people write about a call. They are saved when the field is left, and text that is being edited
+ * is never overwritten.
+ */
 export class NotesPanel {
   #id;
   #notes = h('textarea', { id: 'notes', rows: 3, maxlength: maxNotesLength });
@@ -22,7 +25,7 @@ export class NotesPanel {
   /** @type {{ notes: string, tags: string[] }} */
   #known = { notes: '', tags: [] };
   /**
-   * Notes on their way: a press of the button leaves the field too, which alone would keep them.
+   * Notes that are being saved. A press of the button also leaves the field, which would save them a second time.
    * @type {string | undefined}
    */
   #sending;
@@ -55,7 +58,7 @@ export class NotesPanel {
     );
   }
 
-  /** The last words are kept when the view closes. */
+  /** Unsaved words are saved when the view closes. */
   close() {
     void this.#keepNotes();
   }

@@ -26,7 +26,7 @@ function panel(title, ...children) {
   );
 }
 
-/** Talk time of each side, interruptions, and silence of both. */
+/** The talk time of each side, interruptions, and silence of both. */
 export class FiguresPanel {
   #bars = roles.map((role) => h('i', { dataset: { role } }));
   #bar = h('div', { class: 'ratio', 'aria-hidden': 'true' }, this.#bars);
@@ -59,7 +59,7 @@ export class FiguresPanel {
   }
 
   /**
-   * A stretch that a gap or a pause hides is no silence. Without figures the panel shows none.
+   * Time that a gap or a pause hides does not count as silence. The panel is empty if there are no figures.
    * @param {readonly SpokenEntry[]} utterances
    * @param {number} lengthS
    * @param {CallFigures | null | undefined} ended
@@ -103,7 +103,7 @@ const legStates = {
   failed: 'without a session',
 };
 
-/** Says above everything else that words are missing, how many seconds of them and why. */
+/** A note above everything else that words are missing, how many seconds, and why. */
 export class MissingNote {
   #text = h('span');
   #again = h('button', { type: 'button' }, 'Transcribe again');
@@ -118,7 +118,7 @@ export class MissingNote {
   );
 
   /**
-   * `again` orders the recording to be read once more.
+   * `again` requests another reading of the recording.
    * @param {() => Promise<unknown>} again
    */
   constructor(again) {
@@ -145,7 +145,7 @@ export class MissingNote {
   }
 }
 
-/** The warnings about this call; without one there is no panel. */
+/** The warnings about this call. The panel is hidden if there are none. */
 export class WarningsPanel {
   #list = h('ul', {});
   element = panel('Warnings', this.#list);
@@ -163,7 +163,10 @@ export class WarningsPanel {
   }
 }
 
-/** For whoever doubts: every byte accounted for (received = acknowledged + paused + gaps + under way), and the ids. */
+/**
+ * Evidence that no audio was lost: an account of every byte (received = acknowledged + paused + gaps + under way), and
+ * the ids.
+ */
 export class EvidencePanel {
   #legs = h('div', { class: 'ledger' });
   #ids = h('dl', {});

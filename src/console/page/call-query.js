@@ -1,7 +1,7 @@
 import { startOfDay } from './days.js';
 
 /**
- * The query of the address, after the `?`: it has the names of the query of /api/calls.
+ * The query in the address, after the `?`. It uses the parameter names of /api/calls.
  * @param {string} hash
  */
 export function queryOf(hash) {
@@ -10,7 +10,7 @@ export function queryOf(hash) {
 }
 
 /**
- * The address of such a list: a person can keep it or send it.
+ * The address of a list with this query, which a person can save or send.
  * @param {URLSearchParams} query
  */
 export function addressOf(query) {
@@ -19,7 +19,7 @@ export function addressOf(query) {
 }
 
 /**
- * With one thing of the query changed; '' takes it away. Another list begins with its first page.
+ * A copy of the query with one parameter changed, or removed by ''. The new list begins with its first page.
  * @param {URLSearchParams} query
  * @param {string} name
  * @param {string} value
@@ -40,7 +40,7 @@ const days = [
 const aDay = /^\d{4}-\d{2}-\d{2}$/;
 
 /**
- * The query for /api/calls: a day of the address becomes a whole day of the zone in which times are shown.
+ * The query for /api/calls: a day in the address becomes a whole day in the displayed time zone.
  * @param {URLSearchParams} query
  * @param {string} zone
  */
@@ -48,7 +48,7 @@ export function askedOf(query, zone) {
   const asked = new URLSearchParams(query);
   for (const [name, daysOn] of days) {
     const value = asked.get(name) ?? '';
-    // A day that there is not is left to the answer, which says so.
+    // The API refuses a day that does not exist, and says so.
     if (aDay.test(value) && !Number.isNaN(Date.parse(value)))
       asked.set(name, startOfDay(value, zone, daysOn));
   }
@@ -56,7 +56,7 @@ export function askedOf(query, zone) {
 }
 
 /**
- * True where the address means the list of calls.
+ * True if the address is that of the list of calls.
  * @param {string} hash
  */
 export function isListAddress(hash) {

@@ -14,10 +14,10 @@ import { LevelBars } from './levels.js';
 
 /** @import { BookedCall } from './shapes.ts' */
 
-/** A call in a list, on one line: the whole row is a link to it. */
+/** A call in a list, on one line. The whole row is a link to it. */
 export class CallRow {
   levels = new LevelBars();
-  /** The state of a call that goes on; once it is over its mood stands in this place. */
+  /** The state of a running call. After the end its mood stands in this place. */
   #state = h('span', { class: 'state' });
   #mood = h('span', { class: 'mood' });
   #who = h('span', { class: 'who' });
@@ -62,7 +62,7 @@ export class CallRow {
     const isOver = call.state === 'ended';
     const isPaused = call.paused === true && call.state === 'live';
     this.#state.dataset['state'] = isPaused ? 'paused' : call.state;
-    // Almost every row is a call that is over: it says so by having no state.
+    // Almost every row is a finished call, which shows no state.
     setText(this.#state, isOver ? '' : isPaused ? 'Paused' : stateNames[call.state]);
     const mood = isOver ? (moodIn(call.mood) ?? '') : '';
     this.#mood.dataset['sentiment'] = mood;
@@ -90,7 +90,7 @@ export class CallRow {
   }
 
   /**
-   * The line about the call: its summary, and until there is one the latest words.
+   * The line about the call: its summary, or the latest words until there is one.
    * @param {BookedCall} call
    */
   #drawWords({ words, summary }) {
@@ -103,7 +103,7 @@ export class CallRow {
 }
 
 /**
- * The first of the summary's points, without what only a list needs.
+ * The text of the summary on one line, without its list markup.
  * @param {unknown} summary
  */
 function aboutOf(summary) {
@@ -116,7 +116,7 @@ function aboutOf(summary) {
 }
 
 /**
- * Whom the carrier or the caller of the API named as the agent.
+ * The agent's name, as given by the carrier or by the API's caller.
  * @param {BookedCall} call
  */
 function agentOf({ custom_metadata: given }) {

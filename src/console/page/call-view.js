@@ -30,7 +30,7 @@ export class CallView {
   #call;
   #conversation = new Conversation();
   /**
-   * A link may lead to a second of the call; undefined once it was shown.
+   * The second of the call that a link leads to. Undefined once it was shown.
    * @type {number | undefined}
    */
   #startAt;
@@ -71,12 +71,12 @@ export class CallView {
   #ticking;
   #ticks = 0;
   #closed = false;
-  /** True once all events up to now were read: figures of a part of them would be false. */
+  /** True once all events so far were read. Figures from only some of them would be wrong. */
   #hasEvents = false;
   #draw = onNextFrame(() => this.#drawPanels());
 
   /**
-   * `at` is the second of the call that is shown first.
+   * `at` is the second of the call to show first.
    * @param {string} id
    * @param {number} [at]
    */
@@ -146,7 +146,7 @@ export class CallView {
     this.#deliveries.close();
   }
 
-  /** The page was opened, or the feed is open again: what came before it is read from the start. */
+  /** The page was opened, or the feed is open again. Earlier events are read from the start. */
   connected() {
     void this.#loadCall().then(() => this.#loadEvents());
   }
@@ -182,7 +182,7 @@ export class CallView {
   }
 
   /**
-   * An erased call goes from the open page too.
+   * Removes an erased call from the open page.
    * @param {string} text
    */
   #gone(text) {
@@ -192,7 +192,7 @@ export class CallView {
     const back = h('a', { class: 'back', href: '#/calls' }, '‹ Calls');
     this.element.replaceChildren(back, this.#problem);
     setText(this.#problem, text);
-    // The focus was on a button that is gone.
+    // The focus was on a button that no longer exists.
     back.focus({ preventScroll: true });
   }
 
@@ -259,11 +259,11 @@ export class CallView {
     this.#evidence.draw(call);
     this.#details.draw(call);
     this.#actions.draw(call);
-    // A process of an older version keeps none.
+    // A process of an older version has no notes.
     this.#notes.element.hidden = call.notes === undefined;
     if (call.notes !== undefined) this.#notes.draw(call);
     this.#missing.draw(call);
-    // The feed tells of a call without them.
+    // The feed sends calls without them.
     if (call.transcript) this.#label(call);
     if (call.judged_turns) this.#transcript.changed(this.#conversation.judged(call.judged_turns));
     this.#warnings.draw(call.warnings);
@@ -288,7 +288,7 @@ export class CallView {
     this.element.classList.add('has-recording');
   }
 
-  /** Once: where the words of a link's second stand. */
+  /** Scrolls, once, to the words at the second that a link names. */
   #goToStart() {
     const at = this.#startAt;
     if (at === undefined) return;
@@ -297,7 +297,7 @@ export class CallView {
   }
 
   /**
-   * The keys of this view, for the page. What needs a recording answers false without one.
+   * The keyboard shortcuts of this view. Those that need a recording return false without one.
    * @returns {Shortcut[]}
    */
   get shortcuts() {
@@ -338,9 +338,9 @@ export class CallView {
     ];
   }
 
-  /** The ledger moves with every frame; a look at it now and then is enough. */
+  /** The byte counts change with every frame. Showing them from time to time is enough. */
   #tick() {
-    // Nobody knows how the call goes on while Trunkline does not answer.
+    // While Trunkline does not answer, nobody knows how the call continues.
     if (connection.lostAt !== undefined) return;
     this.#drawClock();
     const isOver = this.#call?.state === 'ended';
@@ -368,15 +368,15 @@ export class CallView {
     this.#said.draw(utterances);
     this.#drawMood(utterances);
     this.#chart.draw(utterances, this.#lengthS(), this.#call?.state === 'ended');
-    // Silence at the end may yet turn out to be words: while the call goes on it is not counted.
-    // A call that was read again has other figures than its end told.
+    // Silence at the end of a running call may yet contain words, so it is not counted. A call that was read again has
+    // other figures than those of its end.
     const again = /** @type {CallFigures | null | undefined} */ (this.#call?.statistics);
     const figures = ended && (again ?? ended);
     this.#figures.draw(utterances, utterances.at(-1)?.end ?? 0, figures, hidden);
   }
 
   /**
-   * The bar shows the mood of the whole call once it is over, and until then that of the customer's latest words.
+   * Draws the bar: the mood of the whole call after its end, and before that the mood of the customer's latest words.
    * @param {readonly SpokenEntry[]} utterances
    */
   #drawMood(utterances) {

@@ -15,7 +15,10 @@ import { connection, PageState } from './page-state.js';
 
 /** @import { LiveFeedMessage } from './shapes.ts' */
 
-/** All calls, live first: a row per call that changes in place. Where the address asks for some, those that are found. */
+/**
+ * All calls, live ones first, with one row per call that is updated in place. If the address has a query, the calls
+ * that it finds.
+ */
 export class CallsView {
   title = 'Calls';
   #book;
@@ -113,7 +116,7 @@ export class CallsView {
     this.#draw();
   }
 
-  /** Waits for rows: before there are any, the page is too short to scroll. */
+  /** Waits for the rows: before they exist, the page is too short to scroll. */
   #goToPlace() {
     if (this.#place === undefined) return;
     window.scrollTo(0, this.#place);
@@ -131,7 +134,7 @@ export class CallsView {
     let read = 0;
     let lost = 0;
     try {
-      // A request looks through so many calls and says where the next one goes on.
+      // A request searches a limited number of calls and returns where the next one continues.
       /** @type {string | null} */
       let next = '';
       while (next !== null) {
@@ -152,7 +155,7 @@ export class CallsView {
   }
 
   /**
-   * The address changed: true where it still means this view, whose fields keep the focus.
+   * The address changed. Returns true if it still belongs to this view, whose fields then keep the focus.
    * @param {string} hash
    */
   follow(hash) {
@@ -176,7 +179,7 @@ export class CallsView {
   }
 
   /**
-   * Only what is on the screen moves: a thousand calls cost no more than those that are seen.
+   * Updates only rows on the screen, so a thousand calls cost no more than the visible ones.
    * @param {LiveFeedMessage} message
    */
   take(message) {
@@ -253,7 +256,8 @@ export class CallsView {
 }
 
 /**
- * Ids sort by time; the newest stands first. Found by halving, since a list may hold thousands.
+ * Inserts an element so that the newest id stands first. Ids sort by time. Binary search is used, since a list may hold
+ * thousands.
  * @param {HTMLElement} list
  * @param {HTMLElement} element
  */

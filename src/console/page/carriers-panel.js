@@ -8,10 +8,10 @@ import { testCallButton } from './test-call-button.js';
 
 /** @import { ApiCarrier } from '../../protocol/api.ts' */
 
-/** A button says for this many milliseconds that it copied. */
+/** For this many milliseconds a button says that it copied. */
 const copiedMs = 2_000;
 
-/** The carriers: what is set and missing, what to enter and to click there, and whether a stream came. */
+/** The carriers: which settings are present or missing, what to configure at the carrier, and whether a stream came. */
 export class CarriersPanel {
   #list = h('div', { class: 'carriers' });
   #local = h(
@@ -36,12 +36,12 @@ export class CarriersPanel {
     h('label', { for: 'carrier-choice' }, 'Connect a carrier'),
     this.#choice,
   );
-  /** A carrier that this reader chose stays in sight. */
+  /** Carriers that this reader chose stay visible. */
   #chosen = /** @type {Set<string>} */ (new Set());
   #placeTestCall;
 
   /**
-   * `placeTestCall` has a carrier's side played here, and shows its call.
+   * `placeTestCall` plays a carrier's side in this process and shows the call.
    * @param {(carrier?: string) => Promise<void>} placeTestCall
    */
   constructor(placeTestCall) {
@@ -62,7 +62,7 @@ export class CarriersPanel {
   draw(items) {
     this.element.hidden = false;
     this.#local.hidden = !items.some(({ address }) => address.startsWith('ws:'));
-    // Drawn again only when a setting changed, which takes a new start: what a reader opened stays open.
+    // Redrawn only if a setting changed, which needs a restart. Sections that a reader opened stay open.
     const text = JSON.stringify(
       items.map(({ last_stream_at: _, last_refused: __, ...settled }) => settled),
     );
@@ -78,7 +78,7 @@ export class CarriersPanel {
   }
 
   /**
-   * Rows stand only of carriers of which there is something to see; the others wait in the chooser.
+   * Shows rows only for carriers with something to see. The others are in the chooser.
    * @param {readonly ApiCarrier[]} items
    */
   #sort(items) {
@@ -153,7 +153,7 @@ class CarrierRow {
   /** @param {ApiCarrier} item */
   light({ state, last_stream_at: at, last_refused: refused }) {
     const lit = at !== null;
-    // One that was refused since the last stream is what its reader is looking for.
+    // A stream that was refused since the last accepted one is what the reader is looking for.
     const isRefused = refused !== null && !(lit && Date.parse(at) > Date.parse(refused.at));
     this.#refusedRow.hidden = refused === null;
     if (refused !== null) setText(this.#refused, `${moment(refused.at)}: ${refused.reason}`);

@@ -1,11 +1,11 @@
 /**
- * Choices of a person for their eyes and hands, remembered by this browser. Nothing of a call is ever among them, and
- * nothing at all until somebody chooses. A browser that keeps nothing forgets it with the page.
+ * Display choices of a person, stored by this browser. They never contain anything of a call, and nothing is stored
+ * until somebody chooses. A browser without storage forgets them with the page.
  */
 const prefix = 'trunkline.';
 
 /**
- * '' where nothing was chosen.
+ * The stored choice, or '' if there is none.
  * @param {string} name
  */
 export function choice(name) {
@@ -25,6 +25,6 @@ export function choose(name, value) {
     if (value === '') localStorage.removeItem(prefix + name);
     else localStorage.setItem(prefix + name, value);
   } catch {
-    // It holds until the page is closed.
+    // Without storage the choice lasts until the page is closed.
   }
 }

@@ -1,10 +1,10 @@
 import { h } from './dom.js';
 
-/** A browser reads the file of a download after the click; then its memory is given back. */
+/** A browser reads a downloaded file after the click. Its memory is freed after this time. */
 const downloadKeptMs = 60_000;
 
 /**
- * Copies text. Without TLS browsers have no clipboard for pages, only the old way by a selection.
+ * Copies text. Without TLS browsers offer pages no clipboard, so a selection is copied in the old way.
  * @param {string} text
  */
 export async function copyText(text) {

@@ -3,8 +3,8 @@ import { voices } from './format.js';
 /** @import { AboutCall, CallEvent, ConversationEntry, LiveMessage, PauseEntry, Role, ShownSummary, Turn, SpokenEntry } from './shapes.ts' */
 
 /**
- * One call as its events and partials tell it, in order of the call's time. No document, no
- * network: messages in, entries out.
+ * One call as told by its events and partials, in order of the call's time. It uses no document and no network:
+ * messages go in, entries come out.
  */
 export class Conversation {
   /** @type {ConversationEntry[]} */
@@ -24,13 +24,13 @@ export class Conversation {
   /** @type {Set<string>} */
   #judged = new Set();
   /**
-   * By turn: which voice of a leg with several parties, as the call itself tells it; no event does before the end.
+   * For each turn, its voice in a leg with several parties. The call record tells this; no event does before the end.
    * @type {Map<string, { speaker: number, doubt?: string }>}
    */
   #speakers = new Map();
 
   /**
-   * Takes a message; answers the entries that changed.
+   * Takes a message and returns the entries that changed.
    * @param {CallEvent | LiveMessage<'partial'>} message
    * @returns {ConversationEntry[]}
    */
@@ -80,7 +80,7 @@ export class Conversation {
   }
 
   /**
-   * Utterances whose sentiment is known: of those that were found neutral there is no other word.
+   * Marks utterances whose sentiment is known. For neutral ones there is no other message.
    * @param {readonly string[]} turnIds
    */
   judged(turnIds) {
@@ -89,7 +89,7 @@ export class Conversation {
   }
 
   /**
-   * Takes the speakers of a channel that all parties share; answers the utterances whose speaker changed.
+   * Takes the speakers of a channel that all parties share, and returns the utterances whose speaker changed.
    * @param {readonly Turn[]} turns
    * @param {{ isOver: boolean }} state
    */
@@ -125,7 +125,8 @@ export class Conversation {
   }
 
   /**
-   * The words of a call that lacked some, or whose speakers shared a channel, read from its recording: they stand in place of what was heard live.
+   * True for words that were read from a recording, because some were missing or the speakers shared a channel. They
+   * replace the live words.
    * @param {CallEvent | LiveMessage<'partial'>} message
    * @returns {message is AboutCall<'call.transcript.revised'>}
    */
@@ -134,7 +135,7 @@ export class Conversation {
   }
 
   /**
-   * Answers false for an event that was seen: each time the feed opens, all events are read again.
+   * Returns false for an event that was seen already, since all events are read again whenever the feed opens.
    * @param {CallEvent | LiveMessage<'partial'>} message
    */
   isNew(message) {
@@ -156,7 +157,7 @@ export class Conversation {
     return this.entries;
   }
 
-  /** Stretches in which nobody can know what was said. */
+  /** The periods in which nobody can know what was said. */
   get hidden() {
     return this.entries.flatMap((entry) =>
       (entry.kind === 'gap' || entry.kind === 'pause') && entry.end !== undefined
@@ -172,7 +173,7 @@ export class Conversation {
   #partial(message) {
     const { utterance: said } = message;
     const key = keyOf(said.session_id, said.utterance_id);
-    // A partial that was overtaken by its own final says nothing new.
+    // A partial that arrives after its own final tells nothing new.
     if (this.#byKey.has(key)) return [];
     this.partials.set(message.leg_id, { key, role: message.role, ...said });
     return [];
@@ -208,7 +209,7 @@ export class Conversation {
   }
 
   /**
-   * Add-ons follow their final; one without (its final was lost) brings the utterance itself.
+   * Adds the result of an add-on to its utterance. If the final was lost, the add-on brings the utterance itself.
    * @param {AboutCall<'call.entities' | 'call.sentiment' | 'call.translation'>} message
    * @param {Partial<SpokenEntry>} found
    */

@@ -1,14 +1,14 @@
-/** Whole days of a zone, as an API that knows moments alone is asked for them. No document. */
+/** Converts whole days of a time zone to instants, which the API requires. Uses no document. */
 
 /**
- * When this day (`2026-03-29`) begins in the zone ('' is the computer's), `daysOn` days later.
+ * The start of this day (`2026-03-29`), plus `daysOn` days, in the zone ('' is the computer's zone).
  * @param {string} day
  * @param {string} zone
  */
 export function startOfDay(day, zone, daysOn = 0) {
   const [year = 0, month = 1, date = 1] = day.split('-').map(Number);
   const asUtc = Date.UTC(year, month - 1, date + daysOn);
-  // The lead of the zone's clocks is asked twice: they may have been set between the two moments.
+  // The zone's offset is computed twice, since the clocks may have changed between the two instants.
   const near = asUtc - aheadMs(asUtc, zone);
   return new Date(asUtc - aheadMs(near, zone)).toISOString();
 }

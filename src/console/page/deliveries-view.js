@@ -21,7 +21,7 @@ const pageItems = 50;
 
 /** @typedef {'retry' | 'release' | 'from'} Verb */
 
-/** Every event on its way to the CRM: what waits, what is parked and why, and the ways to help it on. */
+/** Every event on its way to the CRM: waiting events, parked ones with their reason, and the actions that help. */
 export class DeliveriesView {
   title = 'Deliveries';
   #state;
@@ -87,7 +87,7 @@ export class DeliveriesView {
     );
   }
 
-  /** Said when something is to be done: none is configured, or one was switched off. */
+  /** Shown if something must be done: no endpoint is configured, or one was switched off. */
   async #loadEndpoints() {
     const page = await get('/api/deliveries/endpoints').catch(() => undefined);
     if (!page || this.#closed) return;
@@ -119,7 +119,7 @@ export class DeliveriesView {
     clearTimeout(this.#timer);
     const query = new URLSearchParams({ limit: String(pageItems) });
     if (this.#state) query.set('state', this.#state);
-    // Stuck events are shown by call: a hundred events behind one that is refused are one trouble.
+    // Blocked events are grouped by call: a hundred events behind one refused event are a single problem.
     if (this.#state === 'pending' || this.#state === 'parked') query.set('by', 'call');
     if (older && this.#cursor) query.set('cursor', this.#cursor);
     const page = await get(`/api/deliveries?${query}`).catch((error) =>
@@ -138,7 +138,7 @@ export class DeliveriesView {
     this.#draw();
   }
 
-  /** While nobody looks, nothing is asked. */
+  /** Nothing is requested while nobody looks. */
   #refresh() {
     if (document.visibilityState === 'visible') return this.#load(false);
     this.#timer = setTimeout(() => void this.#refresh(), everyMs);
@@ -293,7 +293,7 @@ class DeliveryRow {
 }
 
 /**
- * The attempts one by one, read only for who looks.
+ * Shows the attempts one by one. They are loaded only when somebody opens them.
  * @param {string} id
  * @param {HTMLElement} element
  */
@@ -350,7 +350,7 @@ function headerLines(headers) {
 }
 
 /**
- * JSON in lines; what was cut, or is no JSON, as it came.
+ * JSON with line breaks. A text that was cut or is no JSON stays as it came.
  * @param {string} body
  */
 function pretty(body) {
@@ -362,7 +362,7 @@ function pretty(body) {
 }
 
 /**
- * Why it is not delivered, and what waits for it.
+ * The reason why the event is not delivered, and what waits for it.
  * @param {ApiDelivery} delivery
  */
 function blockedBy({ state, reason, behind = 0 }) {

@@ -11,7 +11,7 @@ const themes = [
 ];
 
 /**
- * The look of the page for this person: its theme, the time zone of its times, and its keys.
+ * The display settings of this person: theme, time zone and shortcuts.
  * @param {{ onZone: () => void, onShortcuts: () => void }} actions
  */
 export function displayMenu({ onZone, onShortcuts }) {

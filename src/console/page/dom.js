@@ -1,6 +1,6 @@
 /** @typedef {Record<string, string | number | boolean | undefined>} Data */
 /**
- * A listener takes the event of its name: the browser gives no other.
+ * A listener may declare the event type of its name, because the browser passes no other.
  * @typedef {{ bivarianceHack(event: Event): unknown }['bivarianceHack']} Listener
  */
 /** @typedef {Record<string, string | number | boolean | null | undefined | Data | Listener>} Props */
@@ -8,7 +8,7 @@
 
 /**
  * Builds an element: `h('p', { class: 'quiet' }, 'text', child)`. Text is always text, never markup.
- * Functions become listeners, `null` and `false` children are left out.
+ * Functions become listeners. Children that are `null` or `false` are left out.
  * @template {keyof HTMLElementTagNameMap} Tag
  * @param {Tag} tag
  * @param {Props} [props]
@@ -61,7 +61,7 @@ function setData(element, data) {
 }
 
 /**
- * Sets text only when it differs: selections and screen readers are left in peace.
+ * Sets text only if it differs, so that selections and screen readers are not disturbed.
  * @param {Element} element
  * @param {string} text
  */
@@ -70,7 +70,7 @@ export function setText(element, text) {
 }
 
 /**
- * Runs once before the next picture, however often it is asked for until then.
+ * Runs the function once before the next frame, however often it is requested until then.
  * @param {() => void} run
  */
 export function onNextFrame(run) {

@@ -1,5 +1,5 @@
 /**
- * A person's name for each type of entity; a test holds that none of the product's types is missing.
+ * A readable name for each type of entity. A test checks that no type is missing.
  * @type {Record<string, string>}
  */
 export const entityNames = {
@@ -75,7 +75,7 @@ export const entityNames = {
 };
 
 /**
- * A type that a hosted service made up is shown in its own words.
+ * A type that only a hosted service knows is shown under its own name.
  * @param {string} type
  */
 export function entityName(type) {

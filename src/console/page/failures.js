@@ -1,4 +1,4 @@
-/** A failed request, in the words of the answer. */
+/** A failed request with the message of the answer. */
 export class ApiError extends Error {
   /**
    * @param {number} status
@@ -11,7 +11,7 @@ export class ApiError extends Error {
 }
 
 /**
- * The words about a failure for a person.
+ * The message about a failure for a person.
  * @param {unknown} error
  */
 export function messageOf(error) {
@@ -19,7 +19,7 @@ export function messageOf(error) {
 }
 
 /**
- * Nobody answered, or only a proxy in front of Trunkline did.
+ * True if nobody answered, or only a proxy in front of Trunkline.
  * @param {unknown} error
  */
 export function isUnanswered(error) {

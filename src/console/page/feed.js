@@ -12,13 +12,13 @@ const names = [
 ];
 
 const tickMs = 5_000;
-/** A timer this late means that the machine slept: the socket may be dead without knowing. */
+/** A timer that is this late means that the machine slept. The connection may be dead without the browser knowing. */
 const sleptMs = 15_000;
 const longestWaitMs = 10_000;
 
 /**
- * One stream of server-sent events that survives restarts, sleep and signing in again. It goes on after
- * the last event it saw, so nothing is missed and nothing is asked for twice.
+ * One stream of server-sent events that survives restarts, sleep and a new sign-in. It continues after the last event
+ * it saw, so nothing is missed or requested twice.
  */
 export class Feed {
   #path;
@@ -82,12 +82,12 @@ export class Feed {
   }
 
   /**
-   * The browser comes back by itself from a cut, but not from an answer that is no stream.
+   * The browser reconnects by itself after a cut, but not after an answer that is no stream.
    * @param {EventSource | undefined} source
    */
   #lost(source) {
     if (this.#closed || source === undefined || source !== this.#source) return;
-    // A stream that is closed was answered, only not with a stream: the next question tells more.
+    // A closed stream got an answer that is no stream. The next request shows the reason.
     const isAnswered = source.readyState === EventSource.CLOSED;
     if (!isAnswered) connection.lost();
     this.#onState('away');
@@ -98,7 +98,7 @@ export class Feed {
   }
 
   async #tryAgain() {
-    // Asks first whether the page is still signed in: after a restart it is not.
+    // Checks first whether the page is still signed in, which it is not after a restart.
     const session = await get('/api/session').catch(() => undefined);
     if (this.#closed) return;
     if (session === undefined) this.#lost(this.#source);

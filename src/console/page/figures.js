@@ -1,8 +1,8 @@
 /** @import { Feeling, CallFigures, Party, Role, SpokenEntry } from './shapes.ts' */
 
 /**
- * Talk figures of a conversation, counted from its utterances while it goes on. The server's own figures
- * replace these when the call has ended.
+ * Talk figures of a running conversation, computed from its utterances. After the end the server's own figures replace
+ * them.
  */
 const deadAirFromS = 3;
 const interruptsFromS = 0.3;
@@ -20,7 +20,7 @@ export function figuresOf(utterances, durationS, hidden = []) {
   const lastEnd = { customer: 0, agent: 0 };
   const deadAir = { total: 0, longest: 0, count: 0 };
   let at = 0;
-  // Nobody knows what was said in a gap or a pause: it ends a silence as words do.
+  // Nobody knows what was said in a gap or a pause, so it ends a silence as words do.
   /** @type {{ start: number, end: number, role?: Role }[]} */
   const stretches = [...utterances, ...hidden];
   const heard = stretches.sort((a, b) => a.start - b.start);
@@ -70,7 +70,7 @@ const moods = { positive: 'positive', neutral: 'neutral', mixed: 'neutral', nega
 const heights = { positive: 1, neutral: 0, negative: -1 };
 
 /**
- * The page knows three moods; the finer feelings are in the API alone. Undefined where the sentiment is not known.
+ * One of the page's three moods for a sentiment; only the API has finer ones. Undefined if the sentiment is unknown.
  * @param {string | null | undefined} sentiment
  */
 export function moodIn(sentiment) {
@@ -78,7 +78,7 @@ export function moodIn(sentiment) {
 }
 
 /**
- * One point per sentence whose sentiment is known.
+ * One point for each sentence whose sentiment is known.
  * @param {readonly SpokenEntry[]} utterances
  * @param {Role} role
  */
@@ -94,7 +94,7 @@ export function sentimentCourse(utterances, role) {
 }
 
 /**
- * The mood of one utterance. Undefined where there is none to show: it is neutral, or two moods speak against each other.
+ * The mood of one utterance. Undefined if it is neutral, or if two moods contradict each other.
  * @param {readonly Feeling[]} sentiments
  */
 export function moodOf(sentiments) {

@@ -3,7 +3,7 @@ import { choice } from './choices.js';
 /** @import { ApiCall, BookedCall, GapCause, Role } from './shapes.ts' */
 
 /**
- * Seconds as a person reads a clock: 0:07, 12:40, 1:02:03.
+ * Formats seconds like a clock: 0:07, 12:40, 1:02:03.
  * @param {number} seconds
  */
 export function clock(seconds) {
@@ -14,7 +14,7 @@ export function clock(seconds) {
   return hours > 0 ? `${hours}:${String(m).padStart(2, '0')}:${s}` : `${m}:${s}`;
 }
 
-/** The zone of the computer that shows the page. */
+/** The time zone of the computer that shows the page. */
 export const computerZone = new Intl.DateTimeFormat().resolvedOptions().timeZone;
 
 let times = timesIn('');
@@ -38,7 +38,8 @@ function timesIn(zone) {
 }
 
 /**
- * All times that are shown from now on; '' is the computer's zone. One that the browser does not know changes nothing.
+ * Sets the zone of all displayed times; '' is the computer's zone. A zone that the browser does not know changes
+ * nothing.
  * @param {string} zone
  */
 export function useTimeZone(zone) {
@@ -49,7 +50,7 @@ export function useTimeZone(zone) {
   }
 }
 
-/** The zone that was chosen; '' for the computer's. */
+/** The chosen zone, or '' for the computer's. */
 export function zoneNow() {
   return times.zone;
 }
@@ -59,7 +60,7 @@ export function zoneName() {
 }
 
 /**
- * To the second, of today.
+ * The time of day, with seconds.
  * @param {Date} date
  */
 export function timeOfDay(date) {
@@ -67,7 +68,7 @@ export function timeOfDay(date) {
 }
 
 /**
- * The time today, or the day too when it was another one.
+ * The time of day, with the date unless it is today.
  * @param {string | null | undefined} iso
  */
 export function moment(iso) {
@@ -78,7 +79,7 @@ export function moment(iso) {
 }
 
 /**
- * Day, time and zone, so that nobody has to guess.
+ * The full date and time with its zone.
  * @param {string | null | undefined} iso
  */
 export function fullMoment(iso) {
@@ -94,7 +95,7 @@ const spans = [
 const relative = new Intl.RelativeTimeFormat(undefined, { numeric: 'always', style: 'short' });
 
 /**
- * The age of a moment, in the largest unit that fits.
+ * The time since a moment, in the largest fitting unit.
  * @param {string} iso
  */
 export function age(iso, nowMs = Date.now()) {
@@ -106,7 +107,7 @@ export function age(iso, nowMs = Date.now()) {
 }
 
 /**
- * The length of the phone call: up to now while it goes on, to the hang-up once it is over.
+ * The length of the phone call: up to now while it runs, up to the hang-up after its end.
  * @param {Pick<BookedCall, 'started_at' | 'hung_up_at' | 'ended_at' | 'duration'>} call
  */
 export function lengthOf(call) {
@@ -139,7 +140,7 @@ export function bytes(count) {
 }
 
 /**
- * Whole percents that add up to 100: what rounding takes or gives too much goes to those that lost most by it.
+ * Whole percentages that add up to 100. The rounding error goes to the values that lost most by rounding.
  * @param {readonly number[]} shares
  */
 export function percents(shares) {
@@ -163,16 +164,17 @@ export function percent(share) {
 }
 
 export const roleNames = { customer: 'Customer', agent: 'Agent', mixed: 'Speaker' };
-/** The name of a leg: a mixed one has everybody in it. */
+/** The name of a leg. A mixed leg carries everybody. */
 export const legNames = { ...roleNames, mixed: 'All speakers' };
 
-/** The colours of the style sheet; a seventh speaker has the first one's. */
+/** The number of voice colours in the style sheet. A seventh speaker has the first colour again. */
 export const voices = 6;
 
 /**
- * Names who speaks, as `protocol/people.ts` does for everything that a person reads: the role where it is known, else a
- * number that counts from one, with a question mark while it may change. A test compares the two.
- * @param {{ role?: Role | undefined, speaker?: number | undefined, doubt?: string | undefined, speaker_provisional?: boolean | undefined, channel?: number | undefined, channels?: number | undefined }} said
+ * Names the speaker, as `protocol/people.ts` does: the role if it is known, otherwise a number that counts from one,
+ * with a question mark while it may change. A test compares the two.
+ * @param {{ role?: Role | undefined, speaker?: number | undefined, doubt?: string | undefined, speaker_provisional?:
+ * boolean | undefined, channel?: number | undefined, channels?: number | undefined }} said
  */
 export function personName(said) {
   const { role, speaker, channel = 0, channels = 1 } = said;
@@ -203,7 +205,7 @@ export const gapCauses = {
 };
 
 /**
- * `12.3 s without words: the carrier lost it on the way`; undefined for a call that is whole.
+ * A note such as `12.3 s without words: the carrier lost it on the way`. Undefined for a complete call.
  * @param {Pick<BookedCall, 'incomplete'>} call
  */
 export function missingOf({ incomplete }) {
@@ -219,7 +221,7 @@ export function missingOf({ incomplete }) {
 export const stateNames = { live: 'Live', finishing: 'Finishing', ended: 'Ended' };
 
 /**
- * The two parties; a call that names nobody is known by its carrier's id.
+ * The two parties, or the carrier's id of a call that names nobody.
  * @param {Pick<ApiCall, 'from' | 'to' | 'carrier_call_id'>} call
  */
 export function parties(call) {

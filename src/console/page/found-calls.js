@@ -13,13 +13,13 @@ import { PageState } from './page-state.js';
 
 const pageItems = 50;
 /**
- * The page before each page, for the way back: the service only knows the way on.
+ * The page before each page, for going back: the service only knows the next page.
  * @type {Map<string, string>}
  */
 const pagesBefore = new Map();
 const maxPagesKept = 1_000;
 
-/** The calls that a query finds, a page at a time. What happens changes the rows that stand there and moves none. */
+/** The calls that a query finds, one page at a time. Events update the rows on the page and never move them. */
 export class FoundCalls {
   #book;
   /** @type {URLSearchParams | undefined} */
@@ -29,7 +29,7 @@ export class FoundCalls {
   #reading = 0;
   /** @type {() => void} */
   #onDrawn = () => undefined;
-  /** The newest call that could be in what was read. */
+  /** The newest call that could be among the results read so far. */
   #newestId = '';
   /** @type {Set<string>} */
   #fresh = new Set();
@@ -66,7 +66,7 @@ export class FoundCalls {
   }
 
   /**
-   * Shows what this query finds; undefined shows nothing.
+   * Shows the results of this query; undefined shows nothing.
    * @param {URLSearchParams | undefined} query
    */
   show(query) {
@@ -89,7 +89,7 @@ export class FoundCalls {
   }
 
   /**
-   * The book knows something new of this call.
+   * Updates a call's row after the call book changed.
    * @param {string | undefined} id
    */
   change(id) {
@@ -136,7 +136,7 @@ export class FoundCalls {
     this.#newestId = items.reduce((newest, { id }) => (id > newest ? id : newest), newestId);
     for (const call of items) {
       const row = new CallRow(call.id);
-      // The feed is ahead of an answer that was on its way.
+      // The feed may be ahead of an answer that was on its way.
       const shown = this.#book.calls.get(call.id) ?? withWords(call);
       row.draw(shown, this.#factsOf(call.id));
       this.#rows.set(call.id, { row, call: shown });
@@ -168,7 +168,7 @@ export class FoundCalls {
     this.#before.hidden = !asked.has('cursor');
     const first = new URLSearchParams(asked);
     first.delete('cursor');
-    // A reader who was sent this page has not come from one before it.
+    // A reader who got a link to this page has no page to go back to.
     const before = pagesBefore.get(here);
     setText(this.#before, before === undefined ? 'First page' : 'Previous page');
     this.#before.href = before ?? addressOf(first);
@@ -214,7 +214,7 @@ function toldOf(count, isMore) {
 }
 
 /**
- * A list shows the last words alone.
+ * Reduces a call to its last words, which a list shows.
  * @param {CallItem} call
  * @returns {BookedCall}
  */

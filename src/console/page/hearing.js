@@ -1,6 +1,6 @@
 /** @import { TranscriptLine } from './shapes.ts' */
 
-/** Marks the utterances that are being heard and the words in them. Only what changes is touched. */
+/** Marks the utterances and words that are being played. Only elements that change are touched. */
 export class Hearing {
   /** @type {Set<TranscriptLine>} */
   #current = new Set();
@@ -8,7 +8,7 @@ export class Hearing {
   #words = new Set();
 
   /**
-   * `lines` have `start`, `end` and `element`; answers the first line that is heard now and was not before.
+   * `lines` have `start`, `end` and `element`. Returns the first line that is played now and was not before.
    * @param {readonly TranscriptLine[]} lines
    * @param {number} seconds
    */
@@ -28,7 +28,7 @@ export class Hearing {
 }
 
 /**
- * The elements of the word that is being said; an entity may have cut it in two.
+ * The elements of the word at this second. An entity may have cut it in two.
  * @param {NonNullable<TranscriptLine['words']>} words
  * @param {number} seconds
  */

@@ -20,7 +20,7 @@ const recogniserStates = {
   failed: 'Failed',
 };
 
-/** The state of the installation, and how to mend what is not well. */
+/** The state of the installation, with advice on how to correct problems. */
 export class InstallationView {
   title = 'Installation';
   #cards = h('div', { class: 'cards' });
@@ -116,7 +116,7 @@ export class InstallationView {
     this.#standing.ready();
     this.#speech.hidden = false;
     const text = JSON.stringify([facts.health, facts.recogniser, facts.public_url]);
-    // Cards are drawn again only when something in them changed: a reader is not thrown back.
+    // Cards are redrawn only if something in them changed, so that a reader keeps the place.
     if (text !== this.#drawn) {
       this.#drawn = text;
       this.#cards.replaceChildren(

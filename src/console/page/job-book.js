@@ -7,10 +7,10 @@ const base = '/v2/pre-recorded';
 const pageItems = 20;
 const mostItems = 100;
 const everyMs = { working: 2_000, idle: 6_000, away: 3_000 };
-/** Jobs that ended since the last look, read one by one: the rest follow with the next look. */
+/** At most this many ended jobs are read per refresh. The rest follow with the next one. */
 const maxEndedPerLook = 20;
 
-/** Why there are no jobs in this process, in words that say what to do; undefined where there is a speech service. */
+/** The reason why this process has no jobs, with advice. Undefined if there is a speech service. */
 export async function whyNoJobs() {
   const { roles } = await get('/api/installation');
   if (roles.includes('speech')) return undefined;
@@ -21,17 +21,20 @@ export async function whyNoJobs() {
 }
 
 /**
- * The jobs this page knows of, newest first, asked for while somebody looks at them. A page of finished jobs with
- * their transcripts is large, so it is read once; after that only unfinished and newer ones are asked for.
+ * The jobs that this page knows, newest first, requested while somebody looks at them. A page of finished jobs with
+ * transcripts is large, so it is read once. After that only unfinished and newer jobs are requested.
  */
 export class JobBook {
   /** @type {Map<string, ListedJob>} */
   jobs = new Map();
-  /** `loading`, `ready`, `absent` (no service here) or `away` (it does not answer); `problem` says more: a text, or the error. */
+  /**
+   * `loading`, `ready`, `absent` (no service here) or `away` (it does not answer). `problem` gives more detail: a text,
+   * or the error.
+   */
   state = 'loading';
   /** @type {unknown} */
   problem;
-  /** Why there are no jobs here; '' where there are. */
+  /** The reason why there are no jobs here, or '' if there are. */
   absence = '';
   hasOlder = false;
   #isRead = false;
@@ -43,7 +46,7 @@ export class JobBook {
   #looking;
 
   /**
-   * Calls the watcher after each change, until the answer is called.
+   * Calls the watcher after each change, until the returned function is called.
    * @param {() => void} watcher
    */
   watch(watcher) {
@@ -55,7 +58,7 @@ export class JobBook {
     };
   }
 
-  /** One look at a time: who asks while one is going on gets that one. */
+  /** Refreshes the jobs, one refresh at a time. A call during a refresh joins it. */
   look() {
     clearTimeout(this.#timer);
     this.#looking ??= this.#look().finally(() => {
@@ -66,7 +69,7 @@ export class JobBook {
   }
 
   /**
-   * Reads one job anew, for example one that was just begun.
+   * Reads one job again, for example one that was just created.
    * @param {string} id
    */
   async lookAt(id) {
@@ -126,12 +129,12 @@ export class JobBook {
   }
 
   async #refresh() {
-    // Before anything is read: what the first answer brings must not hide what is older and yet new here.
+    // Computed before anything is read: the first answer must not hide older jobs that are new to this page.
     const newest = Math.max(0, ...this.#times());
     const open = await this.#read('status=queued,processing&limit=100');
     const newer = newest > 0 ? `after_date=${iso(newest - 1)}&` : '';
     const { next } = await this.#read(`${newer}limit=${mostItems}`);
-    // More came than one answer holds: between them and what is known here there would be a hole.
+    // More jobs came than one answer holds. The jobs between them and the known ones would be missing.
     if (next !== null) {
       this.jobs.clear();
       await this.#read(`limit=${pageItems}`, true);
@@ -174,7 +177,7 @@ export function isUnfinished({ status }) {
 }
 
 /**
- * A person's name for the job: its file, else the source of the file, else its id.
+ * A readable name of the job: its file, the source of the file, or its id.
  * @param {ListedJob} job
  */
 export function nameOf({ id, file, request_params: params }) {

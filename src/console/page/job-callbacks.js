@@ -10,8 +10,8 @@ const everyMs = { pending: 3_000, calm: 10_000 };
 const mostShown = 100;
 
 /**
- * Callbacks of jobs that did not arrive: of one job, or those of all jobs that wait for a person. `onChange` is called
- * when they are others than before.
+ * Callbacks that did not arrive: those of one job, or of all jobs with a callback that waits for a person. `onChange`
+ * is called when they change.
  */
 export class JobCallbacks {
   /** @type {ApiJobCallback[]} */
@@ -31,7 +31,7 @@ export class JobCallbacks {
     this.elements = [this.#list, this.#told];
   }
 
-  /** Asks from now on. */
+  /** Starts requesting them. */
   start() {
     if (this.#timer === undefined) void this.#load();
   }
@@ -55,7 +55,7 @@ export class JobCallbacks {
   }
 
   /**
-   * While nobody looks, nothing is asked.
+   * Nothing is requested while nobody looks.
    * @param {number} waitMs
    */
   #loadLater(waitMs) {
@@ -68,7 +68,7 @@ export class JobCallbacks {
 
   /** @param {{ items: ApiJobCallback[], next_cursor: string | null }} page */
   #draw({ items, next_cursor: next }) {
-    // One that no attempt was made of yet is no trouble.
+    // A callback without any attempt so far is no problem.
     const shown = items.filter(({ reason }) => reason !== null);
     if (JSON.stringify(shown) === JSON.stringify(this.items)) return;
     this.items = shown;
@@ -127,7 +127,7 @@ export class JobCallbacks {
 }
 
 /**
- * Why it did not arrive, how often it was tried, and what is next.
+ * The reason why it did not arrive, the number of attempts, and the next step.
  * @param {ApiJobCallback} callback
  */
 function whyOf({ reason, attempts, parked_at: parkedAt, next_attempt_at: nextAt }) {

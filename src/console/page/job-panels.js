@@ -8,7 +8,7 @@ import { entitiesOf, sentimentsOf, talkOf } from './job-result.js';
 
 /** @import { Feeling, ShownJob, PageEntity, SpokenEntry } from './shapes.ts' */
 
-/** Entities of one type that are shown; the JSON download has all. */
+/** At most this many entities of one type are shown. The JSON download has all. */
 const maxShown = 40;
 
 /**

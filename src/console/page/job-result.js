@@ -4,13 +4,13 @@ import { clock, personName, voices } from './format.js';
 /** @import { Feeling, ShownJob, JobResult, PageEntity, SpokenEntry } from './shapes.ts' */
 
 /**
- * A job's record in the shape that the views draw. No document, no network: record in, entries and texts
- * out. Everything but the interface's required keys may be missing.
+ * A job's record in the form that the views draw. It uses no document and no network: a record goes in, entries and
+ * texts come out. Everything except the API's required keys may be missing.
  */
 const overlapS = 0.05;
 
 /**
- * The utterances in order of time, each with who said it and with what was found in it.
+ * The utterances in order of time, each with its speaker and the entities and feelings found in it.
  * @param {JobResult | undefined} result
  * @returns {SpokenEntry[]}
  */
@@ -50,7 +50,7 @@ export function entriesOf(result) {
 }
 
 /**
- * Speakers where they were told apart, else channels where there are several, else nobody is named.
+ * Names speakers if they were told apart, otherwise channels if there are several, otherwise nobody.
  * @param {readonly Spoken[]} utterances
  * @returns {(said: Spoken) => { voice?: number, name?: string }}
  */
@@ -79,7 +79,7 @@ export function entitiesOf(result) {
 }
 
 /**
- * The interface gives them as a string of JSON, other services as the list itself.
+ * Our API gives sentiments as a string of JSON, other services as a list.
  * @param {JobResult | undefined} result
  * @returns {(Feeling & { channel?: number })[]}
  */
@@ -90,7 +90,7 @@ export function sentimentsOf(result) {
     const parsed = JSON.parse(found || '[]');
     return Array.isArray(parsed) ? parsed : [];
   } catch {
-    return []; // a service of another kind may answer in words; the JSON download has them
+    return []; // another kind of service may answer with prose, which the JSON download contains
   }
 }
 
@@ -101,7 +101,7 @@ export function chaptersOf(result) {
 }
 
 /**
- * A translation keeps the utterances' times where it could; the others are in the JSON download alone.
+ * The translations of each utterance. Those without the utterance's times are only in the JSON download.
  * @param {JobResult | undefined} result
  * @returns {(said: { channel: number, start: number }) => SpokenEntry['translations']}
  */
@@ -119,7 +119,7 @@ function translationsOf(result) {
 }
 
 /**
- * The entry in which something was said: by time, and by what `fits` asks where several speak at once.
+ * The entry in which something was said, by its time. If several people speak at once, `fits` selects the entry.
  * @template {{ start: number, end: number }} One
  * @param {readonly One[]} entries
  * @param {{ start: number, end: number }} stretch
@@ -157,7 +157,7 @@ const partNames = {
 };
 
 /**
- * The parts that were asked for and did not come, with the reason of the service.
+ * The requested add-ons that failed, with the service's reason.
  * @param {JobResult | undefined} result
  */
 export function failuresOf(result) {
@@ -174,7 +174,7 @@ export function failuresOf(result) {
 }
 
 /**
- * Seconds that each voice speaks, the one that speaks most first.
+ * The speaking time of each voice in seconds, longest first.
  * @param {readonly SpokenEntry[]} entries
  */
 export function talkOf(entries) {
@@ -188,7 +188,7 @@ export function talkOf(entries) {
 }
 
 /**
- * The files that a job can be saved as: name, type and text. What was not asked for is not among them.
+ * The files that a job can be saved as: name, type and text. Only requested formats are listed.
  * @param {ShownJob} job
  */
 export function downloadsOf(job) {
@@ -215,7 +215,7 @@ function plainText(entries) {
 }
 
 /**
- * The name of the file without its ending; what a disk does not take in a name becomes a line.
+ * The name of the file without its extension. Characters that a disk refuses become a dash.
  * @param {ShownJob} job
  */
 function fileBase({ id, file }) {

@@ -1,6 +1,6 @@
 import { h, setText } from './dom.js';
 
-/** The job's audio in the browser's own player, which asks for ranges by itself: of a long file only what is heard. */
+/** The job's audio in the browser's own player, which requests only the ranges of a long file that are played. */
 export class JobSound {
   #audio;
   #note = h('p', { class: 'quiet', role: 'status' });
@@ -8,7 +8,7 @@ export class JobSound {
   #frame = 0;
 
   /**
-   * `onHeard` is told the place for each picture while it plays, and -1 when it stops.
+   * `onHeard` gets the position for each frame while it plays, and -1 when it stops.
    * @param {string} jobId
    * @param {(seconds: number) => void} onHeard
    */
@@ -34,7 +34,7 @@ export class JobSound {
   /** @param {number} seconds */
   hear(seconds) {
     this.#audio.currentTime = Math.max(0, seconds);
-    // A browser may refuse to play without a gesture, or not know the format: `onerror` says so.
+    // A browser may refuse to play without a user's gesture, or may not know the format. `onerror` reports that.
     this.#audio.play().catch(() => undefined);
   }
 

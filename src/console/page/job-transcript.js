@@ -22,7 +22,7 @@ export class JobTranscript {
     let before;
     this.#lines = entries.map((entry) => {
       const element = entryElement(entry);
-      // A speaker who goes on is not named again.
+      // A speaker who continues is not named again.
       element.classList.toggle('goes-on', before !== undefined && before === entry.name);
       before = entry.name;
       return { start: entry.start, end: entry.end, element };
@@ -37,7 +37,7 @@ export class JobTranscript {
   }
 
   /**
-   * Marks what is being heard.
+   * Marks the words that are being played.
    * @param {number} seconds
    */
   heard(seconds) {

@@ -20,7 +20,7 @@ import { Sure } from './sure.js';
 
 const everyMs = { working: 1_500, away: 3_000 };
 
-/** One job: how far it is, then what was said, to be read, heard, saved and deleted. */
+/** One job: its progress, then its transcript to read, play, save and delete. */
 export class JobView {
   title = 'Job';
   #id;
@@ -131,7 +131,7 @@ export class JobView {
   }
 
   /**
-   * A deleted job goes from the open page too.
+   * Removes a deleted job from the open page.
    * @param {string} text
    */
   #gone(text) {
@@ -220,7 +220,7 @@ export class JobView {
 }
 
 /**
- * Nothing where neither a summary nor chapters were asked for and nothing failed.
+ * The summary and chapters. Nothing if neither was requested and nothing failed.
  * @param {ShownJob['result']} result
  * @param {(seconds: number) => void} onHear
  */

@@ -16,7 +16,7 @@ import { extras, maxUploads } from './uploads.js';
 
 const agesEveryMs = 20_000;
 
-/** Files in, transcripts out: what is being sent, and all jobs with the newest first. */
+/** Sends files and shows transcripts: current uploads, and all jobs with the newest first. */
 export class JobsView {
   title = 'Jobs';
   #jobs;
@@ -76,7 +76,7 @@ export class JobsView {
       ...{ type: 'file', multiple: true, hidden: true, 'aria-label': 'Audio or video files' },
       onchange: () => {
         this.#addFiles([...(input.files ?? [])]);
-        // The same file can be chosen again.
+        // Allows the same file to be chosen again.
         input.value = '';
       },
     });
@@ -123,7 +123,7 @@ export class JobsView {
     return h('fieldset', { class: 'extras' }, h('legend', {}, 'Also find'), extras.map(box));
   }
 
-  /** Anywhere on the page: a file that lands beside the field would otherwise replace the page. */
+  /** Accepts drops anywhere on the page, because a file dropped beside the field would otherwise replace the page. */
   #listenForDrops() {
     const { signal } = this.#stop;
     /** @param {boolean} isOver */
@@ -139,7 +139,7 @@ export class JobsView {
       },
       { signal },
     );
-    // Without another element to go to, the file was carried out of the window.
+    // Without a related element, the file was dragged out of the window.
     /** @param {DragEvent} event */
     const left = ({ relatedTarget }) => relatedTarget === null && over(false);
     addEventListener('dragleave', left, { signal });
@@ -204,7 +204,7 @@ export class JobsView {
 const tooMany = `At most ${maxUploads} files can wait at once; add more when some are done.`;
 
 /**
- * Rows stay the same elements while they stay in the list: a reader's place and focus are left in peace.
+ * Draws a list. Rows keep their elements while they stay in the list, so that a reader keeps the place and the focus.
  * @template Item, Key
  * @template {{ element: HTMLElement, draw(item: Item): void }} Row
  * @param {HTMLElement} list
@@ -239,7 +239,7 @@ class JobRow {
   #parked;
 
   /**
-   * `parked` says which callback of the job was given up, if one was.
+   * `parked` returns the job's callback that was given up, if there is one.
    * @param {string} id
    * @param {() => { reason: string | null } | undefined} parked
    */
@@ -278,7 +278,7 @@ class JobRow {
 }
 
 /**
- * Shows how much is read; a job that says nothing of it has no bar.
+ * Shows the progress of a job. A job that reports none has no bar.
  * @param {HTMLProgressElement} bar
  * @param {Pick<ListedJob, 'status' | 'progress'>} job
  */
@@ -290,7 +290,7 @@ export function drawProgress(bar, { status, progress }) {
 }
 
 /**
- * The words about a job beside its state.
+ * The text about a job beside its state.
  * @param {Pick<ListedJob, 'status' | 'progress' | 'error_code' | 'error_message'>} job
  */
 export function toldOf({ status, progress, error_code: code, error_message: message }) {
@@ -367,7 +367,7 @@ function uploadTold({ state, sent, file, problem }) {
   if (state === 'failed') return problem ?? '';
   if (!file) return '';
   if (state !== 'sending') return bytes(file.size);
-  // Behind the last byte the service still looks at what it got.
+  // After the last byte the service checks the file.
   if (sent >= file.size) return 'Sent; checking the file …';
   return `${percent(sent / file.size)} of ${bytes(file.size)}`;
 }

@@ -3,7 +3,7 @@ import { legNames } from './format.js';
 
 /** @import { ApiCall } from './shapes.ts' */
 
-/** The loudness of each leg, as a bar in its role's colour. It is for the eye only: the words say the rest. */
+/** The loudness of each leg, as a bar in its role's colour. It is only for the eye: the words carry the information. */
 export class LevelBars {
   element = h('span', { class: 'levels', 'aria-hidden': 'true' });
   /** @type {Map<string, HTMLElement>} */
@@ -33,7 +33,7 @@ export class LevelBars {
    */
   set(legId, level) {
     const bar = this.#bars.get(legId)?.firstElementChild;
-    // Loudness is heard in ratios: the square root lets quiet speech be seen.
+    // People hear loudness as ratios, so the square root makes quiet speech visible.
     if (bar instanceof HTMLElement)
       bar.style.transform = `scaleX(${Math.min(1, Math.sqrt(level)).toFixed(3)})`;
   }

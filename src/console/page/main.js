@@ -20,8 +20,8 @@ import { Uploads } from './uploads.js';
 /** @import { Installation, LiveFeedMessage, View } from './shapes.ts' */
 
 /**
- * The page: one feed, one book of calls, and one view at a time, named by the address after the #. Nothing
- * of a call is kept in the browser beyond the open page: no storage, no cache.
+ * The page: one feed, one book of calls, and one view at a time, named by the address after the #. Nothing of a call is
+ * stored in the browser beyond the open page.
  */
 const main = part('main');
 const connection = part('connection');
@@ -33,10 +33,10 @@ const trouble = part('trouble');
 const parkedEveryMs = 10_000;
 const startEveryMs = 2_000;
 const opening = new PageState('the console');
-/** While something is wrong it is asked more often, so that the notice goes soon after the trouble. */
+/** During a problem the state is requested more often, so that the notice disappears soon after it. */
 const lookEveryMs = { calm: 10_000, trouble: 3_000 };
 
-/** Uploads go on while other views are looked at. */
+/** Uploads continue while other views are open. */
 const jobs = new JobBook();
 const uploads = new Uploads((id) => jobs.lookAt(id));
 let book = new CallBook();
@@ -45,7 +45,7 @@ let feed;
 /** @type {View | undefined} */
 let view;
 let isLive = false;
-/** Only a process with a speech service knows of callbacks of jobs. */
+/** Only a process with a speech service has callbacks of jobs. */
 let hasJobs = false;
 let isFirstView = true;
 
@@ -84,13 +84,13 @@ function showIsHere(name) {
 }
 
 /**
- * The reader's place in each list, by the list's address: a reader who comes back from a call finds it again.
+ * The reader's place in each list, by the list's address, to return to after viewing a call.
  * @type {Map<string, number>}
  */
 const places = new Map();
 const maxPlaces = 100;
 let shownHash = location.hash;
-// The browser would scroll before the rows of the list are there.
+// The browser would scroll before the rows of the list exist.
 history.scrollRestoration = 'manual';
 
 function keepPlace() {
@@ -109,7 +109,7 @@ function replace(next) {
   document.title = `${next.title} · Trunkline`;
   if (next.goTo && place > 0) next.goTo(place);
   else window.scrollTo(0, 0);
-  // A reader who moves by keyboard or hears the page is taken along; the first view comes by itself.
+  // Moves the focus to the new view for people who use the keyboard or a screen reader. The first view needs no move.
   if (!isFirstView) main.focus({ preventScroll: true });
   isFirstView = false;
   return next;
@@ -124,12 +124,12 @@ function onState(state) {
   isLive = state === 'live';
   connection.dataset['state'] = state;
   setText(connection, wire.lostAt ? 'No connection' : (states[state] ?? ''));
-  // Without live updates the list is still there to be read, or its answer says why it is not.
+  // Without live updates the list can still be loaded, or its answer gives the reason.
   if (isLive || (state === 'away' && !book.isLoaded)) void book.loadNewest();
   if (isLive) view?.connected?.();
 }
 
-/** Said on every view: what stands there is as old as the connection. */
+/** Shown on every view: the contents are as old as the connection. */
 function showAway() {
   const text = awayText();
   document.documentElement.classList.toggle('is-away', text !== '');
@@ -144,7 +144,7 @@ function onMessage(message) {
 }
 
 /**
- * The newcomer's button: the words are on the page without another click.
+ * Places a test call and shows it, so that its words appear without another click.
  * @param {string} [carrier]
  */
 async function placeTestCall(carrier) {
@@ -166,7 +166,7 @@ async function countParked() {
   if (hasJobs) await countCallbacks();
 }
 
-/** The badge counts calls: a hundred events behind one that is refused are one trouble. */
+/** The badge counts calls, because a hundred events behind one refused event are a single problem. */
 async function countUndelivered() {
   const found = await get('/api/deliveries?state=parked&by=call&limit=100').catch(() => undefined);
   if (found === undefined) return;
@@ -217,7 +217,7 @@ async function start() {
   void lookAtInstallation().then(countParked);
 }
 
-/** Notices that stand on every view: who may call, and that nobody can hear. */
+/** Updates the notices on every view: who may call, and that no speech can be recognised. */
 async function lookAtInstallation() {
   if (!feed) return;
   const isSeen = document.visibilityState === 'visible';
@@ -234,7 +234,8 @@ async function lookAtInstallation() {
 }
 
 /**
- * Words that do not come, and parts that are down; the rest is told where it belongs.
+ * The problems to show on every view: no recogniser, or components that are down. Other problems are shown in their own
+ * views.
  * @param {Installation} facts
  */
 function troublesOf({ recogniser, health }) {
@@ -258,12 +259,12 @@ document
   ?.append(displayMenu({ onZone: () => show(), onShortcuts: () => shortcuts.show() }));
 wire.watch(showAway);
 whenSignedOut(askForKey);
-// A page that is left ends its uploads: the browser asks first.
+// Leaving the page ends its uploads, so the browser asks first.
 window.addEventListener('beforeunload', (event) => {
   if (uploads.isSending) event.preventDefault();
 });
 window.addEventListener('hashchange', () => {
-  // A view that goes on with the new address keeps its fields and the focus in them.
+  // A view that handles the new address itself keeps its fields and the focus.
   const before = shownHash;
   if (feed && view?.follow) keepPlace();
   if (!feed || !view?.follow?.(location.hash)) show();
@@ -273,7 +274,7 @@ setInterval(() => void countParked(), parkedEveryMs);
 void start();
 
 /**
- * A part of the page that stands in index.html.
+ * An element that index.html contains.
  * @param {string} id
  */
 function part(id) {

@@ -3,7 +3,7 @@ import { h } from './dom.js';
 /** @import { Child } from './dom.js' */
 
 /**
- * A button that opens a small panel; a click elsewhere and Escape close it.
+ * A button that opens a small panel. A click elsewhere or Escape closes it.
  * @param {string} name
  * @param {...(Child | readonly Child[])} children
  */
@@ -23,11 +23,11 @@ export function menu(name, ...children) {
   const away = ({ target }) => {
     if (target instanceof Node && !element.contains(target)) element.open = false;
   };
-  // Not at `toggle`, which comes after a frame may have been painted with the panel outside the window.
+  // The event `toggle` would be too late: a frame may have been painted with the panel outside the window.
   new MutationObserver(() => {
     document.removeEventListener('click', away);
     if (!element.open) return;
-    // It opens to the left, where there is room: a menu may stand at either side of a narrow window.
+    // The panel opens to the side with room, since a menu may stand at either edge of a narrow window.
     panel.classList.remove('to-right');
     panel.classList.toggle('to-right', panel.getBoundingClientRect().left < 0);
     document.addEventListener('click', away);

@@ -5,7 +5,7 @@ import { h } from './dom.js';
 const states = { here: 'Here', draining: 'Stopping', left: 'Stopped', lost: 'Lost' };
 const lights = { here: 'ok', draining: 'degraded', left: 'degraded', lost: 'down' };
 
-/** The processes that share the database; hidden where there is only one. */
+/** The processes that share the database. Hidden if there is only one. */
 export class NodesPanel {
   #rows = h('tbody');
 

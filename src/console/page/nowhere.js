@@ -1,6 +1,6 @@
 import { h } from './dom.js';
 
-/** For an address that names no view, a link that was cut for example. */
+/** The view for an address that names no view, such as a link that was cut. */
 export class NowhereView {
   title = 'Page not found';
   element = h(

@@ -2,10 +2,10 @@ import { h, setText } from './dom.js';
 import { isUnanswered, messageOf } from './failures.js';
 import { timeOfDay } from './format.js';
 
-/** The connection to Trunkline: every request and the feed tell it, every view reads it. */
+/** The connection to Trunkline. Every request and the feed report to it, and every view reads it. */
 class Connection {
   /**
-   * Since when nothing answers; undefined while something does.
+   * The time since which nothing answers. Undefined while something does.
    * @type {Date | undefined}
    */
   lostAt;
@@ -25,7 +25,7 @@ class Connection {
   }
 
   /**
-   * Calls the watcher after each change, until the answer is called.
+   * Calls the watcher after each change, until the returned function is called.
    * @param {() => void} watcher
    */
   watch(watcher) {
@@ -40,16 +40,16 @@ class Connection {
 
 export const connection = new Connection();
 
-/** Says since when Trunkline has not answered, and that the page goes on trying; '' while it answers. */
+/** A text that says since when Trunkline has not answered, and that the page keeps trying. '' while it answers. */
 export function awayText() {
   if (connection.lostAt === undefined) return '';
   return `No connection to Trunkline since ${timeOfDay(connection.lostAt)}, trying again …`;
 }
 
 /**
- * Stands in the place of a thing that is not there, and says why: it is being read, there is none, nothing answers, or
- * the answer was an error. `what` names the thing ('the words'); `reload` reads it again, by the button of an error
- * and when the connection is back.
+ * A placeholder that explains why something is missing: it is being loaded, there is none, nothing answers, or the
+ * answer was an error. `what` names the thing ('the words'). `reload` loads it again, from the button of an error or
+ * when the connection is back.
  */
 export class PageState {
   #what;
@@ -83,13 +83,13 @@ export class PageState {
     this.#unwatch();
   }
 
-  /** It was read. `empty` says that there is none; '' where there is something to see. */
+  /** Loading has succeeded. `empty` is the text if there is nothing to see, otherwise ''. */
   ready(empty = '') {
     this.#set(empty === '' ? 'full' : 'empty', empty);
   }
 
   /**
-   * It could not be read; without an answer at all the connection says so.
+   * Loading has failed. If there was no answer at all, the connection shows that.
    * @param {unknown} error
    */
   failed(error) {
@@ -99,7 +99,7 @@ export class PageState {
 
   /** @param {(() => unknown) | undefined} reload */
   #reload(reload) {
-    // Rows on the page stay there; only the words about them are no longer known.
+    // Rows on the page stay. Only the text about them is no longer known.
     if (this.#known !== 'full') this.#set('loading', '');
     void reload?.();
   }

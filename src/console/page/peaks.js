@@ -1,11 +1,11 @@
 /** @typedef {{ channels: Float32Array[], seconds: number }} Peaks */
 /** @typedef {{ dataAt: number, frameBytes: number, framesPerBin: number, frame: number, peaks: Peaks }} Wave */
 
-/** An hour of sound passes through in pieces of this size, and only one is held at a time. */
+/** An hour of sound is read in pieces of this size, and only one is held at a time. */
 const pieceBytes = 4_194_304;
 
 /**
- * The loudest sample of each stretch of a 16-bit WAV, channel by channel; `onProgress` after each piece.
+ * The loudest sample in each interval of a 16-bit WAV, for each channel. `onProgress` is called after each piece.
  * @param {string} address
  * @param {number} bins
  * @param {AbortSignal} signal
@@ -66,7 +66,7 @@ function joined(first, second) {
 }
 
 /**
- * Undefined when there is no header that leads to data.
+ * Reads the WAV header. Undefined if it leads to no data.
  * @param {Uint8Array} bytes
  * @param {number} fileBytes
  * @param {number} bins

@@ -9,7 +9,7 @@ import { peaksOf } from './peaks.js';
 
 const bins = 600;
 
-/** The call's sound: a waveform per leg, and the browser's own player, which asks for ranges by itself. */
+/** The call's sound: a waveform for each leg, and the browser's own player, which requests ranges by itself. */
 export class Recording {
   #audio;
   #waves;
@@ -24,17 +24,17 @@ export class Recording {
   #peaks;
   #frame = 0;
   #onHeard;
-  /** Stands by itself, so that it stays in sight while the words are read. */
+  /** Separate from the rest, so that it stays visible while the words are read. */
   player;
 
   /**
-   * `onHeard` is told the place for each picture while it plays, and whenever it is set.
+   * `onHeard` gets the position for each frame while it plays, and whenever it is set.
    * @param {Pick<ApiCall, 'id' | 'legs'>} call
    * @param {(seconds: number) => void} onHeard
    */
   constructor({ id, legs }, onHeard) {
     const address = `/api/calls/${id}/recording`;
-    // Both sides are the same where all speakers share one channel.
+    // If all speakers share one channel, both sides are the same.
     const isMixed = legs.every(({ role }) => role === 'mixed');
     this.#sides = isMixed ? 'All speakers in one channel' : 'Customer above, agent below';
     this.#canvases = (isMixed ? ['mixed'] : ['customer', 'agent']).map((role) =>
@@ -79,12 +79,12 @@ export class Recording {
   /** @param {number} seconds */
   hear(seconds) {
     this.goTo(seconds);
-    // A browser may refuse to play without a gesture; the place is set all the same.
+    // A browser may refuse to play without a user's gesture. The position is set all the same.
     this.#audio.play().catch(() => undefined);
   }
 
   /**
-   * Sets the place without playing. Before anything is read the player begins there.
+   * Sets the position without playing. A player that has loaded nothing yet will begin there.
    * @param {number} seconds
    */
   goTo(seconds) {
@@ -104,7 +104,7 @@ export class Recording {
     this.#audio.removeAttribute('src');
   }
 
-  /** The browser reads nothing before someone listens; until then the waveform knows the length. */
+  /** The browser loads nothing before somebody plays. Until then the waveform knows the length. */
   #seconds() {
     return this.#audio.duration || this.#peaks?.seconds || 0;
   }

@@ -9,7 +9,7 @@ import { clock, personName } from './format.js';
 /** @typedef {{ type: string, value: string, said: string, who: string, start: number }} Fact */
 
 /**
- * Facts that an agent types into another program, by kind; other types are marked in the words alone.
+ * Facts that an agent copies into another program, by kind. Other types are only marked in the words.
  * @type {[string, RegExp][]}
  */
 const groups = [
@@ -23,10 +23,10 @@ const groups = [
   ['Dates', /^(?:DATE|DATE_INTERVAL|DAY|DOB|TIME)$/],
   ['Addresses', /^LOCATION(?:_|$)/],
 ];
-/** The panel shows the newest of a group; a call of an hour names more than anybody reads. */
+/** At most this many of a group are shown, the newest ones. An hour of talk names more than anybody reads. */
 const maxPerGroup = 12;
 
-/** Name, numbers, amounts, dates and addresses that were said, each with its value and a button that copies it. */
+/** Names, numbers, amounts, dates and addresses that were said, each with its value and a button that copies it. */
 export class SaidSoFarPanel {
   #onHear;
   #list = h('div', { class: 'facts-said' });
@@ -111,7 +111,7 @@ export class SaidSoFarPanel {
 }
 
 /**
- * The facts that were said, by group, the newest last. A value that is said again counts once, at its first time.
+ * The facts that were said, by group, newest last. A repeated value counts once, at its first time.
  * @param {readonly SpokenEntry[]} utterances
  */
 export function factsOf(utterances) {
@@ -136,7 +136,7 @@ export function factsOf(utterances) {
 }
 
 /**
- * The value where the service tells one, else the words.
+ * The value if the service gives one, otherwise the words.
  * @param {PageEntity} entity
  */
 function valueOf({ text, value }) {

@@ -20,7 +20,7 @@ import type { NamedEntity, SentimentItem, Word } from '../../protocol/addons.ts'
 import type { CallEvent, EventLeg, GapCause, Party, Role, Turn } from '../../protocol/events.ts';
 import type { PreRecordedJobList, PreRecordedJobRecord } from '../../protocol/job.ts';
 
-/** Shapes of the page's own data, and what each address of the API answers. Types alone: no browser loads this file. */
+/** Types of the page's own data, and of the API's answer at each address. No browser loads this file. */
 
 /** The latest words of a call, as a list shows them. */
 export type LatestWords = {
@@ -31,7 +31,7 @@ export type LatestWords = {
   partial: boolean;
 };
 
-/** A call as the lists draw it. The feed tells the end of a call in the middle of a list's life. */
+/** A call as the lists draw it. The feed may report its end while a list is open. */
 export type BookedCall = Omit<CallItem, 'last_turn'> & { words?: LatestWords | undefined };
 
 export type LiveMessage<Type extends LiveFeedMessage['type']> = Extract<
@@ -40,7 +40,7 @@ export type LiveMessage<Type extends LiveFeedMessage['type']> = Extract<
 >;
 export type AboutCall<Type extends CallEvent['type']> = Extract<CallEvent, { type: Type }>;
 
-/** An entity may say its value: the same in the form that a CRM takes, `2026-03-29` beside "the 29th of March". */
+/** An entity may have a value in the form that a CRM takes: `2026-03-29` for "the 29th of March". */
 export type PageEntity = NamedEntity & { value?: unknown };
 export type Feeling = Pick<SentimentItem, 'sentiment' | 'emotion' | 'text' | 'start' | 'end'>;
 
@@ -52,16 +52,16 @@ export type SpokenEntry = {
   text: string;
   language?: string | undefined;
   role?: Role | undefined;
-  /** The speaker's name, where role and speaker do not tell it. */
+  /** The speaker's name, if role and speaker do not give it. */
   name?: string;
   /** The number of the voice's colour. */
   voice?: number;
   speaker?: number | undefined;
-  /** Why the speaker may still change, in words; undefined where nothing is in doubt. */
+  /** The reason why the speaker may still change. Undefined if there is no doubt. */
   doubt?: string | undefined;
   utterance_id?: string | undefined;
   legId?: string;
-  /** Its sentiment came as an event. */
+  /** True if its sentiment came as an event. */
   isTold?: boolean;
   words: Pick<Word, 'word' | 'start' | 'end'>[];
   entities: PageEntity[];
@@ -95,7 +95,7 @@ export type DigitEntry = {
 };
 export type ConversationEntry = SpokenEntry | GapEntry | PauseEntry | DigitEntry;
 
-/** A line of a transcript, for what follows the sound. */
+/** A line of a transcript, for marking what is played. */
 export type TranscriptLine = {
   start: number;
   end: number | undefined;
@@ -108,7 +108,7 @@ export type ShownSummary = {
   errors?: readonly { part: string; message: string }[] | undefined;
 };
 
-/** Talk figures of a conversation; null where too much is missing to tell. */
+/** Talk figures of a conversation. Null if too much is missing. */
 export type CallFigures = {
   talk: Record<Party, number> | null;
   talk_ratio: Record<Party, number> | null;
@@ -118,13 +118,13 @@ export type CallFigures = {
 
 export type ShownJob = PreRecordedJobRecord;
 export type JobResult = ShownJob['result'];
-/** A job of the list: its words are read with the job itself. */
+/** A job in the list. Its words are loaded with the job itself. */
 export type ListedJob = Omit<ShownJob, 'result'>;
 
-/** A key of the page: `run` answers false where the key means nothing now. */
+/** A keyboard shortcut. `run` returns false if the key has no meaning at the moment. */
 export type Shortcut = { key: string; shown?: string; name: string; run: () => unknown };
 
-/** One view at a time stands on the page. */
+/** A view. One at a time is on the page. */
 export type View = {
   element: HTMLElement;
   title: string;
@@ -133,9 +133,9 @@ export type View = {
   /** The feed is open. */
   connected?(): void;
   take?(message: LiveFeedMessage): void;
-  /** Scrolls to where the reader was, once the rows are there again. */
+  /** Scrolls to the reader's earlier place, once the rows exist. */
   goTo?(place: number): void;
-  /** The address changed; true where the view goes on with it. */
+  /** Called when the address changed. Returns true if the view handles the new one itself. */
   follow?(hash: string): boolean;
 };
 
@@ -143,7 +143,7 @@ export type SignInState = { key_needed: boolean; signed_in: boolean };
 
 type Changed = { changed: number };
 
-/** The answer to a GET, by its path. A path that is missing here does not compile. */
+/** The type of the answer to a GET, by its path. A missing path does not compile. */
 export type AnswerTo<Path extends string> = Path extends '/api/session'
   ? SignInState
   : Path extends '/api/installation'
@@ -172,7 +172,7 @@ export type AnswerTo<Path extends string> = Path extends '/api/session'
                           ? ShownJob
                           : never;
 
-/** The answer to a POST, by its path; undefined where the answer has no body. */
+/** The type of the answer to a POST, by its path. Undefined if the answer has no body. */
 export type AnswerToPost<Path extends string> = Path extends '/api/session'
   ? SignInState
   : Path extends '/api/test-call'

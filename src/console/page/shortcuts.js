@@ -3,13 +3,14 @@ import { h } from './dom.js';
 
 /** @import { Shortcut } from './shapes.ts' */
 
-/** Elements that need their keys for themselves. */
+/** Elements that handle keys themselves. */
 const typing = 'input, textarea, select, audio, [contenteditable]';
 const pressing = 'button, a, summary, [role=button]';
 
 /**
- * The keys of the page: each is `{ key, shown, name, run }`, where `run` answers false when the key means nothing now.
- * `ofView` gives those of the view that is open. They can be switched off: whoever dictates types letters by accident.
+ * The page's keyboard shortcuts. Each is `{ key, shown, name, run }`, and `run` returns false if the key has no meaning
+ * at the moment. `ofView` returns those of the open view. They can be switched off, because dictation may type letters
+ * by accident.
  */
 export class Shortcuts {
   #ofView;

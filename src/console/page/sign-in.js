@@ -2,7 +2,7 @@ import { post } from './api.js';
 import { h, setText } from './dom.js';
 import { isStatus, messageOf } from './failures.js';
 
-/** Asks for the API key once; what stays behind is a cookie that no script can read. */
+/** Asks for the API key once. Only a cookie that no script can read is kept. */
 export class SignInView {
   title = 'Sign in';
 

@@ -12,7 +12,7 @@ export function summaryElement(data, onHear) {
   const errors = data.errors ?? [];
   const { text } = data.summary;
   const isEmpty = !text && errors.length === 0 && data.chapters.length === 0;
-  // One chapter covers the whole call: beside a summary it says the same once more.
+  // A single chapter covers the whole call. Beside a summary it would repeat the same.
   const repeats = data.chapters.length === 1 && text !== '';
   return h(
     'section',

@@ -1,8 +1,8 @@
 import { h } from './dom.js';
 
 /**
- * Asks before what cannot be undone: `trigger` only asks, the keyboard lands on the harmless button, and Escape is no.
- * `run` does it; what it throws is the caller's to show.
+ * Asks before an action that cannot be undone. `trigger` only asks, the focus moves to the harmless button, and Escape
+ * means no. `run` does the action; the caller shows its errors.
  */
 export class Sure {
   #trigger;

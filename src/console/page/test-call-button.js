@@ -2,7 +2,7 @@ import { h, setText } from './dom.js';
 import { messageOf } from './failures.js';
 
 /**
- * A call without a phone: the button says that it is on its way, and what went wrong.
+ * The button for a call without a phone. It shows that the call is starting, or what went wrong.
  * @param {() => Promise<void>} placeTestCall
  */
 export function testCallButton(placeTestCall, label = 'Place a test call') {

@@ -1,6 +1,7 @@
-// A script by itself, before the first picture: a dark page must not flash white. The name is that of choices.js.
+// A separate script that runs before the first frame, so that a dark page does not flash white. The storage name is
+// that of choices.js.
 try {
   document.documentElement.dataset.theme = localStorage.getItem('trunkline.theme') ?? '';
 } catch {
-  // The browser keeps nothing: the system's theme it is.
+  // Without storage the system's theme is used.
 }

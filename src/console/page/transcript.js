@@ -7,10 +7,10 @@ import { entryElement, hearFrom, partialElement } from './utterance.js';
 
 /** @import { ConversationEntry, TranscriptLine } from './shapes.ts' */
 
-/** Near enough to the end to mean: keep showing me the newest words. */
+/** A reader this close to the end wants to keep seeing the newest words. */
 const followsWithinPx = 120;
 
-/** The conversation as it happens: both roles on one timeline, what is final above, what is not in grey. */
+/** The live conversation: both roles on one timeline, finals above, partials below in grey. */
 export class Transcript {
   element;
   #conversation;
@@ -18,7 +18,7 @@ export class Transcript {
   #partials = h('ol', { class: 'conversation partials', 'aria-hidden': 'true' });
   #state;
   /**
-   * Each entry's line: its element, and its times for what follows the sound.
+   * The line of each entry: its element, and its times for marking what is played.
    * @type {Map<ConversationEntry, TranscriptLine & { entry: ConversationEntry }>}
    */
   #lines = new Map();
@@ -35,7 +35,7 @@ export class Transcript {
   #draw = onNextFrame(() => this.#drawChanged());
 
   /**
-   * `reload` reads the words again.
+   * `reload` loads the words again.
    * @param {Conversation} conversation
    * @param {(seconds: number) => void} onHear
    * @param {() => unknown} reload
@@ -57,7 +57,7 @@ export class Transcript {
     this.#state.close();
   }
 
-  /** All words up to now were read. */
+  /** All words so far were loaded. */
   loaded() {
     this.#isLoaded = true;
     this.#draw();
@@ -68,7 +68,7 @@ export class Transcript {
     this.#state.failed(error);
   }
 
-  /** Everything is drawn anew: the words are others. */
+  /** Everything is drawn again, because the words have changed. */
   clear() {
     for (const { element } of this.#lines.values()) element.remove();
     this.#lines.clear();
@@ -82,7 +82,7 @@ export class Transcript {
   }
 
   /**
-   * Marks the words that are being heard, and keeps them in sight for whoever reads along.
+   * Marks the words that are being played, and keeps them visible for a reader who follows.
    * @param {number} seconds
    */
   heard(seconds) {
@@ -94,7 +94,7 @@ export class Transcript {
   }
 
   /**
-   * Shows what is said at this second, wherever the reader is.
+   * Scrolls to the words at this second.
    * @param {number} seconds
    */
   goTo(seconds) {
@@ -106,7 +106,7 @@ export class Transcript {
   }
 
   /**
-   * The beginning of the word that is `steps` words on from this second; undefined at the ends.
+   * The start of the word that is `steps` words away from this second. Undefined beyond the ends.
    * @param {number} seconds
    * @param {number} steps
    */
@@ -154,7 +154,7 @@ export class Transcript {
   }
 
   /**
-   * A call that goes on is followed; one that is over is read from its beginning.
+   * Follows a running call. A finished call is shown from its beginning.
    * @param {boolean} isLive
    */
   follow(isLive) {
@@ -162,7 +162,7 @@ export class Transcript {
     this.#follows = isLive;
   }
 
-  /** A reader who is further up is left there. */
+  /** A reader who has scrolled up is left there. */
   #showsNewest() {
     if (!this.#follows) return false;
     if (this.#startsFollowing) {
@@ -186,7 +186,7 @@ export class Transcript {
   }
 
   /**
-   * A speaker who goes on is not named again.
+   * A speaker who continues is not named again.
    * @param {HTMLElement} element
    */
   #joinTurns(element) {
@@ -217,7 +217,7 @@ export class Transcript {
   }
 }
 
-/** The bar of the page and the player cover some of the window. */
+/** The page's bar and the player cover part of the window. */
 const coveredPx = { top: 200, bottom: 10 };
 
 /** @param {HTMLElement} element */
@@ -226,7 +226,7 @@ function isInSight(element) {
   return bottom > coveredPx.top && top < innerHeight - coveredPx.bottom;
 }
 
-/** A word whose beginning was just asked for counts as the one that is heard. */
+/** If a word's start was just requested, that word counts as the one being played. */
 const nearS = 0.02;
 
 /**

@@ -2,7 +2,7 @@ import { post, upload } from './api.js';
 import { messageOf } from './failures.js';
 
 /**
- * A file or an address on its way to become a job.
+ * A file or an address that will become a job.
  * @typedef {object} Upload
  * @property {string} name
  * @property {File} [file]
@@ -14,12 +14,12 @@ import { messageOf } from './failures.js';
  * @property {string} [problem]
  */
 
-/** Files and addresses that wait at once: a folder that slips in by mistake ends here. */
+/** At most this many files and addresses wait. The limit catches a folder that was chosen by mistake. */
 export const maxUploads = 100;
 
 /**
- * Makes jobs, one after the other: a file is sent and then named in the request, an address is named at once.
- * An upload that failed stays with its reason until somebody tries again or removes it.
+ * Creates jobs one after the other. A file is sent and then named in the request; an address is named at once. A failed
+ * upload stays with its reason until somebody retries or removes it.
  */
 export class Uploads {
   /** @type {Upload[]} */
@@ -46,7 +46,7 @@ export class Uploads {
   }
 
   /**
-   * Answers how many were not taken because too many wait.
+   * Returns the number of files that were not accepted because too many wait.
    * @param {readonly File[]} files
    * @param {ReadonlySet<string>} wanted
    */
@@ -59,7 +59,7 @@ export class Uploads {
   }
 
   /**
-   * Answers false when too many wait.
+   * Returns false if too many wait.
    * @param {string} address
    * @param {ReadonlySet<string>} wanted
    */
@@ -112,7 +112,7 @@ export class Uploads {
   }
 
   /**
-   * The address of the file at the service. A file that was sent is not sent again when only its job was refused.
+   * The address of the file at the service. If only the job was refused, the file is not sent again.
    * @param {Upload} item
    * @param {File} file
    * @param {AbortSignal} signal
@@ -123,7 +123,7 @@ export class Uploads {
     this.#tell();
     /** @param {number} bytes */
     const onSent = (bytes) => {
-      // The form around the file is sent too.
+      // The form around the file is counted too.
       item.sent = Math.min(bytes, file.size);
       this.#tell();
     };
@@ -138,7 +138,7 @@ export class Uploads {
 }
 
 /**
- * Extras that a job may be asked for beside the words, in the interface's names.
+ * Add-ons that a job can be asked for beside the words, under the API's names.
  * @type {[string, string][]}
  */
 export const extras = [

@@ -6,8 +6,8 @@ import { moodOf } from './figures.js';
 /** @import { ConversationEntry, PageEntity, Role, SpokenEntry } from './shapes.ts' */
 
 /**
- * The text of an utterance with its words and entities marked. Element text is exactly the utterance's:
- * an entity's type is drawn by the style sheet above the line, outside the text's flow.
+ * The text of an utterance with its words and entities marked. The element's text is exactly the
+ * utterance's: the style sheet draws an entity's type above the line, outside the text's flow.
  * @param {string} text
  * @param {SpokenEntry['words']} words
  * @param {readonly PageEntity[]} entities
@@ -30,7 +30,7 @@ export function markedText(text, words, entities) {
 }
 
 /**
- * The place of each item in the text, found one after the other; an item that is not found is left out.
+ * The position of each item in the text, searched in order. An item that is not found is left out.
  * @template {{ start: number }} Item
  * @param {string} text
  * @param {readonly Item[]} items
@@ -61,7 +61,7 @@ function wordNodes(text, from, to, wordSpans) {
   const nodes = [];
   let at = from;
   for (const span of wordSpans) {
-    // A word may go over the border of an entity, by its full stop for example: each part of it is a word.
+    // A word may cross the border of an entity, for example with its full stop. Each part then becomes a word.
     const start = Math.max(span.start, at);
     const end = Math.min(span.end, to);
     if (start >= end) continue;
@@ -75,12 +75,12 @@ function wordNodes(text, from, to, wordSpans) {
 }
 
 /**
- * One entry of the conversation as a list item; drawn again when something about it changes.
+ * One entry of the conversation as a list item. It is redrawn when something about it changes.
  * @param {ConversationEntry} entry
  * @param {HTMLElement} [element]
  */
 export function entryElement(entry, element = h('li')) {
-  // Added, not set: whether the role is named again is the list's own mark.
+  // Classes are added, not replaced: the list itself sets the mark that repeats the role.
   element.classList.add('entry', entry.kind);
   element.dataset['start'] = String(entry.start);
   if (entry.kind === 'utterance') drawUtterance(element, entry);
@@ -125,7 +125,7 @@ function drawUtterance(element, entry) {
 }
 
 /**
- * Plays from the word or the time that is clicked, unless the reader selects text.
+ * Plays from the clicked word or time, unless the reader is selecting text.
  * @param {(seconds: number) => void} onHear
  */
 export function hearFrom(onHear) {
@@ -138,7 +138,7 @@ export function hearFrom(onHear) {
 }
 
 /**
- * A partial in grey: it is for the eye, since it changes several times a second until it is final.
+ * A partial in grey. Screen readers skip it, since it changes several times a second until it is final.
  * @param {{ role: Role, start: number, text: string }} partial
  */
 export function partialElement(
@@ -165,7 +165,7 @@ export function partialElement(
 }
 
 /**
- * A button where there is a recording to hear: the keyboard's way to what a click on a word does.
+ * The time of an entry. With a recording it is a button, so that the keyboard can do what a click on a word does.
  * @param {number} seconds
  */
 function time(seconds, isPlayable = false) {

@@ -3,15 +3,15 @@ import { z } from 'zod';
 export type JsonObject = Record<string, unknown>;
 
 /**
- * JSON Schemas of everything that has a name. A request's schema says what may be sent (defaults are
- * optional), an answer's what will come (defaults are there).
+ * JSON Schemas of everything with a name. A request's schema describes what may be sent (fields with defaults are
+ * optional), an answer's what will come (they are present).
  */
 export class Components {
   readonly #input = generate('input');
   readonly #output = generate('output');
   readonly #used = new Map<string, 'input' | 'output'>();
 
-  /** A reference to a named schema, or the schema itself where it has no name. */
+  /** A reference to a named schema, or the schema itself if it has no name. */
   reference(schema: z.ZodType, io: 'input' | 'output'): JsonObject {
     const name = z.globalRegistry.get(schema)?.id;
     if (name !== undefined) {
@@ -41,7 +41,7 @@ export class Components {
     const known = this.#used.get(name);
     if (known === io) return;
     if (known !== undefined) {
-      // Used both ways under one name: fine only while both ways look the same.
+      // One name is used for input and output, which is allowed only while both look the same.
       if (JSON.stringify(this.#input[name]) !== JSON.stringify(this.#output[name]))
         throw new Error(`schema ${name} differs between requests and answers: name them apart`);
       return;
@@ -70,7 +70,7 @@ function refOf(name: string): string {
   return `#/components/schemas/${name}`;
 }
 
-/** Parts of no use to a reader: engine bounds of integers, patterns beside a format that says it. */
+/** Removes details of no use to a reader: the engine's bounds of integers, and patterns beside a format. */
 function tidy({
   zodSchema,
   jsonSchema,
@@ -83,7 +83,7 @@ function tidy({
   if (jsonSchema['minimum'] === Number.MIN_SAFE_INTEGER) delete jsonSchema['minimum'];
   delete jsonSchema['id'];
   const def = zodSchema._zod.def;
-  // Plain objects may grow: readers are to ignore what they do not know.
+  // Plain objects may get more fields, since readers must ignore unknown ones.
   if (def.type === 'object' && def.catchall === undefined)
     delete jsonSchema['additionalProperties'];
 }

@@ -12,7 +12,7 @@ import {
 import { speechRoutes } from './speech-routes.ts';
 import { socketSchemas, webhooks, type Webhook } from './webhooks.ts';
 
-/** All routes in the order of the document; the carriers' own are handed in by whoever knows the carriers. */
+/** All routes in the order of the document. The caller passes the carriers' own routes. */
 export function allRoutes(carrierRoutes: readonly Route[]): readonly Route[] {
   return [...speechRoutes, ...operatorRoutes, ...carrierRoutes, ...processRoutes];
 }
@@ -108,18 +108,18 @@ function operation(route: Route, components: Components): JsonObject {
     ...(route.body
       ? { requestBody: { required: true, ...bodyObject(route.body, 'input', components) } }
       : {}),
-    // A route's own answer with a status (not ready, for example) stands before the error body of the same status.
+    // A route's own answer for a status, such as "not ready", replaces the error body of the same status.
     responses: Object.fromEntries([...failures, ...answers]) as JsonObject,
   };
 }
 
-/** Routes of the port itself; the others are mounted one by one while the process starts. */
+/** Routes of the port itself. The other routes are mounted one by one during the start. */
 const mountedAtOnce = /^\/(?:health|metrics)/;
 
-/** Here the port reads any JSON that comes, also with a request that needs none. */
+/** Under these paths the port parses any JSON body, even of a request that needs none. */
 const readsJson = /^\/(?:v2|api)\//;
 
-/** Answers that the port gives by itself stand with every route: any can be asked by a foreign page, or during the start. */
+/** The statuses that the port itself may answer on every route, to a foreign page or during the start. */
 function failuresOf({ method, path, access, errors = [] }: Route): number[] {
   const takesJson =
     readsJson.test(path) && (access === 'key' || !['get', 'delete'].includes(method));
@@ -129,7 +129,7 @@ function failuresOf({ method, path, access, errors = [] }: Route): number[] {
     ...(mountedAtOnce.test(path) ? [] : [503]),
     ...(access === 'key' ? [401, 429] : []),
     ...(takesJson ? [400, 413, 415] : []),
-    // An id that is no percent-encoded UTF-8.
+    // For an id that is not percent-encoded UTF-8.
     ...(path.includes('{') ? [400] : []),
   ];
 }
@@ -144,7 +144,7 @@ function operationId(route: Route): string {
   return wordsOf(`${route.method} ${route.path}`);
 }
 
-/** One name of all the words: `get /v2/live/{id}` becomes `getV2LiveId`. */
+/** One identifier from all words: `get /v2/live/{id}` becomes `getV2LiveId`. */
 function wordsOf(text: string): string {
   const [first = '', ...others] = text.split(/[ /{}._-]+/).filter(Boolean);
   return first + others.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('');
@@ -218,7 +218,7 @@ function hookOperation(webhook: Webhook, components: Components): JsonObject {
     operationId: wordsOf(`send ${webhook.name}`),
     tags: [webhook.tag],
     summary: webhook.summary,
-    // No key of ours goes out: a receiver knows us by the signature, where there is one.
+    // No key of ours is sent. A receiver recognises us by the signature, if there is one.
     security: [],
     ...(headers.length > 0 ? { parameters: headers } : {}),
     requestBody: {

@@ -105,7 +105,7 @@ const resumePoint: Parameter = {
   schema: z.string(),
 };
 
-/** A page that is loaded anew has no header to send. */
+/** A page that is reloaded cannot send a header. */
 const resumeQuery: Parameter = { ...resumePoint, name: 'last_event_id' };
 
 const feed: RouteAnswer = {
@@ -114,7 +114,7 @@ const feed: RouteAnswer = {
   content: { 'text/event-stream': LiveFeedMessage },
 };
 
-/** As `call.completed` carries them. */
+/** The parameters of links in `call.completed`. */
 const linkQuery: Parameter[] = [
   { name: 'expires', description: 'Unix seconds until which it opens.', schema: z.int() },
   { name: 'signature', description: 'Of the call and that time.', schema: z.string() },

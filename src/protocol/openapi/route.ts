@@ -1,22 +1,22 @@
 import type { z } from 'zod';
 import { ErrorBody } from '../error-body.ts';
 
-/** One operation of our HTTP, as data: the document, the page at /docs and the tests are made from it. */
+/** One operation of our HTTP APIs, as data. The document, the page at /docs and the tests are made from it. */
 export type Route = {
   method: 'get' | 'post' | 'put' | 'patch' | 'delete';
-  /** With `{name}` for what varies. */
+  /** The path, with `{name}` for variable parts. */
   path: string;
   tag: string;
   summary: string;
   description?: string;
-  /** The callers that are let in: anyone, those with a key, or those that the carrier's own authentication lets in. */
+  /** The callers that are admitted: anyone, those with a key, or those that pass the carrier's authentication. */
   access: 'public' | 'key' | 'carrier';
   deprecated?: true;
   query?: Parameter[];
   headers?: Parameter[];
   body?: RouteBody;
   answers: Record<number, RouteAnswer>;
-  /** Statuses of the error body, beyond those that the port answers with by itself (`document.ts`). */
+  /** Statuses with the error body, beside those that the port itself answers (`document.ts`). */
   errors?: number[];
 };
 
@@ -29,11 +29,11 @@ export type Parameter = {
 
 export type RouteBody = {
   description?: string;
-  /** Content type → schema; `binary` for bytes. */
+  /** Content type → schema, or `binary` for bytes. */
   content: Record<string, z.ZodType | 'binary'>;
   /** The description for every content type. */
   example?: unknown;
-  /** Descriptions for single content types. */
+  /** Examples for single content types. */
   examples?: Record<string, unknown>;
 };
 

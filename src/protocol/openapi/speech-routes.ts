@@ -199,7 +199,7 @@ function remove(path: string, tag: string, summary: string): Route {
   };
 }
 
-/** Our addition: the interface has no way to end a job that waits or is worked on. */
+/** Our addition: the original API cannot end a waiting or running job. */
 function cancel(path: string): Route {
   return {
     method: 'post',

@@ -11,7 +11,7 @@ import { CallEvent, callEventTypes, type CallEventType } from '../events.ts';
 import { LiveResult } from '../job.ts';
 import { ClientMessage, ServerMessage } from '../live-messages.ts';
 
-/** Requests that we send to others by HTTP. */
+/** A request that we send to others over HTTP. */
 export type Webhook = {
   name: string;
   tag: string;
@@ -21,7 +21,7 @@ export type Webhook = {
   example?: unknown;
 };
 
-/** Messages on sockets and streams, where OpenAPI has no place of its own. */
+/** Messages on sockets and streams, for which OpenAPI has no place of its own. */
 export const socketSchemas: readonly z.ZodType[] = [
   ClientMessage,
   ServerMessage,

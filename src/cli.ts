@@ -38,6 +38,7 @@ const commands: Record<string, () => Promise<(program: Command) => void>> = {
   erase: async () => (await import('./commands/erase.ts')).registerErase,
   models: async () => (await import('./commands/models.ts')).registerModels,
   webhooks: async () => (await import('./commands/webhooks.ts')).registerWebhooks,
+  crm: async () => (await import('./commands/crm.ts')).registerCrm,
   hooks: async () => (await import('./commands/hooks.ts')).registerHooks,
   listen: async () => (await import('./commands/listen.ts')).registerListen,
   trigger: async () => (await import('./commands/trigger.ts')).registerTrigger,

@@ -4,7 +4,7 @@ import { TrunklineError } from '../lib/errors.ts';
 import { messagesOf, type StreamedMessage } from '../lib/event-stream.ts';
 import { printable } from '../lib/printable.ts';
 import { newWebhookSecret } from '../lib/webhook-signature.ts';
-import { Endpoint, typesNamed } from '../outbox/config.ts';
+import { endpointOf, EndpointSetting, typesNamed } from '../outbox/config.ts';
 import { Sender } from '../outbox/sender.ts';
 import { fetchWithKey, isKeyRefused, keyRefused, type Api } from '../player/api-client.ts';
 import { isLoopback } from '../port/addresses.ts';
@@ -122,7 +122,7 @@ class Forwarder implements AsyncDisposable {
 
   constructor(url: string, secret: string, signal: AbortSignal) {
     const endpoint = { name: 'listen', url, secrets: [secret], timeoutMs: forwardWithinMs };
-    this.#sender = new Sender(Endpoint.parse(endpoint), systemClock);
+    this.#sender = new Sender(endpointOf(EndpointSetting.parse(endpoint)), systemClock);
     this.#signal = signal;
   }
 

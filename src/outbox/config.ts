@@ -1,4 +1,8 @@
 import { z } from 'zod';
+import { AuthSetting } from '../crm/auth.ts';
+import { filledPreset } from '../crm/preset.ts';
+import { MappingStep, RateLimits } from '../crm/step.ts';
+import { reasonOf } from '../lib/errors.ts';
 import { nearestName } from '../lib/nearest-name.ts';
 import { eventPresets, type CallEventType, type EventPreset } from '../protocol/events.ts';
 
@@ -34,42 +38,41 @@ function whyNoChoice(input: unknown): string {
   return `"${wrong.slice(0, 100)}" is no type of event${near === undefined ? '' : `, did you mean ${near}?`}: choose ${choice}`;
 }
 
-/** One request of a mapping: an expression that makes it, or nothing when this event needs none. */
-const MappingStep = z.strictObject({
-  name: z
-    .string()
-    .regex(/^[a-z][a-z0-9_]{0,31}$/)
-    .describe('Later steps find the answer under `answers.<name>`.'),
-  request: z
-    .string()
-    .min(1)
-    .max(16_384)
-    .describe(
-      'JSONata over {event, answers}: {"method", "path", "headers", "body"}, or nothing to leave the step out.',
-    ),
-  accept: z
-    .array(z.int().min(200).max(599))
-    .optional()
-    .describe('Further statuses that count as an answer, such as 404 of a lookup.'),
-  example: z
-    .strictObject({ status: z.int().min(200).max(599), body: z.unknown() })
-    .optional()
-    .describe('An answer of the CRM: with it, the steps after this one are tried at the start.'),
-});
-type MappingStep = z.infer<typeof MappingStep>;
-
 const Shape = z.union([
   z.literal('envelope'),
   z.strictObject({ steps: z.array(MappingStep).min(1).max(16) }),
 ]);
 
-/** One webhook. */
-export const Endpoint = z
+/** One webhook, or a CRM by the name of its preset. */
+export const EndpointSetting = z
   .strictObject({
     name: z.string().regex(/^[a-z0-9][a-z0-9_-]{0,63}$/),
-    url: Address,
+    url: Address.optional().describe('Left out where a preset knows it.'),
+    preset: z
+      .string()
+      .max(40)
+      .optional()
+      .describe(
+        'A CRM that Trunkline knows: `trunkline crm list` names them. Nothing but a token is needed.',
+      ),
+    token: z
+      .string()
+      .min(1)
+      .max(8_192)
+      .regex(/^[\x21-\x7e]+$/, 'must be printable characters without spaces')
+      .optional()
+      .meta({ secret: true })
+      .describe('The token or key of the CRM, as its preset asks.'),
+    auth: AuthSetting.optional().describe(
+      'The proof for the CRM where a fixed header is not enough: a token that is fetched and renewed.',
+    ),
+    options: z
+      .record(z.string().max(40), z.union([z.string().max(256), z.number(), z.boolean()]))
+      .optional()
+      .describe('Options of the preset; expressions of a mapping find them under `options`.'),
+    limits: RateLimits.optional().describe('How many requests are sent at most.'),
     events: EventChoice.optional().describe(
-      '`completed` (one event a call), `live` (all that is told during it), `all`, or a list of types; all when left out.',
+      '`completed` (one event a call), `live` (all that is told during it), `all`, or a list of types; all when left out, `completed` for a preset.',
     ),
     secrets: z
       .array(Secret)
@@ -93,11 +96,61 @@ export const Endpoint = z
     concurrency: z.int().min(1).max(1_000).default(50).describe('Calls delivered at once.'),
     shape: Shape.default('envelope'),
   })
-  .refine(({ secrets, shape }) => secrets.length > 0 || shape !== 'envelope', {
-    path: ['secrets'],
-    message: 'a webhook address needs a secret (trunkline webhooks secret makes one)',
+  .refine(
+    ({ secrets, shape, preset }) =>
+      secrets.length > 0 || shape !== 'envelope' || preset !== undefined,
+    {
+      path: ['secrets'],
+      message: 'a webhook address needs a secret (trunkline webhooks secret makes one)',
+    },
+  )
+  .refine(({ url, preset }) => url !== undefined || preset !== undefined, {
+    path: ['url'],
+    message: 'an endpoint needs a url, or a preset that knows it',
+  })
+  .refine(({ shape, preset }) => preset === undefined || shape === 'envelope', {
+    path: ['shape'],
+    message: 'a preset brings its own steps: leave out preset or shape',
+  })
+  .refine(({ token, preset }) => token === undefined || preset !== undefined, {
+    path: ['token'],
+    message: 'a token belongs to a preset; elsewhere set auth or headers',
+  })
+  .superRefine((setting, context) => {
+    if (setting.preset === undefined) return;
+    try {
+      endpointOf(setting);
+    } catch (error) {
+      context.addIssue({ code: 'custom', path: ['preset'], message: reasonOf(error) });
+    }
   });
-export type Endpoint = z.infer<typeof Endpoint>;
+export type EndpointSetting = z.infer<typeof EndpointSetting>;
+
+/** An endpoint as the outbox works with it: a preset is filled in. */
+export type Endpoint = Omit<EndpointSetting, 'url' | 'token'> & {
+  url: string;
+  /** The word before a fetched token. */
+  scheme?: string;
+};
+
+/** Throws with the reason where the preset lacks something. */
+export function endpointOf(setting: EndpointSetting): Endpoint {
+  const { url, token: _, preset, ...rest } = setting;
+  if (preset === undefined) return { ...rest, url: url ?? '' };
+  const filled = filledPreset({ ...setting, preset });
+  return {
+    ...rest,
+    preset,
+    url: filled.url,
+    auth: filled.auth,
+    scheme: filled.scheme,
+    options: filled.options,
+    events: rest.events ?? 'completed',
+    limits: { ...filled.limits, ...rest.limits },
+    concurrency: Math.min(rest.concurrency, filled.concurrency),
+    shape: { steps: filled.steps },
+  };
+}
 
 /** The event types that the endpoint gets, `call.skipped` aside. */
 export function typesOf({ events = 'all' }: Pick<Endpoint, 'events'>): CallEventType[] {
@@ -138,7 +191,24 @@ export const OutboxConfig = z
       description:
         'The events that this endpoint gets: `completed` (one event a call), `live`, `all`, or types of event.',
     }),
-    endpoints: z.array(Endpoint).max(64).default([]).meta({
+    crm: z.string().max(40).optional().meta({
+      env: 'TRUNKLINE_CRM',
+      description: 'A CRM by the name of its preset: an endpoint named `crm`, without a file.',
+    }),
+    crmToken: z
+      .string()
+      .regex(/^[\x21-\x7e]{1,8192}$/, 'must be printable characters without spaces')
+      .optional()
+      .meta({ env: 'TRUNKLINE_CRM_TOKEN', description: 'Its token or key.', secret: true }),
+    crmUrl: Address.optional().meta({
+      env: 'TRUNKLINE_CRM_URL',
+      description: 'The address of its API, where the preset does not know it.',
+    }),
+    crmOptions: z.string().max(1_024).optional().meta({
+      env: 'TRUNKLINE_CRM_OPTIONS',
+      description: 'Options of the preset, such as `subdomain=example,email=omar@example.com`.',
+    }),
+    endpoints: z.array(EndpointSetting).max(64).default([]).meta({
       description: 'Further webhooks: each with name, url, secrets and its own rules.',
     }),
     retainDeliveredMs: z
@@ -194,6 +264,16 @@ export const OutboxConfig = z
       });
     const names = config.endpoints.map((endpoint) => endpoint.name);
     if (config.webhookUrl !== undefined) names.push('webhook');
+    if (config.crm !== undefined) {
+      names.push('crm');
+      try {
+        settingsOf({ ...config, webhookUrl: undefined, endpoints: [] });
+      } catch (error) {
+        const message =
+          error instanceof z.ZodError ? (error.issues[0]?.message ?? '') : reasonOf(error);
+        context.addIssue({ code: 'custom', path: ['crm'], message });
+      }
+    }
     for (const [index, name] of names.entries())
       if (names.indexOf(name) !== index)
         context.addIssue({
@@ -204,21 +284,48 @@ export const OutboxConfig = z
   });
 export type OutboxConfig = z.infer<typeof OutboxConfig>;
 
-/** The endpoint of the two environment variables is one like any other, named `webhook`. */
+/** The endpoints of the settings; those of environment variables are like any other, named `webhook` and `crm`. */
 export function endpointsOf(config: OutboxConfig): Endpoint[] {
-  if (config.webhookUrl === undefined || config.webhookSecret === undefined)
-    return config.endpoints;
-  const secrets = [
-    config.webhookSecret,
-    ...(config.webhookSecretOld ? [config.webhookSecretOld] : []),
-  ];
-  return [
-    Endpoint.parse({
-      name: 'webhook',
-      url: config.webhookUrl,
-      secrets,
-      ...(config.webhookEvents === undefined ? {} : { events: config.webhookEvents }),
-    }),
-    ...config.endpoints,
-  ];
+  return settingsOf(config).map(endpointOf);
+}
+
+function settingsOf(config: OutboxConfig): EndpointSetting[] {
+  const settings: EndpointSetting[] = [];
+  if (config.webhookUrl !== undefined && config.webhookSecret !== undefined)
+    settings.push(
+      EndpointSetting.parse({
+        name: 'webhook',
+        url: config.webhookUrl,
+        secrets: [
+          config.webhookSecret,
+          ...(config.webhookSecretOld ? [config.webhookSecretOld] : []),
+        ],
+        events: config.webhookEvents,
+      }),
+    );
+  if (config.crm !== undefined)
+    settings.push(
+      EndpointSetting.parse({
+        name: 'crm',
+        preset: config.crm,
+        token: config.crmToken,
+        url: config.crmUrl,
+        options: config.crmOptions === undefined ? undefined : optionsIn(config.crmOptions),
+      }),
+    );
+  return [...settings, ...config.endpoints];
+}
+
+/** `subdomain=example, email=omar@example.com` as options. */
+function optionsIn(text: string): Record<string, string> {
+  return Object.fromEntries(
+    text
+      .split(',')
+      .map((one) => one.trim())
+      .filter((one) => one !== '')
+      .map((one) => {
+        const at = one.indexOf('=');
+        return at < 0 ? [one, 'true'] : [one.slice(0, at).trim(), one.slice(at + 1).trim()];
+      }),
+  );
 }

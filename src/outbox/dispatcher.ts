@@ -62,7 +62,7 @@ export class Dispatcher {
         endpoint.name,
         {
           endpoint,
-          sender: new Sender(endpoint, options.clock, options.client),
+          sender: new Sender(endpoint, options.clock, options.client, options.tables.crm),
           breaker: new Breaker(endpoint.concurrency),
           trouble: new EndpointTrouble(),
           couriers: new Set(),

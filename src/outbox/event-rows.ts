@@ -102,6 +102,7 @@ export async function eraseCall(
   await tx.deleteFrom('lanes').where('call_id', '=', callId).execute();
   await tx.deleteFrom('deliveries').where('call_id', '=', callId).execute();
   await tx.deleteFrom('events').where('call_id', '=', callId).execute();
+  await tx.deleteFrom('crm_links').where('call_id', '=', callId).execute();
   await tx
     .updateTable('event_calls')
     .set({ erased_at: nowMs })

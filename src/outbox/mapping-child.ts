@@ -1,5 +1,6 @@
 import { isMainThread, Worker } from 'node:worker_threads';
 import jsonata from 'jsonata';
+import { expressionFunctions } from '../crm/expression-functions.ts';
 import { UndefinedWatch } from './undefined-watch.ts';
 
 /*
@@ -16,15 +17,17 @@ export type MappingSetup = { expressions: string[]; maxResultBytes: number };
 /** The answer to the first message. `invalid` names the first expression that cannot be read. */
 export type MappingReady = {
   ready: true;
-  invalid?: { step: number; message: string; position: number | undefined };
+  invalid?: { expression: number; message: string; position: number | undefined };
 };
 
 /** One expression over one input. The input is JSON, as it is stored: parsing is work of this process too. */
 export type MappingOrder = {
   id: number;
-  step: number;
+  /** The place in the list of the setup. */
+  expression: number;
   event: string;
-  answers: string;
+  /** JSON of what stands beside the event: `answers`, `links`, `unsure`, `options`, and `answer` where one is judged. */
+  context: string;
   /** Notes where the expression meets nothing. That takes time of its own: not for events on their way. */
   watch: boolean;
 };
@@ -40,11 +43,17 @@ let maxResultBytes = 0;
 
 function compileAll({ expressions, maxResultBytes: bytes }: MappingSetup): MappingReady {
   maxResultBytes = bytes;
-  for (const [step, text] of expressions.entries())
+  for (const [expression, text] of expressions.entries())
     try {
-      compiled.push(jsonata(text));
+      const one = jsonata(text);
+      for (const [name, run] of Object.entries(expressionFunctions))
+        one.registerFunction(name, run);
+      compiled.push(one);
     } catch (error) {
-      return { ready: true, invalid: { step, message: messageOf(error), position: at(error) } };
+      return {
+        ready: true,
+        invalid: { expression, message: messageOf(error), position: at(error) },
+      };
     }
   return { ready: true };
 }
@@ -53,10 +62,10 @@ async function perform(order: MappingOrder): Promise<MappingResult> {
   const { id } = order;
   try {
     const input = {
+      ...(JSON.parse(order.context) as object),
       event: JSON.parse(order.event) as unknown,
-      answers: JSON.parse(order.answers) as unknown,
     };
-    const expression = compiled[order.step];
+    const expression = compiled[order.expression];
     using watch = order.watch && expression ? new UndefinedWatch(expression) : undefined;
     const made: unknown = await expression?.evaluate(input);
     // Undefined and functions have no JSON: the expression made nothing.

@@ -6,6 +6,7 @@ import type { Clock } from '../lib/clock.ts';
 import { TrunklineError, reasonOf } from '../lib/errors.ts';
 import { eventExamples } from '../protocol/event-examples.ts';
 import type { CallEvent } from '../protocol/events.ts';
+import type { MappingStep } from '../crm/step.ts';
 import { headerName, headerValue, typesOf, type Endpoint } from './config.ts';
 import type { MappingOrder, MappingReady, MappingResult, MappingSetup } from './mapping-child.ts';
 
@@ -39,17 +40,29 @@ export type StepRequest = {
   body: Buffer | undefined;
 };
 
-type StepAnswer = { status: number; body: unknown };
+export type StepAnswer = { status: number; body: unknown };
 /** By the name of the step. A name may be that of an inherited property: read with `Object.hasOwn`. */
 export type StepAnswers = Record<string, StepAnswer>;
+
+/** An expression finds this beside the event. */
+export type StepContext = {
+  answers: StepAnswers;
+  /** The CRM's ids of this call's records. */
+  links: Record<string, string>;
+  /** Steps whose answer was lost: their record may be there. */
+  unsure: Record<string, true>;
+};
+
+/** The places of a step's expressions in the list that the child gets. */
+type StepPlaces = { request: number; expect: number | undefined; remember: [string, number][] };
 
 /** The process did not come to this order in time. The event itself may be well. */
 export class MappingBusy extends Error {}
 
 type Waiting = {
-  step: number;
+  expression: number;
   event: string;
-  answers: string;
+  context: string;
   watch: boolean;
   settle: (result: Evaluated | Error) => void;
 };
@@ -62,11 +75,8 @@ type Evaluated = { made: string | null; lost: string[] };
  * child is started by the first event and then kept.
  */
 export class Mapping implements AsyncDisposable {
-  readonly steps: readonly {
-    name: string;
-    accept: readonly number[];
-    example: StepAnswer | undefined;
-  }[];
+  readonly steps: readonly MappingStep[];
+  readonly #places: readonly StepPlaces[];
   readonly #endpoint: Endpoint;
   readonly #clock: Clock;
   readonly #expressions: string[];
@@ -81,11 +91,16 @@ export class Mapping implements AsyncDisposable {
   #closed = false;
 
   constructor(endpoint: Endpoint, clock: Clock) {
-    const steps = endpoint.shape === 'envelope' ? [] : endpoint.shape.steps;
+    this.steps = endpoint.shape === 'envelope' ? [] : endpoint.shape.steps;
     this.#endpoint = endpoint;
     this.#clock = clock;
-    this.steps = steps.map(({ name, accept = [], example }) => ({ name, accept, example }));
-    this.#expressions = steps.map((step) => step.request);
+    this.#expressions = [];
+    const place = (text: string): number => this.#expressions.push(text) - 1;
+    this.#places = this.steps.map(({ request, expect, remember = {} }) => ({
+      request: place(request),
+      expect: expect === undefined ? undefined : place(expect),
+      remember: Object.entries(remember).map(([kind, text]) => [kind, place(text)]),
+    }));
   }
 
   /**
@@ -95,10 +110,10 @@ export class Mapping implements AsyncDisposable {
   async request(
     step: number,
     event: string,
-    answers: StepAnswers,
+    context: StepContext,
     deadlineMs: number,
   ): Promise<StepRequest | undefined> {
-    return (await this.#make(step, event, answers, deadlineMs, false)).request;
+    return (await this.#make(step, event, context, deadlineMs, false)).request;
   }
 
   /**
@@ -108,21 +123,52 @@ export class Mapping implements AsyncDisposable {
   watched(
     step: number,
     event: string,
-    answers: StepAnswers,
+    context: StepContext,
     deadlineMs: number,
   ): Promise<{ request: StepRequest | undefined; lost: string[] }> {
-    return this.#make(step, event, answers, deadlineMs, true);
+    return this.#make(step, event, context, deadlineMs, true);
+  }
+
+  /** The links that the answer of a step brings, or why the answer is a refusal. */
+  async judgedAnswer(
+    step: number,
+    event: string,
+    context: StepContext,
+    answer: StepAnswer,
+    deadlineMs: number,
+  ): Promise<AnswerOpinion> {
+    const places = this.#places[step];
+    const given = this.#given(context, answer);
+    if (places?.expect !== undefined) {
+      const { made } = await this.#evaluate(places.expect, event, given, deadlineMs, false);
+      const opinion: unknown = made === null ? null : JSON.parse(made);
+      if (opinion !== true) return refusalOf(opinion);
+    }
+    const links: Record<string, string> = {};
+    for (const [kind, place] of places?.remember ?? []) {
+      const { made } = await this.#evaluate(place, event, given, deadlineMs, false);
+      const id: unknown = made === null ? null : JSON.parse(made);
+      // A link is kept for good: an id that is no short text or number is a mistake of the expression.
+      if ((typeof id === 'string' && id.length <= 256) || typeof id === 'number')
+        links[kind] = String(id);
+    }
+    return { links };
+  }
+
+  #given(context: StepContext, answer?: StepAnswer): string {
+    const options = this.#endpoint.options ?? {};
+    return JSON.stringify({ ...context, options, ...(answer === undefined ? {} : { answer }) });
   }
 
   async #make(
     step: number,
     event: string,
-    answers: StepAnswers,
+    context: StepContext,
     deadlineMs: number,
     watch: boolean,
   ): Promise<{ request: StepRequest | undefined; lost: string[] }> {
-    const given = JSON.stringify(answers);
-    const { made, lost } = await this.#evaluate(step, event, given, deadlineMs, watch);
+    const place = this.#places[step]?.request ?? -1;
+    const { made, lost } = await this.#evaluate(place, event, this.#given(context), deadlineMs, watch); // prettier-ignore
     if (made === null || made === 'null') return { request: undefined, lost };
     return { request: requestOf(this.#endpoint, JSON.parse(made)), lost };
   }
@@ -137,16 +183,20 @@ export class Mapping implements AsyncDisposable {
     const warnings: string[] = [];
     if (this.steps.length === 0) return warnings;
     for (const event of examplesFor(this.#endpoint)) {
-      const answers: StepAnswers = {};
+      const text = JSON.stringify(event);
+      const context: StepContext = { answers: {}, links: {}, unsure: {} };
       for (const [index, step] of this.steps.entries())
         try {
-          const { request, lost } = await this.watched(index, JSON.stringify(event), answers, maxStartMs); // prettier-ignore
+          const { request, lost } = await this.watched(index, text, context, maxStartMs);
           for (const one of lost) warnings.push(`step ${step.name} for ${event.type}: ${one}`);
           if (request === undefined) continue;
           if (step.example === undefined) break;
-          answers[step.name] = step.example;
+          context.answers[step.name] = step.example;
+          const opinion = await this.judgedAnswer(index, text, context, step.example, maxStartMs);
+          if ('reason' in opinion) throw new Error(`its example is refused: ${opinion.reason}`);
+          Object.assign(context.links, opinion.links);
         } catch (error) {
-          if (this.#invalid) throw this.#notValid(this.#invalid.step, this.#invalid);
+          if (this.#invalid) throw this.#notReadable(this.#invalid);
           throw this.#notValid(
             index,
             { message: reasonOf(error), position: undefined },
@@ -154,7 +204,8 @@ export class Mapping implements AsyncDisposable {
           );
         }
     }
-    return warnings;
+    // Many fields of a preset may have no value, and its own tests have looked at each.
+    return this.#endpoint.preset === undefined ? warnings : [];
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -165,9 +216,9 @@ export class Mapping implements AsyncDisposable {
   }
 
   #evaluate(
-    step: number,
+    expression: number,
     event: string,
-    answers: string,
+    context: string,
     deadlineMs: number,
     watch: boolean,
   ): Promise<Evaluated> {
@@ -176,9 +227,9 @@ export class Mapping implements AsyncDisposable {
       if (this.#waiting.length >= maxMappingsWaiting)
         return reject(new MappingBusy('too many events wait for the mapping'));
       const order: Waiting = {
-        step,
+        expression,
         event,
-        answers,
+        context,
         watch,
         settle: (result) => {
           cancel();
@@ -204,13 +255,13 @@ export class Mapping implements AsyncDisposable {
     if (!this.#isReady) return;
     const waiting = this.#waiting.shift();
     if (!waiting) return;
-    const { step, event, answers, watch } = waiting;
+    const { expression, event, context, watch } = waiting;
     const id = ++this.#lastId;
     this.#current = { ...waiting, id };
     this.#cancelDeadline = this.#clock.after(maxEvaluationMs, () =>
       this.#endChild(new Error(`the expression did not end within ${maxEvaluationMs} ms`)),
     );
-    this.#tell({ id, step, event, answers, watch });
+    this.#tell({ id, expression, event, context, watch });
   }
 
   #startChild(): void {
@@ -252,7 +303,7 @@ export class Mapping implements AsyncDisposable {
       this.#isReady = true;
       this.#invalid = message.invalid;
       if (message.invalid) {
-        const error = this.#notValid(message.invalid.step, message.invalid);
+        const error = this.#notReadable(message.invalid);
         for (const one of this.#waiting.splice(0)) one.settle(error);
       }
     } else if (message.id === this.#current?.id) {
@@ -280,6 +331,17 @@ export class Mapping implements AsyncDisposable {
     this.#next();
   }
 
+  #notReadable(invalid: NonNullable<MappingReady['invalid']>): TrunklineError {
+    const { expression } = invalid;
+    const step = this.#places.findIndex(
+      ({ request, expect, remember }) =>
+        request === expression ||
+        expect === expression ||
+        remember.some(([, place]) => place === expression),
+    );
+    return this.#notValid(step, invalid);
+  }
+
   #notValid(
     step: number,
     why: { message: string; position: number | undefined },
@@ -292,6 +354,23 @@ export class Mapping implements AsyncDisposable {
       `outbox.endpoints: ${this.#endpoint.name}, step ${this.steps[step]?.name ?? step}${event}${place}: ${why.message}`,
     );
   }
+}
+
+/** The word of a mapping on an answer. `forget`: the remembered record is gone, and the steps begin anew. */
+type AnswerOpinion =
+  { links: Record<string, string> } | { reason: string; retry?: boolean; forget?: boolean };
+
+function refusalOf(opinion: unknown): AnswerOpinion {
+  if (typeof opinion === 'string') return { reason: opinion.slice(0, 300) };
+  if (typeof opinion === 'object' && opinion !== null && 'reason' in opinion) {
+    const { reason, retry, forget } = opinion as {
+      reason: unknown;
+      retry?: unknown;
+      forget?: unknown;
+    };
+    return { reason: String(reason).slice(0, 300), retry: retry === true, forget: forget === true };
+  }
+  return { reason: 'the answer is not what the mapping expects' };
 }
 
 /** A heap at its bound aborts the process; so does no other mistake of an expression. */

@@ -1,13 +1,18 @@
+import { fixedHeaders } from '../crm/auth.ts';
+import { Authorizer } from '../crm/authorizer.ts';
+import type { CallLinkStore } from '../crm/link-rows.ts';
+import { RateLimit } from '../crm/rate-limit.ts';
+import type { TokenRows } from '../crm/token-rows.ts';
 import { systemClock, type Clock } from '../lib/clock.ts';
 import { reasonOf } from '../lib/errors.ts';
 import { GuardedClient, type GuardedAnswer, type GuardedRequest } from '../lib/guarded-fetch.ts';
 import { newId } from '../lib/ids.ts';
 import { signWebhook } from '../lib/webhook-signature.ts';
 import { envelopeVersion, type CallEvent } from '../protocol/events.ts';
-import type { ApiExchange } from '../protocol/api.ts';
 import type { Endpoint } from './config.ts';
 import { exchangeOf, exchangesText, withoutValues } from './exchanges.ts';
-import { Mapping, MappingBusy, type StepAnswers, type StepRequest } from './mapping.ts';
+import { MappedSender, progressOf } from './mapped-sender.ts';
+import { Mapping, type StepAnswers, type StepContext } from './mapping.ts';
 import { judge, type DeliveryVerdict } from './retry-rules.ts';
 import type { QueuedEvent } from './claim-rows.ts';
 
@@ -23,24 +28,41 @@ export type SendResult = {
 
 /** This much of an answer is read: enough for a look-up of a mapping, and a hostile answer costs no more. */
 export const maxAnswerBytes = 16_384;
+/** The same of an answer that a mapping looks through: a list of contacts, or of the newest records. */
+const maxMappedAnswerBytes = 262_144;
+
+/** The rows that keep a CRM's ids and tokens; without them nothing is remembered. */
+export type CrmRows = { links: CallLinkStore; tokens?: TokenRows };
 
 /** Turns an event into the requests that its endpoint wants, and their answers into a verdict. */
 export class Sender implements AsyncDisposable {
   readonly #endpoint: Endpoint;
   readonly #client: WebhookClient;
   readonly #ownClient: GuardedClient | undefined;
-  readonly #clock: Clock;
   readonly #mapping: Mapping;
+  readonly #mapped: MappedSender;
 
-  constructor(endpoint: Endpoint, clock: Clock, client?: WebhookClient) {
+  constructor(endpoint: Endpoint, clock: Clock, client?: WebhookClient, rows?: CrmRows) {
     this.#endpoint = endpoint;
-    this.#clock = clock;
     this.#mapping = new Mapping(endpoint, clock);
     // The operator wrote this address: it is trusted as written, its redirects are not.
     this.#ownClient = client
       ? undefined
       : new GuardedClient({ trust: 'as-written', connections: endpoint.concurrency });
     this.#client = client ?? (this.#ownClient as GuardedClient);
+    const { name, url, auth, scheme = 'Bearer', limits } = endpoint;
+    this.#mapped = new MappedSender({
+      endpoint,
+      clock,
+      mapping: this.#mapping,
+      links: rows?.links,
+      authorizer: auth && new Authorizer({ endpoint: name, url, auth, scheme, client: this.#client, rows: rows?.tokens, clock }), // prettier-ignore
+      rate: limits && new RateLimit(name, limits, clock, rows?.tokens),
+      headersFor: (made, proof, item, body) =>
+        this.#headers(made, item.eventId, body, clock.now(), proof),
+      exchange: (request, deadlineMs, signal) =>
+        this.#exchange(request, deadlineMs, signal, maxMappedAnswerBytes),
+    });
   }
 
   async send(
@@ -49,8 +71,10 @@ export class Sender implements AsyncDisposable {
     nowMs: number,
     signal: AbortSignal,
   ): Promise<SendResult> {
-    if (this.#endpoint.shape !== 'envelope' && item.type !== 'call.skipped')
-      return this.#sendMapped(item, deadlineMs, nowMs, signal);
+    if (this.#endpoint.shape !== 'envelope' && item.type !== 'call.skipped') {
+      const result = await this.#mapped.send(item, deadlineMs, nowMs, signal);
+      return { ...result, verdict: this.#withoutKeys(result.verdict) };
+    }
     const { id, body } =
       item.type === 'call.skipped' ? markerOf(item) : { id: item.eventId, body: item.body };
     const bytes = Buffer.from(body);
@@ -64,7 +88,8 @@ export class Sender implements AsyncDisposable {
     const isEvent = item.type !== 'call.skipped';
     const exchange = exchangeOf({ request, answer, own: this.#endpoint.headers, isEvent });
     const exchanges = exchangesText([exchange]);
-    return { verdict: this.#judged(answer, nowMs), progress: item.progress, exchanges };
+    const verdict = this.#withoutKeys(judge(answer, nowMs));
+    return { verdict, progress: item.progress, exchanges };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -78,95 +103,40 @@ export class Sender implements AsyncDisposable {
     id: string,
     body: Buffer,
     nowMs: number,
+    proof: Record<string, string> = {},
   ): Record<string, string> {
     return mergedHeaders(
       { 'user-agent': 'Trunkline' },
       made,
+      proof,
       this.#endpoint.headers,
       signed(this.#endpoint, id, body, nowMs),
     );
-  }
-
-  /** Step by step. A step that has its answer from an earlier attempt is not repeated. */
-  async #sendMapped(
-    item: QueuedEvent,
-    deadlineMs: number,
-    nowMs: number,
-    signal: AbortSignal,
-  ): Promise<SendResult> {
-    const endsMs = this.#clock.monotonicMs() + deadlineMs;
-    const leftMs = (): number => Math.max(1, endsMs - this.#clock.monotonicMs());
-    const answers = progressOf(item.progress);
-    const exchanges: ApiExchange[] = [];
-    let verdict: DeliveryVerdict = {
-      kind: 'delivered',
-      status: 204,
-      answer: 'this event needs no request',
-    };
-    for (const [index, step] of this.#mapping.steps.entries()) {
-      if (Object.hasOwn(answers, step.name)) continue;
-      let made: StepRequest | undefined;
-      try {
-        made = await this.#mapping.request(index, item.body, answers, leftMs());
-      } catch (error) {
-        verdict = unmappable(step.name, error);
-        break;
-      }
-      if (made === undefined) continue;
-      const request = this.#stepRequest(step.name, item, made, nowMs);
-      const answer = await this.#exchange(request, leftMs(), signal);
-      const about = { step: step.name, own: this.#endpoint.headers, isEvent: false };
-      exchanges.push(exchangeOf({ ...about, request, answer }));
-      verdict = this.#judged(answer, nowMs, step.accept);
-      if (verdict.kind !== 'delivered') break;
-      answers[step.name] = {
-        status: verdict.status,
-        body: answer.ok ? parsedBody(answer.body) : null,
-      };
-    }
-    const told = exchanges.length === 0 ? null : exchangesText(exchanges);
-    return { verdict, progress: JSON.stringify(answers), exchanges: told };
-  }
-
-  #stepRequest(
-    step: string,
-    item: QueuedEvent,
-    made: StepRequest,
-    nowMs: number,
-  ): Pick<GuardedRequest, 'url' | 'method' | 'headers' | 'body'> {
-    const body = made.body ?? Buffer.alloc(0);
-    return {
-      url: made.url,
-      method: made.method,
-      headers: this.#headers(
-        mergedHeaders({ 'idempotency-key': `${item.eventId}/${step}` }, made.headers),
-        item.eventId,
-        body,
-        nowMs,
-      ),
-      ...(made.body ? { body: made.body } : {}),
-    };
   }
 
   #exchange(
     request: Pick<GuardedRequest, 'url' | 'method' | 'headers' | 'body'>,
     deadlineMs: number,
     signal: AbortSignal,
+    maxBytes = maxAnswerBytes,
   ): Promise<GuardedAnswer> {
     return this.#client.send({
       ...request,
       deadlineMs,
-      maxBytes: maxAnswerBytes,
+      maxBytes,
       resendWhenStale: true,
       signal,
     });
   }
 
   /** The first bytes of an answer are shown and kept: a receiver that repeats its keys must not spread them. */
-  #judged(...given: Parameters<typeof judge>): DeliveryVerdict {
-    const verdict = judge(...given);
+  #withoutKeys(verdict: DeliveryVerdict): DeliveryVerdict {
     if (verdict.answer === null) return verdict;
-    return { ...verdict, answer: withoutValues(verdict.answer, this.#endpoint.headers) };
+    const own = {
+      ...this.#endpoint.headers,
+      ...(this.#endpoint.auth && fixedHeaders(this.#endpoint.auth)),
+    };
+    return { ...verdict, answer: withoutValues(verdict.answer, own) };
   }
 }
 
@@ -181,16 +151,6 @@ function signed(
 }
 
 /**
- * An expression that fails on this event is the event's own trouble. A process that was busy with other events is not:
- * the event is tried again like after any failure of the endpoint.
- */
-function unmappable(step: string, error: unknown): DeliveryVerdict {
-  const reason = `mapping step ${step}: ${reasonOf(error).slice(0, 300)}`;
-  const scope = error instanceof MappingBusy ? 'endpoint' : 'item';
-  return { kind: 'failed', scope, hard: false, status: null, answer: null, reason };
-}
-
-/**
  * Headers under lower-case names, the last of a name wins: a receiver never meets one header twice. Without a
  * prototype, because names come from a mapping, and so perhaps from a caller.
  */
@@ -199,22 +159,6 @@ function mergedHeaders(...sources: Record<string, string>[]): Record<string, str
   for (const source of sources)
     for (const [name, value] of Object.entries(source)) merged[name.toLowerCase()] = value;
   return merged;
-}
-
-/** Without a prototype: a step may have the name of an inherited property. */
-function progressOf(progress: string | null): StepAnswers {
-  const answers = Object.create(null) as StepAnswers;
-  if (progress === null) return answers;
-  return Object.assign(answers, JSON.parse(progress) as StepAnswers);
-}
-
-function parsedBody(body: Buffer): unknown {
-  const text = body.toString('utf8');
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return text; // the next step can look at an answer that is not JSON as well
-  }
 }
 
 /* ---- Markers ---- */
@@ -292,10 +236,11 @@ export async function previewOf(
   const texts: string[] = [];
   await using mapping = new Mapping(endpoint, systemClock);
   const answers = progressOf(null);
+  const context: StepContext = { answers, links: {}, unsure: {} };
   const body = JSON.stringify(event);
   for (const [index, step] of mapping.steps.entries()) {
     try {
-      const { request, lost } = await mapping.watched(index, body, answers, previewMs);
+      const { request, lost } = await mapping.watched(index, body, context, previewMs);
       texts.push(
         request === undefined
           ? `# step ${step.name}: nothing for ${event.type}\n`
@@ -304,7 +249,12 @@ export async function previewOf(
       );
       // The answer that this step would get: as the person says, else as the settings do.
       const answer = Object.hasOwn(given, step.name) ? given[step.name] : step.example;
-      if (answer !== undefined) answers[step.name] = answer;
+      if (answer === undefined || request === undefined) continue;
+      answers[step.name] = answer;
+      const opinion = await mapping.judgedAnswer(index, body, context, answer, previewMs);
+      if ('reason' in opinion)
+        texts.push(`# step ${step.name}: its answer is refused: ${opinion.reason}\n`);
+      else Object.assign(context.links, opinion.links);
     } catch (error) {
       texts.push(`# step ${step.name}: cannot be made: ${reasonOf(error)}\n`);
     }

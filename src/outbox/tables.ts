@@ -1,3 +1,5 @@
+import { LinkRows } from '../crm/link-rows.ts';
+import { TokenRows } from '../crm/token-rows.ts';
 import type { Store } from '../store/store.ts';
 import { ClaimRows } from './claim-rows.ts';
 import { EndpointRows } from './endpoint-rows.ts';
@@ -24,6 +26,7 @@ export class OutboxTables {
   readonly claims: ClaimRows;
   readonly upkeep: UpkeepRows;
   readonly operator: OperatorRows;
+  readonly crm: { links: LinkRows; tokens: TokenRows };
 
   constructor(store: Store) {
     this.time = new OutboxTime(store);
@@ -31,5 +34,6 @@ export class OutboxTables {
     this.claims = new ClaimRows(store, this.time);
     this.upkeep = new UpkeepRows(store, this.time);
     this.operator = new OperatorRows(store, this.time);
+    this.crm = { links: new LinkRows(store), tokens: new TokenRows(store) };
   }
 }

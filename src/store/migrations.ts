@@ -26,6 +26,7 @@ import * as erasedLegs from './migrations/020-erased-legs.ts';
 import * as largeTables from './migrations/021-large-tables.ts';
 import * as said from './migrations/022-said.ts';
 import * as passPieces from './migrations/023-pass-pieces.ts';
+import * as crm from './migrations/024-crm.ts';
 
 type Migration = {
   name: string;
@@ -68,6 +69,7 @@ export const migrations: Migration[] = [
   { name: '021-large-tables', ...largeTables },
   { name: '022-said', ...said },
   { name: '023-pass-pieces', ...passPieces },
+  { name: '024-crm', ...crm },
 ];
 
 /** The first migration whose programs know that a newer schema may be one that they can work with. */

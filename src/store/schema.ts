@@ -314,7 +314,31 @@ type DeliveriesTable = {
   exchanges: Generated<string | null>;
 };
 
+/** What a CRM calls a record of a call, or the mark of a step whose answer was lost (`unsure:<step>`). */
+type CrmLinksTable = {
+  endpoint: string;
+  call_id: string;
+  kind: string;
+  remote_id: string;
+  noted_at: number;
+};
+
+/** The token that a CRM gave, sealed; `locked_until` while a process fetches the next one. */
+type CrmTokensTable = {
+  endpoint: string;
+  settings: string;
+  sealed: string | null;
+  expires_at: number;
+  locked_until: number | null;
+};
+
+/** Requests of this day, by the clock of UTC. */
+type CrmUsageTable = { endpoint: string; day: string; requests: number };
+
 type EventsTables = {
+  crm_links: CrmLinksTable;
+  crm_tokens: CrmTokensTable;
+  crm_usage: CrmUsageTable;
   event_calls: EventCallsTable;
   events: EventsTable;
   endpoints: EndpointsTable;

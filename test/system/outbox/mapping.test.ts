@@ -11,7 +11,7 @@ import { temporaryStore } from '../../support/store/store.ts';
 import { childrenOf, cpuTicksOf, isRunning } from '../../support/process/proc.ts';
 import { until } from '../../support/process/until.ts';
 import { loadConfig } from '../../../src/config.ts';
-import { OutboxConfig, typesOf } from '../../../src/outbox/config.ts';
+import { endpointsOf, OutboxConfig, typesOf } from '../../../src/outbox/config.ts';
 import { enqueueEvent } from '../../../src/outbox/enqueue.ts';
 import { startOutbox } from '../../../src/outbox/outbox.ts';
 import { previewOf } from '../../../src/outbox/sender.ts';
@@ -168,7 +168,7 @@ describe('a mapping', () => {
       code: 'CONFIG_INVALID',
       message: expect.stringMatching(/crm, step note for call\.\w+: .*did not end within 1000 ms/),
     });
-    const texts = await previewOf(config.endpoints[0]!, eventExamples['call.started'], {});
+    const texts = await previewOf(endpointsOf(config)[0]!, eventExamples['call.started'], {});
     expect(texts.join()).toMatch(/step note: cannot be made: .*did not end within 1000 ms/);
   });
 

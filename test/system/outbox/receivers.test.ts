@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { OutboxConfig } from '../../../src/outbox/config.ts';
+import { endpointsOf, OutboxConfig } from '../../../src/outbox/config.ts';
 import { startOutbox } from '../../../src/outbox/outbox.ts';
 import { previewOf } from '../../../src/outbox/sender.ts';
 import { eventExamples } from '../../../src/protocol/event-examples.ts';
@@ -192,7 +192,7 @@ describe('a mapping', () => {
   });
 
   test('is shown as the requests that it would send, without the operator’s token', async () => {
-    const [endpoint] = mapped('https://crm.example/api').endpoints;
+    const [endpoint] = endpointsOf(mapped('https://crm.example/api'));
     const texts = await previewOf(endpoint!, eventExamples['call.transcript'], {
       case: { status: 200, body: { cases: [{ id: 'C-9' }] } },
     });

@@ -1,10 +1,18 @@
 import { expect, test } from 'vitest';
-import { Endpoint, endpointsOf, OutboxConfig, typesOf } from '../../../src/outbox/config.ts';
+import {
+  endpointOf,
+  EndpointSetting,
+  endpointsOf,
+  OutboxConfig,
+  typesOf,
+} from '../../../src/outbox/config.ts';
 import { callEventTypes, eventPresets } from '../../../src/protocol/events.ts';
 
 const secrets = ['whsec_ZXhhbXBsZS1zZWNyZXQtZm9yLXRoZS1hc3Npc3QtMDE='];
 const chosen = (events?: unknown) =>
-  typesOf(Endpoint.parse({ name: 'crm', url: 'http://127.0.0.1:1/', secrets, events }));
+  typesOf(
+    endpointOf(EndpointSetting.parse({ name: 'crm', url: 'http://127.0.0.1:1/', secrets, events })),
+  );
 
 test('an endpoint chooses a preset, a list of types, or both in one list; without a choice it gets all', () => {
   expect(chosen('completed')).toEqual([...eventPresets.completed]);

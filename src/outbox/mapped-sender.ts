@@ -1,0 +1,343 @@
+import type { Authorizer } from '../crm/authorizer.ts';
+import { NoToken } from '../crm/authorizer.ts';
+import type { CallLinkStore, UnsureMark } from '../crm/link-rows.ts';
+import type { RateLimit } from '../crm/rate-limit.ts';
+import type { Clock } from '../lib/clock.ts';
+import { reasonOf } from '../lib/errors.ts';
+import type { GuardedAnswer, GuardedRequest } from '../lib/guarded-fetch.ts';
+import type { ApiExchange } from '../protocol/api.ts';
+import type { Endpoint } from './config.ts';
+import { exchangeOf, exchangesText } from './exchanges.ts';
+import type { Mapping, StepAnswers, StepContext, StepRequest } from './mapping.ts';
+import { MappingBusy } from './mapping.ts';
+import { judge, type DeliveryVerdict } from './retry-rules.ts';
+import type { QueuedEvent } from './claim-rows.ts';
+
+type MappedRequest = Pick<GuardedRequest, 'url' | 'method' | 'headers' | 'body'>;
+
+export type MappedSenderOptions = {
+  endpoint: Endpoint;
+  mapping: Mapping;
+  clock: Clock;
+  /** Undefined where nothing is kept: a preview of a command. */
+  links: CallLinkStore | undefined;
+  authorizer: Authorizer | undefined;
+  rate: RateLimit | undefined;
+  /** Adds the operator's headers and the signature. */
+  headersFor(
+    made: Record<string, string>,
+    proof: Record<string, string>,
+    item: QueuedEvent,
+    body: Buffer,
+  ): Record<string, string>;
+  exchange(request: MappedRequest, deadlineMs: number, signal: AbortSignal): Promise<GuardedAnswer>;
+};
+
+export type MappedResult = {
+  verdict: DeliveryVerdict;
+  progress: string | null;
+  exchanges: string | null;
+};
+
+/** A search of the CRM finds a new record after this time, where the step names none. */
+const usualSettleS = 5;
+
+/**
+ * Carries an event through the steps of a mapping. What the CRM calls the records of a call is written as soon as its
+ * answer is there. A step that makes a record which the CRM would make twice is marked before it is sent: after a lost
+ * answer or a kill all steps begin anew, and a search before that step finds the record.
+ */
+export class MappedSender {
+  readonly #options: MappedSenderOptions;
+
+  constructor(options: MappedSenderOptions) {
+    this.#options = options;
+  }
+
+  async send(
+    item: QueuedEvent,
+    deadlineMs: number,
+    nowMs: number,
+    signal: AbortSignal,
+  ): Promise<MappedResult> {
+    const run = new MappedRun(this.#options, item, deadlineMs, nowMs, signal);
+    await run.begin();
+    const verdict = await run.perform();
+    return { verdict, progress: run.progress, exchanges: run.told };
+  }
+}
+
+/** One attempt at one event. */
+class MappedRun {
+  readonly #options: MappedSenderOptions;
+  readonly #item: QueuedEvent;
+  readonly #nowMs: number;
+  readonly #signal: AbortSignal;
+  readonly #endsMs: number;
+  readonly #exchanges: ApiExchange[] = [];
+  readonly #context: StepContext;
+  #unsure: UnsureMark[] = [];
+  #hasForgotten = false;
+  #isUnsure = false;
+
+  constructor(
+    options: MappedSenderOptions,
+    item: QueuedEvent,
+    deadlineMs: number,
+    nowMs: number,
+    signal: AbortSignal,
+  ) {
+    this.#options = options;
+    this.#item = item;
+    this.#nowMs = nowMs;
+    this.#signal = signal;
+    this.#endsMs = options.clock.monotonicMs() + deadlineMs;
+    this.#context = {
+      answers: progressOf(item.progress),
+      links: {},
+      unsure: Object.create(null) as Record<string, true>,
+    };
+  }
+
+  /** Answers of an attempt that may have made a record are not kept: the search before it must be asked again. */
+  get progress(): string | null {
+    return this.#isUnsure ? null : JSON.stringify(this.#context.answers);
+  }
+
+  get told(): string | null {
+    return this.#exchanges.length === 0 ? null : exchangesText(this.#exchanges);
+  }
+
+  async begin(): Promise<void> {
+    const { endpoint, links } = this.#options;
+    if (links === undefined || !usesLinks(endpoint)) return;
+    const known = await links.of(endpoint.name, this.#item.callId);
+    this.#context.links = known.links;
+    this.#unsure = known.unsure;
+    for (const { step } of known.unsure) this.#context.unsure[step] = true;
+    // Answers from before the lost one would tell that the record is not there.
+    if (known.unsure.length > 0) this.#context.answers = progressOf(null);
+  }
+
+  async perform(): Promise<DeliveryVerdict> {
+    let verdict: DeliveryVerdict = {
+      kind: 'delivered',
+      status: 204,
+      answer: 'this event needs no request',
+    };
+    const { mapping } = this.#options;
+    for (let index = 0; index < mapping.steps.length; index++) {
+      const step = mapping.steps[index];
+      if (step === undefined || Object.hasOwn(this.#context.answers, step.name)) continue;
+      let made: StepRequest | undefined;
+      try {
+        made = await mapping.request(index, this.#item.body, this.#context, this.#leftMs());
+      } catch (error) {
+        return unmappable(step.name, error);
+      }
+      if (made === undefined) continue;
+      const next = await this.#step(index, made);
+      if (next === 'anew') {
+        index = -1;
+        continue;
+      }
+      verdict = next;
+      if (verdict.kind !== 'delivered') return verdict;
+    }
+    return verdict;
+  }
+
+  #leftMs(): number {
+    return Math.max(1, this.#endsMs - this.#options.clock.monotonicMs());
+  }
+
+  async #step(index: number, made: StepRequest): Promise<DeliveryVerdict | 'anew'> {
+    const { endpoint, mapping, links, clock } = this.#options;
+    const step = mapping.steps[index];
+    if (step === undefined) throw new Error(`there is no step ${index}`);
+    if (step.once === true && links !== undefined) {
+      const early = this.#tooEarly(step.name, step.settleSeconds ?? usualSettleS);
+      if (early !== undefined) return early;
+      await links.mark(endpoint.name, this.#item.callId, step.name, clock.now());
+    }
+    const answer = await this.#sent(step.name, made);
+    if ('kind' in answer) {
+      // Nothing was sent: the mark of before holds as it was.
+      if (step.once === true) await this.#unmarked(step.name);
+      return answer;
+    }
+    if (answer.ok && step.forget?.on.includes(answer.status) === true && !this.#hasForgotten)
+      return this.#forget(step.forget.links);
+    let verdict = judge(answer, this.#nowMs, step.accept);
+    if (
+      verdict.kind === 'failed' &&
+      verdict.status !== null &&
+      step.itemStatuses?.includes(verdict.status) === true
+    )
+      verdict = { ...verdict, scope: 'item' };
+    if (verdict.kind === 'gone' && step.itemStatuses?.includes(verdict.status) === true)
+      verdict = { ...verdict, kind: 'failed', scope: 'item', hard: false };
+    if (verdict.kind !== 'delivered') {
+      if (step.once === true) await this.#afterFailure(step.name, verdict);
+      return verdict;
+    }
+    return this.#took(
+      index,
+      { status: verdict.status, body: answer.ok ? parsedBody(answer.body) : null },
+      verdict,
+    );
+  }
+
+  async #took(
+    index: number,
+    answer: { status: number; body: unknown },
+    verdict: DeliveryVerdict & { kind: 'delivered' },
+  ): Promise<DeliveryVerdict | 'anew'> {
+    const { endpoint, mapping, links, clock } = this.#options;
+    const step = mapping.steps[index];
+    if (step === undefined) throw new Error(`there is no step ${index}`);
+    const { callId, body } = this.#item;
+    let opinion;
+    try {
+      opinion = await mapping.judgedAnswer(index, body, this.#context, answer, this.#leftMs());
+    } catch (error) {
+      this.#isUnsure = step.once === true;
+      return unmappable(step.name, error);
+    }
+    if ('reason' in opinion) {
+      if (opinion.forget === true && !this.#hasForgotten)
+        return this.#forget(Object.keys(step.remember ?? {}));
+      if (step.once === true) await this.#unmarked(step.name);
+      return {
+        kind: 'failed',
+        scope: opinion.retry === true ? 'endpoint' : 'item',
+        hard: false,
+        status: answer.status,
+        answer: verdict.answer,
+        reason: opinion.reason,
+      };
+    }
+    const isKept = step.once === true || Object.keys(opinion.links).length > 0;
+    if (isKept && links !== undefined)
+      await links.settle(endpoint.name, callId, step.name, opinion.links, clock.now());
+    Object.assign(this.#context.links, opinion.links);
+    this.#context.answers[step.name] = answer;
+    return verdict;
+  }
+
+  /** The remembered record was deleted at the CRM: all steps begin anew, once in an attempt. */
+  async #forget(kinds: readonly string[]): Promise<'anew'> {
+    const { endpoint, links } = this.#options;
+    this.#hasForgotten = true;
+    if (kinds.length > 0) await links?.forget(endpoint.name, this.#item.callId, kinds);
+    for (const kind of kinds) Reflect.deleteProperty(this.#context.links, kind);
+    this.#context.answers = progressOf(null);
+    return 'anew';
+  }
+
+  /** A record that was perhaps made a moment ago is not found yet: making it again now could make a second one. */
+  #tooEarly(step: string, settleS: number): DeliveryVerdict | undefined {
+    const mark = this.#unsure.find((one) => one.step === step);
+    if (mark === undefined) return undefined;
+    const waitMs = mark.atMs + settleS * 1_000 - this.#options.clock.now();
+    if (waitMs <= 0) return undefined;
+    this.#isUnsure = true;
+    return {
+      kind: 'failed', scope: 'endpoint', hard: false, status: null, answer: null, retryAfterMs: waitMs,
+      reason: `step ${step}: its last answer was lost, and the CRM is searched again in ${Math.ceil(waitMs / 1_000)} s`,
+    }; // prettier-ignore
+  }
+
+  /** A refusal made nothing. Without an answer, or after a fault of the CRM, the record may be there. */
+  async #afterFailure(step: string, verdict: DeliveryVerdict): Promise<void> {
+    const isRefused = verdict.status !== null && verdict.status >= 400 && verdict.status < 500;
+    if (isRefused) await this.#unmarked(step);
+    else this.#isUnsure = true;
+  }
+
+  /** A mark from an earlier attempt stays: that attempt may have made the record. */
+  async #unmarked(step: string): Promise<void> {
+    const { endpoint, links } = this.#options;
+    const before = this.#unsure.find((one) => one.step === step);
+    if (links === undefined) return;
+    if (before === undefined)
+      await links.forget(endpoint.name, this.#item.callId, [`unsure:${step}`]);
+    else await links.mark(endpoint.name, this.#item.callId, step, before.atMs);
+    this.#isUnsure = before !== undefined;
+  }
+
+  /** The answer, or why nothing was sent. A proof that is refused is fetched anew, once. */
+  async #sent(step: string, made: StepRequest): Promise<GuardedAnswer | DeliveryVerdict> {
+    const { authorizer } = this.#options;
+    const first = await this.#sentOnce(step, made);
+    if (!('ok' in first) || !first.ok || first.status !== 401 || authorizer?.isFetched !== true)
+      return first;
+    authorizer.refused();
+    return this.#sentOnce(step, made);
+  }
+
+  async #sentOnce(step: string, made: StepRequest): Promise<GuardedAnswer | DeliveryVerdict> {
+    const { endpoint, authorizer, rate } = this.#options;
+    const late = await rate?.turn(this.#leftMs(), this.#signal);
+    if (late !== undefined) return notSent(`waits for its turn: ${late}`, false);
+    let proof: Record<string, string> = {};
+    try {
+      proof = (await authorizer?.headers(this.#leftMs())) ?? {};
+    } catch (error) {
+      return notSent(reasonOf(error), error instanceof NoToken && error.isRefused);
+    }
+    const body = made.body ?? Buffer.alloc(0);
+    const request: MappedRequest = {
+      url: made.url,
+      method: made.method,
+      headers: this.#options.headersFor(
+        { 'idempotency-key': `${this.#item.eventId}/${step}`, ...made.headers },
+        proof,
+        this.#item,
+        body,
+      ),
+      ...(made.body ? { body: made.body } : {}),
+    };
+    const answer = await this.#options.exchange(request, this.#leftMs(), this.#signal);
+    const own = { ...endpoint.headers, ...proof };
+    this.#exchanges.push(exchangeOf({ step, own, isEvent: false, request, answer }));
+    return answer;
+  }
+}
+
+function usesLinks(endpoint: Endpoint): boolean {
+  return (
+    endpoint.shape !== 'envelope' &&
+    endpoint.shape.steps.some(({ remember, once }) => remember !== undefined || once === true)
+  );
+}
+
+function notSent(reason: string, hard: boolean): DeliveryVerdict {
+  return { kind: 'failed', scope: 'endpoint', hard, status: null, answer: null, reason };
+}
+
+/**
+ * An expression that fails on this event is the event's own trouble. A process that was busy with other events is not:
+ * the event is tried again like after any failure of the endpoint.
+ */
+function unmappable(step: string, error: unknown): DeliveryVerdict {
+  const reason = `mapping step ${step}: ${reasonOf(error).slice(0, 300)}`;
+  const scope = error instanceof MappingBusy ? 'endpoint' : 'item';
+  return { kind: 'failed', scope, hard: false, status: null, answer: null, reason };
+}
+
+/** Without a prototype: a step may have the name of an inherited property. */
+export function progressOf(progress: string | null): StepAnswers {
+  const answers = Object.create(null) as StepAnswers;
+  if (progress === null) return answers;
+  return Object.assign(answers, JSON.parse(progress) as StepAnswers);
+}
+
+function parsedBody(body: Buffer): unknown {
+  const text = body.toString('utf8');
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return text; // the next step can look at an answer that is not JSON as well
+  }
+}

@@ -1,0 +1,84 @@
+import { CrmDouble, digits, type CrmAsked, type KeptRecord, type CrmAnswer } from './double.ts';
+
+type FreshdeskTicket = {
+  id: number;
+  key: string;
+  description: string;
+  requester: string;
+  madeAt: number;
+};
+
+/** A ticket is found by the search a minute after it was made, and not before. */
+const searchLagMs = 60_000;
+
+/** Tickets without a key of the client, and a search of them that lags behind. */
+export class FreshdeskDouble extends CrmDouble {
+  readonly setting = {
+    name: 'crm',
+    preset: 'freshdesk',
+    token: 'freshdesk-key-0123456789',
+    options: { subdomain: 'example' },
+  };
+  readonly #tickets: FreshdeskTicket[] = [];
+
+  recordsOf(callId: string): KeptRecord[] {
+    return this.#tickets
+      .filter(({ key }) => key === callId)
+      .map(({ id, description, requester }) => ({
+        id: String(id),
+        text: description,
+        contact: this.people.some((one) => one.id === requester) ? requester : undefined,
+      }));
+  }
+
+  override remove(id: string): void {
+    this.#tickets.splice(
+      this.#tickets.findIndex((one) => String(one.id) === id),
+      1,
+    );
+  }
+
+  protected proves({ headers }: CrmAsked): boolean {
+    return headers['authorization'] === `Basic ${Buffer.from(`${this.setting.token}:X`).toString('base64')}`; // prettier-ignore
+  }
+
+  protected rules({ method, path, query, body }: CrmAsked): CrmAnswer {
+    if (path === '/api/v2/contacts' && method === 'GET') {
+      const [field, wanted] = query.has('phone') ? [0, query.get('phone')] : [1, query.get('mobile')]; // prettier-ignore
+      const found = this.people.filter(({ phones }) => phones[field] !== undefined && `+${digits(phones[field])}` === wanted); // prettier-ignore
+      return {
+        status: 200,
+        body: found.map(({ id, phones, at }) => ({ id: Number(id), phone: phones[0], mobile: phones[1] ?? null, created_at: at })),
+      }; // prettier-ignore
+    }
+    if (path === '/api/v2/search/tickets') {
+      const key = /^"cf_trunkline_call_id:'(.+)'"$/.exec(query.get('query') ?? '')?.[1];
+      if (key === undefined) return { status: 400, body: { description: 'Validation failed' } };
+      const results = this.#tickets.filter((one) => one.key === key && this.nowMs() - one.madeAt >= searchLagMs); // prettier-ignore
+      return { status: 200, body: { results, total: results.length } };
+    }
+    const given = body as { description?: string; phone?: string; name?: string; requester_id?: number; custom_fields?: Record<string, string> }; // prettier-ignore
+    if (path === '/api/v2/tickets' && method === 'POST') {
+      if (
+        given.requester_id === undefined &&
+        (given.phone === undefined || given.name === undefined)
+      )
+        // prettier-ignore
+        return { status: 400, body: { description: 'Validation failed' } };
+      const ticket = {
+        id: Number(this.newId()),
+        key: given.custom_fields?.['cf_trunkline_call_id'] ?? '',
+        description: given.description ?? '',
+        requester: String(given.requester_id ?? given.phone),
+        madeAt: this.nowMs(),
+      };
+      this.#tickets.push(ticket);
+      return { status: 201, body: ticket };
+    }
+    const id = /^\/api\/v2\/tickets\/(\d+)$/.exec(path)?.[1];
+    const ticket = this.#tickets.find((one) => String(one.id) === id);
+    if (!ticket || method !== 'PUT') return { status: 404 };
+    ticket.description = given.description ?? ticket.description;
+    return { status: 200, body: ticket };
+  }
+}

@@ -1,0 +1,80 @@
+import { CrmDouble, digits, type CrmAsked, type KeptRecord, type CrmAnswer } from './double.ts';
+
+type Task = { Id: string; key: string; fields: Record<string, unknown> };
+
+/** Tasks by an external id, and access tokens of client credentials that end. */
+export class SalesforceDouble extends CrmDouble {
+  readonly setting = {
+    name: 'crm',
+    preset: 'salesforce',
+    options: { domain: 'example' },
+    auth: {
+      kind: 'client_credentials' as const,
+      clientId: 'consumer-key',
+      clientSecret: 'consumer-secret-0123456789',
+    },
+  };
+  readonly #tasks: Task[] = [];
+  #access = 'first';
+
+  recordsOf(callId: string): KeptRecord[] {
+    return this.#tasks
+      .filter(({ key }) => key === callId)
+      .map(({ Id, fields }) => ({
+        id: Id,
+        text: String(fields['Description']),
+        contact: fields['WhoId'] as string | undefined,
+      }));
+  }
+
+  override remove(id: string): void {
+    this.#tasks.splice(
+      this.#tasks.findIndex((task) => task.Id === id),
+      1,
+    );
+  }
+
+  override expire(): void {
+    this.#access = `access-${this.newId()}`;
+  }
+
+  protected override token({ path, body }: CrmAsked): CrmAnswer | undefined {
+    if (path !== '/services/oauth2/token') return undefined;
+    const form = body as Record<string, string>;
+    if (
+      form['grant_type'] !== 'client_credentials' ||
+      form['client_secret'] !== this.setting.auth.clientSecret
+    )
+      // prettier-ignore
+      return { status: 400, body: { error: 'invalid_client' } };
+    return { status: 200, body: { access_token: this.#access, instance_url: 'https://example.my.salesforce.com' } }; // prettier-ignore
+  }
+
+  protected proves({ headers }: CrmAsked): boolean {
+    return headers['authorization'] === `Bearer ${this.#access}`;
+  }
+
+  protected rules({ method, path, query, body }: CrmAsked): CrmAnswer {
+    if (path.endsWith('/parameterizedSearch/') && method === 'GET') {
+      const wanted = query.get('q') ?? '';
+      const searchRecords = this.people
+        .filter(({ phones }) => phones.some((phone) => digits(phone).endsWith(wanted)))
+        .map(({ id, phones, at }) => ({ attributes: { type: 'Contact' }, Id: id, Phone: phones[0], MobilePhone: phones[1] ?? null, HomePhone: null, OtherPhone: null, CreatedDate: at })); // prettier-ignore
+      return { status: 200, body: { searchRecords } };
+    }
+    const key = /\/sobjects\/Task\/Trunkline_Call_Id__c\/(\w+)$/.exec(path)?.[1];
+    if (key === undefined || method !== 'PATCH') return { status: 404, body: [{ errorCode: 'NOT_FOUND' }] }; // prettier-ignore
+    const fields = body as Record<string, unknown>;
+    // The key of the address must not stand in the body as well.
+    if ('Trunkline_Call_Id__c' in fields) return { status: 400, body: [{ errorCode: 'INVALID_FIELD' }] }; // prettier-ignore
+    if (String(fields['Description']).length > 32_000)
+      return { status: 400, body: [{ errorCode: 'STRING_TOO_LONG' }] };
+    const same = this.#tasks.filter((task) => task.key === key);
+    if (same.length > 1) return { status: 300, body: same.map(({ Id }) => Id) };
+    const known = same[0];
+    if (known) Object.assign(known.fields, fields);
+    const task = known ?? { Id: `00T${this.newId()}`, key, fields };
+    if (!known) this.#tasks.push(task);
+    return { status: known ? 200 : 201, body: { id: task.Id, success: true, errors: [] } };
+  }
+}

@@ -1,0 +1,137 @@
+import { describe, expect, test } from 'vitest';
+import { doubles } from '../../support/crm/doubles/all.ts';
+import type { CrmFault } from '../../support/crm/doubles/double.ts';
+import { HubspotDouble } from '../../support/crm/doubles/hubspot.ts';
+import {
+  crmRowsOf,
+  deliverThrough,
+  endedCall,
+  randomPlan,
+  senderTo,
+} from '../../support/crm/crm-schedule.ts';
+import { TestClock } from '../../support/clock/test-clock.ts';
+import { randomOf } from '../../support/faults/live-faults.ts';
+import { temporaryStore } from '../../support/store/store.ts';
+import { eraseCall } from '../../../src/outbox/event-rows.ts';
+import { presetNames } from '../../../src/crm/preset.ts';
+
+const caller = { id: '51', phones: ['+44 20 7946 0958'], at: '2026-01-01T00:00:00Z' };
+const stranger = { id: '52', phones: ['+1 207 946 0958'], at: '2026-02-01T00:00:00Z' };
+const number = '+442079460958';
+
+test('each preset has a double', () => {
+  expect(Object.keys(doubles).sort()).toEqual([...presetNames]);
+});
+
+describe.each(presetNames)('%s', (name) => {
+  const double = () => {
+    const made = doubles[name]?.();
+    if (!made) throw new Error(`no double of ${name}`);
+    made.people = [caller, stranger];
+    return made;
+  };
+
+  test('keeps one record of a call, with its text, under the contact of the number', async () => {
+    await using store = await temporaryStore();
+    const crm = double();
+    const clock = new TestClock(1);
+    await using sender = senderTo(crm, clock, crmRowsOf(store));
+    await deliverThrough(() => sender, endedCall('call_1', number, 'Card was stolen'), clock);
+    const [record, ...others] = crm.recordsOf('call_1');
+    expect(others).toEqual([]);
+    expect(record?.text).toContain('Card was stolen (call_1)');
+    expect(record?.contact).toBe('51');
+  });
+
+  test('a replay changes the record that is there', async () => {
+    await using store = await temporaryStore();
+    const crm = double();
+    const clock = new TestClock(1);
+    await using sender = senderTo(crm, clock, crmRowsOf(store));
+    for (let again = 0; again < 3; again++)
+      await deliverThrough(() => sender, endedCall('call_1', number, 'Card was stolen'), clock);
+    expect(crm.recordsOf('call_1')).toHaveLength(1);
+  });
+
+  test(
+    'whatever goes wrong, the call has one record with the right text and contact',
+    { timeout: 120_000 },
+    async () => {
+      await using store = await temporaryStore();
+      const crm = double();
+      const clock = new TestClock(1);
+      crm.nowMs = () => clock.now();
+      await using sender = senderTo(crm, clock, crmRowsOf(store));
+      const random = randomOf(7);
+      for (let round = 0; round < Number(process.env['CRM_ROUNDS'] ?? 40); round++) {
+        const plan: (CrmFault | undefined)[] = randomPlan(random);
+        const callId = `call_${round}`;
+        crm.plan = [...plan];
+        await deliverThrough(() => sender, endedCall(callId, number, 'Card was stolen'), clock);
+        const shown = `${callId}: ${plan.map((one) => one ?? '-').join(' ')}`;
+        const records = crm.recordsOf(callId);
+        expect(records, shown).toHaveLength(1);
+        expect(records[0]?.text, shown).toContain(`Card was stolen (${callId})`);
+        expect(records[0]?.contact, shown).toBe('51');
+      }
+    },
+  );
+});
+
+const makesAnew = presetNames.filter((name) => !['dynamics', 'generic'].includes(name));
+test.each(makesAnew)('%s: a record that somebody deleted is made again, once', async (name) => {
+  await using store = await temporaryStore();
+  const crm = doubles[name]!();
+  crm.people = [caller];
+  const clock = new TestClock(1);
+  await using sender = senderTo(crm, clock, crmRowsOf(store));
+  const item = endedCall('call_1', number, 'Card was stolen');
+  await deliverThrough(() => sender, item, clock);
+  const [record] = crm.recordsOf('call_1');
+  crm.remove(record?.id ?? '');
+  await deliverThrough(() => sender, item, clock);
+  expect(crm.recordsOf('call_1')).toHaveLength(1);
+});
+
+test.each(presetNames)('%s: an unknown number takes no contact', async (name) => {
+  await using store = await temporaryStore();
+  const crm = doubles[name]!();
+  crm.people = [stranger];
+  const clock = new TestClock(1);
+  await using sender = senderTo(crm, clock, crmRowsOf(store));
+  await deliverThrough(() => sender, endedCall('call_1', number, 'Card was stolen'), clock);
+  // A note of Tryton belongs to a party: without one there is none.
+  const kept = name === 'tryton' ? [] : [undefined];
+  expect(crm.recordsOf('call_1').map(({ contact }) => contact)).toEqual(kept);
+});
+
+test('an erased call leaves no link behind', async () => {
+  await using store = await temporaryStore();
+  const crm = new HubspotDouble();
+  const clock = new TestClock(1);
+  await using sender = senderTo(crm, clock, crmRowsOf(store));
+  await deliverThrough(() => sender, endedCall('call_1', number, 'Card was stolen'), clock);
+  const links = crmRowsOf(store).links;
+  expect(Object.keys((await links.of('crm', 'call_1')).links)).toEqual(['record']);
+  await store.transaction((tx) => eraseCall(tx, 'call_1', Date.now()));
+  expect((await links.of('crm', 'call_1')).links).toEqual({});
+});
+
+test('an error inside a 2xx is a refusal, told with the words of the CRM', async () => {
+  await using store = await temporaryStore();
+  const crm = new HubspotDouble();
+  const clock = new TestClock(1);
+  crm.refuseNext = true;
+  await using sender = senderTo(crm, clock, crmRowsOf(store));
+  const { verdict } = await sender.send(
+    endedCall('call_1', number, 'Card was stolen'),
+    60_000,
+    clock.now(),
+    new AbortController().signal,
+  );
+  expect(verdict).toMatchObject({
+    kind: 'failed',
+    scope: 'item',
+    reason: 'HubSpot kept no record: Property values were not valid',
+  });
+});

@@ -314,7 +314,7 @@ type DeliveriesTable = {
   exchanges: Generated<string | null>;
 };
 
-/** What a CRM calls a record of a call, or the mark of a step whose answer was lost (`unsure:<step>`). */
+/** A CRM's id of a record of a call, or the mark of a step whose answer was lost (`unsure:<step>`). */
 type CrmLinksTable = {
   endpoint: string;
   call_id: string;

@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely';
 
-/** What CRMs call the records of calls, the tokens that they gave, and how often they were asked today. */
+/** Tables for CRMs: the ids of calls' records, tokens that were fetched, and the requests of a day. */
 // eslint-disable-next-line @typescript-eslint/no-explicit-any -- a migration outlives the tables' types
 export async function up(db: Kysely<any>): Promise<void> {
   await db.schema
@@ -12,11 +12,7 @@ export async function up(db: Kysely<any>): Promise<void> {
     .addColumn('noted_at', 'bigint', (column) => column.notNull())
     .addPrimaryKeyConstraint('crm_links_key', ['endpoint', 'call_id', 'kind'])
     .execute();
-  await db.schema
-    .createIndex('crm_links_by_call')
-    .on('crm_links')
-    .columns(['call_id'])
-    .execute();
+  await db.schema.createIndex('crm_links_by_call').on('crm_links').columns(['call_id']).execute();
   await db.schema
     .createTable('crm_tokens')
     .addColumn('endpoint', 'text', (column) => column.primaryKey())

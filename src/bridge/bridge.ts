@@ -25,7 +25,10 @@ export type BridgePart = Bridge &
     readonly retention: Retention;
   };
 
-/** Calls whoever carries them: takes streams, keeps the events and rows of every call, answers for them on the API. */
+/**
+ * Starts the bridge. It takes streams of any carrier, keeps the events and rows of every call, and serves them
+ * through the API.
+ */
 export async function startBridge(options: BridgeOptions): Promise<BridgePart> {
   await using opened = new AsyncDisposableStack();
   const parts = await openParts(opened, options);
@@ -84,7 +87,10 @@ export async function startBridge(options: BridgeOptions): Promise<BridgePart> {
   };
 }
 
-/** What carriers reach. The words of a carrier are made storable here, once, before any of them is compared, kept or sent on. */
+/**
+ * The interface for carriers. Text from a carrier is made storable here, once, before it is compared, kept or sent
+ * on.
+ */
 function streamsOf({ store }: BridgeOptions, { calls, tokens, clock }: BridgeParts): Bridge {
   return {
     openStream: (start, control) => calls.openStream(storable(start), control),
@@ -127,10 +133,16 @@ function notesOf(
   ];
 }
 
-/** Words of a call that is over come in a moment, or its speech service is away: then another node waits for it. */
+/**
+ * After the phone call is over, its last words arrive within this time; otherwise its speech service is unreachable,
+ * and another node waits for it.
+ */
 const lastWordsMs = 7_200;
 
-/** Calls whose phone call is over get time for their last words; live ones go on after the restart. */
+/**
+ * Waits until the calls whose phone call is over have received their last words. Live calls continue after the
+ * restart.
+ */
 async function untilFinished(calls: Calls, clock: Clock, deadlineMs: number): Promise<void> {
   const until = clock.monotonicMs() + deadlineMs;
   while (calls.all.some((call) => call.state !== 'live') && clock.monotonicMs() < until)

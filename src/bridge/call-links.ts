@@ -2,22 +2,25 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { PublicUrl } from '../port/addresses.ts';
 
 const hourMs = 3_600_000;
-/** What a link opens; a link for one does not open the other. */
+/** The kind of page that a link opens. A link for one kind does not open another. */
 export type LinkKind = 'page' | 'recording' | 'transcript';
 
 type CallLinksOptions = {
   key: Buffer;
   publicUrl: PublicUrl;
-  /** Links of another generation open nothing. */
+  /** Links of an earlier generation no longer open anything. */
   generation: string;
   lifeHours: number;
-  /** False where words are redacted: the recording has them in clear, and a link would hand it to whoever gets the event. */
+  /**
+   * False if words are redacted: the recording has them unredacted, and a link would give it to everybody who gets
+   * the event.
+   */
   withRecording: boolean;
 };
 
 /**
- * Addresses that open one call to whoever has them, until their time is over: a person in the CRM has no key. They say
- * which call and until when, and the signature covers both.
+ * Addresses that open one call, until they expire, for everybody who has them: a person who uses the CRM has no key.
+ * An address names the call and the expiry, and its signature covers both.
  */
 export class CallLinks {
   readonly #options: CallLinksOptions;
@@ -26,7 +29,7 @@ export class CallLinks {
     this.#options = options;
   }
 
-  /** Undefined where links are switched off. */
+  /** Returns undefined if links are switched off. */
   linksOf(
     callId: string,
     nowMs: number,
@@ -42,7 +45,7 @@ export class CallLinks {
     };
   }
 
-  /** Where all the words of a call stand; where links are off this address wants a key. */
+  /** The address of the call's full transcript. If links are off, the address requires a key. */
   transcriptUrl(callId: string, nowMs: number): string {
     const { lifeHours, publicUrl } = this.#options;
     const path =
@@ -76,7 +79,7 @@ export class CallLinks {
 
   #signatureOf(kind: LinkKind, callId: string, expires: number): string {
     const { key, generation } = this.#options;
-    // The first generation has no name, and its links are as they always were.
+    // The first generation has no name, so links from before generations existed stay valid.
     const named = generation === '' ? [] : [generation];
     return createHmac('sha256', key)
       .update(JSON.stringify([kind, callId, expires, ...named]))

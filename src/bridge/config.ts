@@ -5,7 +5,7 @@ import { SessionTemplate } from './session/session-template.ts';
 
 const day = z.number().min(0).max(36_500);
 
-/** A name that means nothing, or a type that nothing finds, would mark calls as redacted of what stays in them. */
+/** An unknown name, or a type that no detector finds, would mark calls as redacted although the words stay in them. */
 const RedactedType = z
   .string()
   .min(1)

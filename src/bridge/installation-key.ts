@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Store } from '../store/store.ts';
 
-/** A key that this installation makes for itself, once: the same for all nodes and after every start. */
+/** A secret key that this installation makes for itself, once. All nodes share it, and it survives restarts. */
 export async function installationKey(
   store: Store,
   name: 'call-links' | 'stream-tokens',

@@ -17,13 +17,13 @@ import {
 import type { Call } from '../call/call.ts';
 import type { LegState } from '../leg/session-state.ts';
 
-/** A call as /api/calls shows it, and what operators ask of it beside that. */
+/** A call as `/api/calls` returns it, and the further questions that operators ask about a call. */
 type CallJson = Omit<CallItem, 'last_turn'> & Pick<ApiCall, 'transcript' | 'judged_turns'>;
 
 type Live = (id: string) => Call | undefined;
 type Read = { db: Kysely<Database>; rows: readonly CallRow[]; live: Live };
 
-/** Legs and transcripts of all the rows in two reads, the counters of live legs from memory. */
+/** Reads the legs and transcripts of all the rows with two queries. Counters of live legs come from memory. */
 export async function callsJson({ db, rows, live }: Read): Promise<CallJson[]> {
   if (rows.length === 0) return [];
   const ids = rows.map((row) => row.id);
@@ -34,7 +34,10 @@ export async function callsJson({ db, rows, live }: Read): Promise<CallJson[]> {
   }));
 }
 
-/** The same without transcripts, in the order of the ids: a list of long calls costs no more than one of short ones. */
+/**
+ * Like `callsJson`, without transcripts and in the order of the ids. A list of long calls costs no more than a list
+ * of short ones.
+ */
 export async function callItems({
   db,
   ids,
@@ -52,7 +55,7 @@ export async function callItems({
   const byId = new Map(rows.map((row) => [row.id, row]));
   return ids.flatMap((id) => {
     const row = byId.get(id);
-    if (row === undefined) return []; // erased since it was found
+    if (row === undefined) return []; // the call was erased after its id was found
     const facts = factsJson(row, legs.get(id) ?? [], live(id));
     return [{ ...facts, last_turn: LastTurn.safeParse(parsed(row.last_turn)).data ?? null }];
   });
@@ -113,7 +116,7 @@ export async function callJson(
   return calls[0] && { ...calls[0], judged_turns: judged };
 }
 
-/** What `trunkline doctor` looks at beside the call itself and its events. */
+/** Data that `trunkline doctor` checks in addition to the call and its events. */
 export async function callDiagnostics(
   db: Kysely<Database>,
   callId: string,
@@ -178,7 +181,7 @@ function legJson(row: LegRow, call: Call | undefined): ApiLeg {
   };
 }
 
-/** The mood is kept with the summary; a call of before has none. */
+/** The mood is stored with the summary. Calls from earlier versions have no mood. */
 function summaryJson(text: string | null): Pick<CallItem, 'summary' | 'mood'> {
   const value = parsed(text);
   if (typeof value !== 'object' || value === null) return { summary: value, mood: null };
@@ -186,13 +189,16 @@ function summaryJson(text: string | null): Pick<CallItem, 'summary' | 'mood'> {
   return { summary, mood: CallMood.safeParse(mood).data ?? null };
 }
 
-/** The phone call's own end and length: `ended_at` comes later, when the last words are there. */
+/**
+ * The end and the length of the phone call itself. `ended_at` is later: it is the time when the last words have
+ * arrived.
+ */
 function lengthJson(
   row: CallRow,
   legs: readonly LegRow[],
   call: Call | undefined,
 ): { hung_up_at: string | null; duration: number | null } {
-  // The rows of legs that still work lie behind.
+  // The rows of legs that are still working are not up to date.
   const length = lengthOf(
     row,
     legs,
@@ -220,7 +226,7 @@ const iso = (ms: number): string => new Date(ms).toISOString();
 
 const isoOrNull = (ms: number | null): string | null => (ms === null ? null : iso(ms));
 
-/** A row that somebody edited shows what can be read of it. */
+/** Parses stored JSON. A row that somebody edited by hand shows as much as can be parsed. */
 function parsed(text: string | null): unknown {
   if (text === null) return null;
   try {

@@ -11,7 +11,7 @@ type CallOrdersOptions = { store: Store; calls: Calls; secondPasses: SecondPasse
 
 const TranscribeAllQuery = z.object({ before: z.string().min(1).max(100).optional() });
 
-/** What operators order of calls: pause, go on, read the recording again. */
+/** Routes by which operators control a call: pause it, resume it, have its recording read again. */
 export function callOrders({ store, calls, secondPasses }: CallOrdersOptions): Router {
   const { db } = store;
   const live = (id: string): ReturnType<Calls['get']> => calls.get(id);
@@ -54,7 +54,7 @@ export function callOrders({ store, calls, secondPasses }: CallOrdersOptions): R
     );
     if (state === 'live')
       throw new Problem(409, 'the phone call is still going on: its words are on their way');
-    // What waits in the journal is sent as soon as the service takes it.
+    // Audio that waits in the journal is sent as soon as the service accepts it.
     const status = state === 'finishing' ? 'waiting' : await secondPasses.orderAgain(id);
     if (status === 'no-recording')
       throw new Problem(

@@ -15,7 +15,7 @@ type CallReadingsOptions = {
   store: Store;
   calls: Calls;
   recordings: Recordings;
-  /** Calls are redacted here. */
+  /** True if this installation redacts calls. */
   isRedacted: boolean;
   stereoRoles: readonly [Role, Role];
 };
@@ -26,7 +26,7 @@ const EventsQuery = z.object({
   type: z.string().max(50).optional(),
 });
 
-/** What there is to read of one call beside itself: its transcript, events, statuses, evidence and recording. */
+/** Routes that read one part of a call: its transcript, events, statuses, evidence or recording. */
 export function callReadings(options: CallReadingsOptions): Router {
   const { store, calls, recordings, stereoRoles } = options;
   const { db } = store;
@@ -37,7 +37,7 @@ export function callReadings(options: CallReadingsOptions): Router {
     const { format } = readKnown(TranscriptQuery, request);
     const call = await found(callJson(db, request.params.id, live));
     const { type, name, text } = transcriptFile(call, format);
-    // The id of a call is ours: nothing that anybody sent is in the name.
+    // The file name contains the call's id, which we made ourselves, and nothing that somebody sent.
     if (format !== 'json')
       response.setHeader('content-disposition', `attachment; filename="${name}"`);
     response.setHeader('content-type', type);
@@ -59,7 +59,7 @@ export function callReadings(options: CallReadingsOptions): Router {
     const shown = rows.slice(0, query.limit);
     const next =
       rows.length > query.limit ? JSON.stringify(String(shown.at(-1)?.sequence ?? 0)) : 'null';
-    // The bodies go out as they were sent: parsing and printing them again could change them.
+    // The bodies are returned exactly as they were sent. Parsing and printing them again could change them.
     response
       .type('application/json')
       .send(`{"items":[${shown.map((row) => row.body).join(',')}],"next_cursor":${next}}`);
@@ -89,7 +89,7 @@ export function callReadings(options: CallReadingsOptions): Router {
   return router;
 }
 
-/** The status callbacks of the call's carrier, in the order of their times. */
+/** The carrier's status callbacks for the call, ordered by their times. */
 async function statusesOf(
   db: Store['db'],
   callId: string,

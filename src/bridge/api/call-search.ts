@@ -15,7 +15,7 @@ import {
 } from '../events/call-keys.ts';
 import { invalid } from './query.ts';
 
-/** U+0000 and its like are in nothing that is stored, and Postgres takes the first in no text. */
+/** Removes U+0000 and similar characters. No stored text contains them, and Postgres rejects U+0000 in any text. */
 const text = (most: number) =>
   z
     .string()
@@ -25,19 +25,19 @@ const text = (most: number) =>
     .refine((given) => !/\p{Cc}/u.test(given), 'must have no control characters');
 
 const dayMs = 24 * 3_600_000;
-/** What an id has room for. */
+/** The latest time that fits into an id. */
 const latestMs = 32 ** 10 - 1;
 
 const edge = (daysOn: number) =>
   z.string().transform((given, context) => {
-    // A plus sign that was not encoded arrives as a space.
+    // A plus sign that was not URL-encoded arrives as a space.
     const asSent = given.trim().replace(' ', '+');
     const isDay = z.iso.date().safeParse(asSent).success;
     if (!isDay && !z.iso.datetime({ offset: true, local: true }).safeParse(asSent).success) {
       context.addIssue('must be a date of the form YYYY-MM-DD, or an ISO 8601 date-time');
       return z.NEVER;
     }
-    // Without a zone it is UTC here, whatever the machine's zone is.
+    // A time without a zone means UTC, whatever the machine's own zone is.
     const hasZone = isDay || /(?:Z|[+-]\d{2}:?\d{2})$/i.test(asSent);
     const ms = Date.parse(hasZone ? asSent : `${asSent}Z`) + (isDay ? daysOn * dayMs : 0);
     return Math.min(Math.max(0, ms), latestMs);
@@ -59,12 +59,12 @@ export const CallListQuery = z.object({
   direction: z.enum(['inbound', 'outbound']).optional(),
   role: Role.optional(),
   carrier: text(100).optional(),
-  // As it was stored, whatever the carrier put into it.
+  // The carrier's id is searched for in the form in which it was stored, whatever characters the carrier used.
   carrier_call_id: z.string().max(300).transform(storableText).optional(),
 });
 export type CallListQuery = z.output<typeof CallListQuery>;
 
-/** Names that people know from other lists. */
+/** Names of filters that people know from other APIs. */
 export const namesOfOthers: Record<string, string> = {
   from: 'from_date, or number for a party of the call',
   to: 'to_date, or number for a party of the call',
@@ -87,7 +87,7 @@ export const namesOfOthers: Record<string, string> = {
 
 type Ids = SelectQueryBuilder<Database, 'calls', { id: string; duration_ms: number }>;
 
-/** The calls of one page in its order, and where the next one begins. */
+/** The calls of one page in the page's order, and the cursor of the next page. */
 export async function findCalls(
   db: Kysely<Database>,
   query: CallListQuery,
@@ -104,7 +104,7 @@ export async function findCalls(
           : eb('calls.id', 'in', few),
     );
   }
-  // One more than asked for tells whether there is a next page.
+  // One row more than the limit is read: it shows that there is a next page.
   const rows = await sorted(found, query)
     .limit(query.limit + 1)
     .execute();
@@ -117,7 +117,7 @@ export async function findCalls(
   };
 }
 
-/** The calls that pass every filter of the query, asked of each call by itself. */
+/** The calls that pass every filter of the query. The database tests each filter on each call. */
 export function passing(select: Ids, query: Omit<CallListQuery, 'sort' | 'cursor' | 'limit'>): Ids {
   return keysAsked(query).reduce(
     (found, keys) => found.where((eb) => someOf(eb, keys)),
@@ -129,7 +129,7 @@ function filtered(select: Ids, query: Omit<CallListQuery, 'sort' | 'cursor' | 'l
   const { state, incomplete, direction, role, carrier, carrier_call_id: carrierCallId } = query;
   const { from_date: from, to_date: to } = query;
   let found = select;
-  // An id begins with the time at which its call started.
+  // An id begins with the start time of its call.
   if (from !== undefined) found = found.where('id', '>=', firstId('call', from));
   if (to !== undefined) found = found.where('id', '<', firstId('call', to));
   if (state !== undefined) found = found.where('state', '=', state);
@@ -166,8 +166,8 @@ function isByLength({ sort }: Pick<CallListQuery, 'sort'>): boolean {
 }
 
 /**
- * The calls that one filter asks for: by keys of these forms, or by being named. An index answers each of them; all at
- * once, with an `or`, would read every key there is.
+ * The calls that match one filter: by keys within these ranges, or because the filter names them. An index answers
+ * each range. One query that combines them with `or` would read every key in the table.
  */
 type KeysAsked = { keys: readonly KeyRange[]; named?: string };
 type KeyRange =
@@ -181,7 +181,7 @@ function keysAsked({
   const asked: KeysAsked[] = [];
   if (number !== undefined) asked.push({ keys: ofParty(number) });
   if (tag !== undefined) asked.push({ keys: ofTag(tag) });
-  // Whatever a person has at hand: a number, a tag, our id or the carrier's.
+  // The search text may be anything that a person has at hand: a number, a tag, our id or the carrier's id.
   if (search !== undefined)
     asked.push({
       keys: [...ofTag(search), ...(isTooShort(search) ? [] : ofParty(search))],
@@ -202,10 +202,13 @@ function ofParty(party: string): KeyRange[] {
   return shorter.length === 0 ? [longer] : [longer, { kind: 'number', in: shorter }];
 }
 
-/** Calls that a filter may name one by one: beyond, most pages are found sooner by looking at each call in turn. */
+/**
+ * At most this many calls are listed by id for one filter. Above that, it is usually faster to test the calls of the
+ * page one after the other.
+ */
 const fewCalls = 1_000;
 
-/** The ids of the calls that are asked for; undefined where there are more than a few. */
+/** The ids of the calls that match, or undefined if there are more than `fewCalls`. */
 async function fewOf(
   db: Kysely<Database>,
   { keys, named }: KeysAsked,
@@ -217,7 +220,7 @@ async function fewOf(
       for (const { id } of rows) ids.add(id);
     }
   for (const range of keys) {
-    // In the order of the index: without it Postgres may hope to meet some in the table's own.
+    // The order makes Postgres use the index. Without it, Postgres may scan the table in the hope of an early match.
     const rows = await withKey(db.selectFrom('call_keys').select('call_id'), range)
       .orderBy('key')
       .limit(fewCalls)
@@ -228,13 +231,14 @@ async function fewOf(
   return ids.size >= fewCalls ? undefined : [...ids];
 }
 
-/** The same as a question to each call by itself. */
+/** The same filter as a condition on each call. */
 function someOf(eb: ExpressionBuilder<Database, 'calls'>, { keys, named }: KeysAsked) {
   const asked = keys.map((range) =>
     eb.exists(
       withKey(eb.selectFrom('call_keys').select('call_id'), range)
         .where(sql<boolean>`call_keys.call_id = calls.id`)
-        // Postgres would otherwise make one join of it, and read every key before the first call.
+        // The limit keeps Postgres from turning the condition into one join, which would read every key before the
+        // first call.
         .limit(1)
         .offset(0),
     ),
@@ -255,7 +259,7 @@ function isTooShort(number: string): boolean {
   return digits !== undefined && digits.length < leastDigits;
 }
 
-/** What the row of a call says of who spoke, wherever this role is among them. */
+/** All values of the column for who spoke that include this role. */
 function saidWith(role: Role): string[] {
   const [first = role, second = role] = Role.options.filter((other) => other !== role);
   return [[role], [role, first], [role, second], [role, first, second]].map((roles) =>

@@ -17,7 +17,7 @@ const types: Record<TranscriptFormat, string> = {
   csv: 'text/csv; charset=utf-8',
 };
 
-/** The words of a call as a file that other programs read. Of a call in progress: those that are there. */
+/** A call's transcript as a file for other programs. For a call in progress, the file holds the words so far. */
 export function transcriptFile(
   { id, state, transcript }: Pick<ApiCall, 'id' | 'state' | 'transcript'>,
   format: TranscriptFormat,
@@ -54,7 +54,7 @@ function cells(turn: Turn): string[] {
   return [start.toFixed(3), end.toFixed(3), who, oneLine(text)];
 }
 
-/** A cell that begins like a formula would be run by a spreadsheet: words come from whoever speaks. */
+/** A spreadsheet would run a cell that begins like a formula, and a caller can say anything. */
 function cell(value: string): string {
   const safe = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value;
   return `"${safe.replaceAll('"', '""')}"`;

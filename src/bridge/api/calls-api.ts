@@ -24,12 +24,12 @@ type CallsApiOptions = {
   eraser: Eraser;
   feed: LiveFeed;
   secondPasses: SecondPasses;
-  /** Calls are redacted here. */
+  /** True if this installation redacts calls. */
   isRedacted: boolean;
   stereoRoles: readonly [Role, Role];
 };
 
-/** `/api/calls` and everything below a call. The shapes of the answers are in protocol/api.ts. */
+/** Routes under `/api/calls`. The shapes of the answers are in `protocol/api.ts`. */
 export function callsApi(options: CallsApiOptions): Router {
   const { store, calls, eraser, feed } = options;
   const { db } = store;
@@ -70,8 +70,8 @@ export function callsApi(options: CallsApiOptions): Router {
         'the phone call is still going on; it can be erased once its stream has ended',
       );
     const { remaining } = erasure;
-    // The call is gone from every answer, and is not gone from a disk where somebody else reads the old state, or where
-    // the object store does not delete it now.
+    // No answer shows the call any more. Its bytes may remain on a disk where a reader still uses the old state, or
+    // in an object store that cannot delete them now.
     if (remaining.length > 0) response.status(202).json({ status: 'pending', remaining });
     else response.status(204).end();
   });
@@ -79,7 +79,10 @@ export function callsApi(options: CallsApiOptions): Router {
   return router;
 }
 
-/** Writes what people say of a call, and the keys by which its tags are found. False where there is no such call. */
+/**
+ * Stores the notes that people attach to a call, and the keys by which its tags are found. Returns false if the call
+ * does not exist.
+ */
 function keepNotes(
   store: Store,
   id: string,

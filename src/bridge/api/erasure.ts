@@ -17,8 +17,8 @@ import { digestOfCall } from './statuses.ts';
 import { eraseTokens } from './tokens.ts';
 
 /**
- * What remains after an erasure, for a while: the database's log, where another program still holds a state that has the
- * rows; the object store, where it does not delete now.
+ * Data that remains for a while after an erasure: in the database's log, while another program still reads an older
+ * state that has the rows; in an object store that cannot delete it now.
  */
 type ErasureOutcome =
   | { outcome: 'erased'; remaining: ('database_log' | 'object_store')[] }
@@ -31,9 +31,9 @@ type EraserOptions = {
   recordings: Recordings;
   speech: SpeechClient;
   secondPasses: {
-    /** Nothing of the call is sent any more when this resolves. */
+    /** Resolves when no more audio of the call is being sent. */
     leave(callId: string): Promise<void>;
-    /** What the service has of the call is to be deleted. */
+    /** Puts the call on the list of data that the service has to delete. */
     erase(tx: Transaction<Database>, callId: string): Promise<void>;
     wake(): void;
   };
@@ -50,16 +50,16 @@ type EraserOptions = {
 type ErasureReason = CallEventData<'call.erased'>['reason'];
 
 const lookMs = 30_000;
-/** Whoever erases a call waits so long for the object store; what it does not delete by then stays on its list. */
+/** An erasure waits at most this long for the object store. Objects that are not deleted by then stay on the list. */
 const objectsWaitMs = 5_000;
 const retryDelayMs = (tries: number): number => Math.min(3_600_000, 30_000 * 2 ** tries);
 
-/** After a week the service is not asked again: the session's id is logged for the operator to follow up. */
+/** After a week the service is no longer asked. The session's id is logged so that the operator can follow it up. */
 const keepTryingMs = 7 * 24 * 3_600_000;
 
 /**
- * Makes a call as if it had never been: rows, journal, recording, events, pages, and its sessions at the
- * speech service, a hosted one too. What the service cannot delete now stays on a list until it can.
+ * Erases a call as if it had never existed: rows, journal, recording, events, pages, and its sessions at the speech
+ * service, including a hosted one. Sessions that the service cannot delete now stay on a list until it can.
  */
 export class Eraser {
   readonly #options: EraserOptions;
@@ -74,7 +74,7 @@ export class Eraser {
     this.#looks = every(options.clock, lookMs, () => this.#eraseSoon());
   }
 
-  /** One call, and what of it was deleted is not readable in the database's files either, where that can be had now. */
+  /** Erases one call. Where possible, the deleted data can no longer be read in the database's files either. */
   async erase(callId: string): Promise<ErasureOutcome> {
     const outcome = await this.eraseCall(callId, 'request');
     if (outcome !== 'erased') return { outcome };
@@ -90,7 +90,7 @@ export class Eraser {
     };
   }
 
-  /** Without the checkpoint: whoever erases many calls makes one at the end. */
+  /** Erases a call without a checkpoint. A caller that erases many calls makes one checkpoint at the end. */
   async eraseCall(callId: string, reason: ErasureReason): Promise<'erased' | 'live' | 'unknown'> {
     const { store, calls, recordings, feed, log, outbox } = this.#options;
     const open = calls.get(callId);
@@ -101,10 +101,10 @@ export class Eraser {
       .where('id', '=', callId)
       .executeTakeFirst();
     if (row === undefined) return 'unknown';
-    // Sessions of a call that still finishes may not be in the rows yet.
+    // A call that is still finishing may have sessions that are not in the rows yet.
     const openSessions = open?.legs.flatMap((leg) => leg.audio.sessions()) ?? [];
     if (open !== undefined) {
-      // First nobody finds the call any more; then it lets go, and nothing of it is written behind the erasure.
+      // First the call is removed from the lookup, then it stops. So nothing of it can be written after the erasure.
       calls.forget(open);
       await open.abandon();
     }
@@ -113,9 +113,10 @@ export class Eraser {
       .select('id')
       .where('call_id', '=', callId)
       .execute();
-    // The second pass sends the recording: it lets go before the bytes do.
+    // The second pass sends the recording, so it must stop before the recording is deleted.
     await this.#options.secondPasses.leave(callId);
-    // Audio before rows: after a crash in between the rows still name the audio, and the call can be erased again.
+    // Audio is deleted before rows. After a crash in between, the rows still name the audio and the call can be
+    // erased again.
     await recordings.eraseHere(legs.map(({ id }) => id));
     await this.#eraseRows(
       callId,
@@ -126,12 +127,12 @@ export class Eraser {
     this.#options.secondPasses.wake();
     feed.publish({ kind: 'deleted', callId });
     log.info({ callId }, 'call erased');
-    // Not waited for: a service that is away does not hold up the answer, and the list is stored.
+    // The answer does not wait for this: the service may be unreachable, and the list is stored.
     void this.#eraseSoon();
     return 'erased';
   }
 
-  /** The audio alone, of a call that has ended; doing it again changes nothing. */
+  /** Erases only the audio of a call that has ended. Repeating it changes nothing. */
   async eraseAudio(callId: string): Promise<void> {
     const { store, recordings, secondPasses, log } = this.#options;
     const legs = await store.db
@@ -140,7 +141,8 @@ export class Eraser {
       .where('call_id', '=', callId)
       .execute();
     const legIds = legs.map(({ id }) => id);
-    // Somebody may have ordered "Transcribe again" since the call ended: what the service got of the recording goes, too.
+    // Somebody may have requested "Transcribe again" since the call ended. The copy that the service received is
+    // deleted too.
     await secondPasses.leave(callId);
     await recordings.eraseHere(legIds);
     await store.transaction(async (tx) => {
@@ -154,7 +156,10 @@ export class Eraser {
     void this.#eraseSoon();
   }
 
-  /** The sessions of a call that is redacted: they have its words as they were said, and what is told of them is stored. */
+  /**
+   * Erases the sessions of a redacted call at the service. They hold the words as they were said, and the redacted
+   * results are already stored.
+   */
   async eraseSessionsOf(callId: string): Promise<void> {
     await this.#options.store.transaction((tx) => this.#listSessions(tx, callId, []));
     void this.#eraseSoon();
@@ -180,11 +185,11 @@ export class Eraser {
         .selectFrom('calls')
         .select(['carrier', 'carrier_call_id', 'started_at'])
         .where('id', '=', callId);
-      // Of two nodes that erase the call at once the second waits here, finds none, and tells nobody again.
+      // When two nodes erase the call at once, the second waits here, finds no row, and sends no second event.
       if (store.kind === 'postgres') select = select.forUpdate();
       const call = await select.executeTakeFirst();
       await this.#listSessions(tx, callId, openSessions);
-      // What is there now of the call is the word of its erasure, which may not be delivered yet.
+      // Without a call row, the events that remain are the notice of its erasure, which may not be delivered yet.
       if (call === undefined) return;
       await this.#options.secondPasses.erase(tx, callId);
       await outbox.eraseCall(tx, callId);
@@ -193,12 +198,14 @@ export class Eraser {
       for (const table of ['leg_results', 'leg_states', 'leg_sessions', 'streams', 'legs'] as const)
         await tx.deleteFrom(table).where('call_id', '=', callId).execute();
       await tx.deleteFrom('calls').where('id', '=', callId).execute();
-      // Behind the call's row as well: a copy that begins now waits for it, and finds none.
+      // This too comes after the call's row is locked. A copy that begins now waits for the row and then finds no
+      // call.
       await recordings.eraseStored(
         tx,
         legs.map(({ id }) => id),
       );
-      // Behind the call's row: a tag that is being written waits for that row, and then finds none or is deleted here.
+      // This comes after the call's row is locked. A tag that is being written waits for that row: then it finds no
+      // call, or it is deleted here.
       await tx.deleteFrom('call_keys').where('call_id', '=', callId).execute();
       const others = await tx
         .selectFrom('calls')
@@ -208,8 +215,9 @@ export class Eraser {
         .limit(1)
         .executeTakeFirst();
       if (others !== undefined) return;
-      // With the last record of the carrier's call goes what hangs on the carrier's id alone: its status callbacks,
-      // which hold telephone numbers, and what its stream tokens say. A digest stays, against callbacks yet to come.
+      // With the last record of the carrier's call we delete the data that is filed under the carrier's id alone:
+      // status callbacks, which hold telephone numbers, and the data of stream tokens. A digest stays, to reject
+      // callbacks that arrive later.
       const { carrier, carrier_call_id } = call;
       await eraseTokens(tx, carrier, carrier_call_id, clock.now());
       await tx
@@ -225,7 +233,10 @@ export class Eraser {
     });
   }
 
-  /** The list of what the service has to delete is stored with the deletion: no crash forgets a session. */
+  /**
+   * The list of sessions that the service has to delete is stored together with the deletion, so that no crash
+   * forgets a session.
+   */
   async #listSessions(
     tx: Transaction<Database>,
     callId: string,
@@ -246,8 +257,8 @@ export class Eraser {
   }
 
   /**
-   * Receivers hear in the same commit that they are to forget the call. The event says which by our id alone: it is
-   * kept until it is delivered, and nothing of the call may be in it.
+   * The same commit tells receivers to forget the call. The event names the call only by our id: it is kept until it
+   * is delivered, and nothing of the call may be in it.
    */
   async #tell(
     tx: Transaction<Database>,
@@ -292,7 +303,7 @@ export class Eraser {
         .execute();
       for (const row of due) {
         const outcome = await speech.erase(row.session_id, this.#stopped.signal);
-        // Still on the list: the next process goes on with it.
+        // The session stays on the list; the next process goes on with it.
         if (outcome === 'failed' && this.#stopped.signal.aborted) return;
         if (outcome === 'failed' && this.#settled.now() - row.requested_at < keepTryingMs) {
           await store.db

@@ -1,10 +1,13 @@
 import type { Kysely } from 'kysely';
 import type { Database } from '../../store/schema.ts';
 
-/** Test calls that may hide the newest real one: with more of them in a row nobody rang in a long time. */
+/** Number of recent calls to look at. If all of them are test calls, no real call has come in a long time. */
 const lookedAt = 20;
 
-/** When a carrier's newest call began, on any node and before any restart; test calls show nothing of a carrier. */
+/**
+ * The time at which a carrier's newest call began, on any node, also before a restart. Test calls are ignored: they
+ * prove nothing about a carrier.
+ */
 export async function lastStreamOf(
   db: Kysely<Database>,
   carrier: string,

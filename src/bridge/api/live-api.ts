@@ -14,29 +14,41 @@ import type { Calls } from '../call/calls.ts';
 import { found } from './query.ts';
 import type { FeedEvent, FeedMessage, LiveFeed } from '../live-feed.ts';
 
-/** Bytes that may wait unsent for one watcher. A slower one is cut off and comes back with Last-Event-ID. */
+/**
+ * At most this many bytes wait unsent for one watcher. A slower watcher is disconnected and comes back with
+ * Last-Event-ID.
+ */
 export const maxUnsentBytes = 4_000_000;
-/** Messages that may wait for one watcher while its past is read from the store; with more it is cut off. */
+/**
+ * At most this many messages wait for one watcher while its past events are read from the store. A watcher with more
+ * is disconnected.
+ */
 export const maxMessagesWaiting = 10_000;
 export const maxWatchers = 1_000;
 const heartbeatMs = 15_000;
 const levelsMs = 250;
-/** Changes of a call within this time are told once. */
+/** Changes of one call within this time are sent as one. */
 const gatherMs = 100;
 
 type Watch = {
   callId: string | undefined;
-  /** Of a listener: the types that it asked for. It gets these events and nothing that only a page can use. */
+  /**
+   * The event types that a listener asked for. A listener gets these events, and no messages that only a page can
+   * use.
+   */
   types: ReadonlySet<string> | undefined;
   response: Response;
-  /** What comes while the past is still being sent waits here, so that the order holds. */
+  /** Messages that arrive while past events are still being sent wait here, so that the order is kept. */
   waiting: string[] | undefined;
   seen: Set<string>;
 };
 
 type LiveApiOptions = { store: Store; calls: Calls; feed: LiveFeed; clock: Clock };
 
-/** GET /api/live and /api/calls/{id}/live: server-sent events, resumable. One feed watcher serves them all. */
+/**
+ * Serves `GET /api/live` and `/api/calls/{id}/live` as resumable server-sent events. One watcher of the feed serves
+ * all clients.
+ */
 export class LiveApi implements Disposable {
   readonly router: Router = Router();
   readonly #options: LiveApiOptions;
@@ -78,7 +90,8 @@ export class LiveApi implements Disposable {
     });
     response.write('retry: 1000\n\n');
     this.#start();
-    // Entered before the past is read: what happens meanwhile waits behind it and is not missed.
+    // The watch is added before the past is read. Events that happen meanwhile wait behind the past ones, and none is
+    // missed.
     this.#watches.add(watch);
     response.on('close', () => {
       this.#watches.delete(watch);
@@ -87,7 +100,7 @@ export class LiveApi implements Disposable {
     try {
       await this.#sendPast(watch, lastEventId(request));
     } catch {
-      // The head is out: closing is the only answer left, and the watcher comes back by itself.
+      // The headers are already sent, so the connection can only be closed. The watcher reconnects by itself.
       response.destroy();
       return;
     }
@@ -115,7 +128,7 @@ export class LiveApi implements Disposable {
       for (const event of past ?? []) this.#writePast(watch, event);
     }
     if (watch.types !== undefined) {
-      // A place to come back to before the first event: ids begin with their time.
+      // Gives the client an id to resume from before the first event. Ids begin with their time.
       now(`id: ${newId('evt')}\n${messageText({ type: 'listening' })}`);
       return;
     }
@@ -184,7 +197,7 @@ export class LiveApi implements Disposable {
     for (const id of ids) {
       if (!this.#pages().some((watch) => watch.callId === undefined || watch.callId === id))
         continue;
-      // A store that cannot be read now is told of by its own health; the next change comes again.
+      // The health check reports a store that cannot be read. The next change of the call is sent again.
       const call = await callJson(store.db, id, (one) => calls.get(one)).catch(() => undefined);
       if (call !== undefined) this.#tell(id, callText(call));
     }
@@ -197,14 +210,15 @@ export class LiveApi implements Disposable {
       if (event !== undefined && watch.seen.has(event.id)) continue;
       if (watch.waiting !== undefined) {
         if (event !== undefined) watch.seen.add(event.id);
-        // Cut off, a watcher comes back and asks for what it missed; memory without a bound would be everybody's.
+        // A watcher that is disconnected comes back and asks for the events it missed. An unbounded queue would take
+        // memory from everybody.
         if (watch.waiting.length < maxMessagesWaiting) watch.waiting.push(text);
         else watch.response.destroy();
       } else this.#write(watch, text);
     }
   }
 
-  /** Whoever shows calls, and not only takes events. */
+  /** The watchers that are pages showing calls, not listeners that only take events. */
   #pages(): Watch[] {
     return [...this.#watches].filter((watch) => watch.types === undefined);
   }
@@ -240,7 +254,7 @@ export class LiveApi implements Disposable {
   }
 }
 
-/** A page that was loaded anew has no header to send: the query says the same. */
+/** A page that was reloaded cannot send the header, so it sends the same id in the query. */
 function lastEventId(request: Request): string | undefined {
   const header = request.headers['last-event-id'];
   const query: unknown = request.query['last_event_id'];
@@ -248,7 +262,10 @@ function lastEventId(request: Request): string | undefined {
   return /^[\w-]{1,100}$/.test(id) ? id : undefined;
 }
 
-/** Which events a listener wants: types, or presets of them, with commas. Without it the stream is that of a page. */
+/**
+ * The event types that a listener wants: types or presets, separated by commas. Without them, the client is treated
+ * as a page.
+ */
 function typesAsked(request: Request): ReadonlySet<string> | undefined {
   const query: unknown = request.query['events'];
   if (query === undefined) return undefined;
@@ -271,13 +288,15 @@ function callText(call: unknown): string {
     : `event: call\ndata: ${JSON.stringify({ type: 'call', call })}\n\n`;
 }
 
-/** More than this was missed: loading anew is cheaper than catching up. */
+/** If more events than this were missed, reloading the page is cheaper than catching up. */
 export const maxMissedEvents = 5_000;
 
-/** Events commit in another order than they got their ids by at most this much. */
+/**
+ * Events may be committed in another order than that of their ids; ids that are swapped differ by at most this time.
+ */
 const overlapMs = 2_000;
 
-/** From the rows: the events of one call after the given one; all of them when it is not known. */
+/** Reads the stored events of one call after the given event, or all of them if the given event is not known. */
 async function eventsOfCall(
   db: Kysely<Database>,
   callId: string,
@@ -304,8 +323,8 @@ async function eventsOfCall(
 }
 
 /**
- * From the rows: the events of every call after the given one, by the time in the ids and a little before
- * it, so that none is missed; a watcher knows repetitions by their id. Undefined when there are too many.
+ * Reads the stored events of all calls after the given event. The query starts a little before the time in its id so
+ * that none is missed; a watcher recognises repetitions by their id. Undefined if there are too many.
  */
 async function eventsAfter(db: Kysely<Database>, lastId: string): Promise<FeedEvent[] | undefined> {
   const timeMs = timeOf(lastId);
@@ -324,7 +343,7 @@ async function eventsAfter(db: Kysely<Database>, lastId: string): Promise<FeedEv
 const timeLength = 'evt_'.length + 10;
 const alphabet = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 
-/** The milliseconds that an id of ours begins with. */
+/** The time in milliseconds at the beginning of one of our ids. */
 function timeOf(id: string): number | undefined {
   if (!/^evt_[0-9A-HJKMNP-TV-Z]{26}$/.test(id)) return undefined;
   let timeMs = 0;

@@ -4,7 +4,7 @@ import { nearestName } from '../../lib/nearest-name.ts';
 import { Problem } from '../../port/problem.ts';
 import { check } from '../../protocol/validation.ts';
 
-/** The query of a request; what its schema does not know is passed over. */
+/** Parses the query of a request. Parameters that the schema does not know are ignored. */
 export function read<Schema extends z.ZodType>(
   schema: Schema,
   request: Request<never> | Request,
@@ -15,8 +15,9 @@ export function read<Schema extends z.ZodType>(
 }
 
 /**
- * The same where a filter that is passed over would be taken for one that holds: what is not known is refused, with the
- * name that was probably meant. `meant` has names of other APIs that no spelling leads to.
+ * Parses a query of filters. An unknown parameter is refused, because an ignored filter would be mistaken for one
+ * that applies. The error suggests the name that was probably meant; `meant` maps names of other APIs that do not
+ * resemble ours.
  */
 export function readKnown<Shape extends z.ZodRawShape>(
   schema: z.ZodObject<Shape>,
@@ -42,7 +43,7 @@ function hint(name: string, known: readonly string[], meant: Record<string, stri
   return near === undefined ? `: there is ${known.join(', ')}` : `, did you mean ${near}?`;
 }
 
-/** An error is read by a person. */
+/** Formats a name for an error message that a person reads. */
 function shown(name: string): string {
   return name.length > 60 ? `${name.slice(0, 60)}…` : name;
 }

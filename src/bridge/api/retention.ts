@@ -23,20 +23,26 @@ type RetentionOptions = {
 
 const dayMs = 24 * 3_600_000;
 const sweepMs = 3_600_000;
-/** The first sweep: a process that is restarted every day must sweep as well, and not while its calls are taken up. */
+/**
+ * The first sweep comes a minute after the start: a process that is restarted every day must sweep too, but not while
+ * it takes up its calls.
+ */
 const firstSweepMs = 60_000;
-/** Rows of one step. A sweep takes steps until nothing is due; between two steps calls have their turn. */
+/** Rows per step. A sweep repeats steps until nothing is due. Between two steps, calls can use the database. */
 const batch = 100;
-/** The same of rows that nothing else hangs on. */
+/** Rows per step for rows that no other rows depend on. */
 const smallRows = 500;
-/** A carrier repeats a callback for hours at most. */
+/** Digests of erased calls are kept this long. A carrier repeats a callback for hours at most. */
 const erasedCallsDays = 90;
-/** A disk that was away for longer has to be emptied before it comes back: what was erased meanwhile is not known. */
+/**
+ * Ids of erased legs are kept this long. A disk that was away for longer must be emptied before it comes back,
+ * because nobody knows any more which of its legs were erased.
+ */
 const erasedLegsDays = 90;
 
 /**
- * Lets go of what is older than the configured days: recordings, then whole calls. Events before their call are the
- * outbox's to remove.
+ * Removes data that is older than the configured number of days: first recordings, then whole calls. The outbox
+ * removes events that expire before their call.
  */
 export class Retention {
   readonly #options: RetentionOptions;
@@ -60,7 +66,7 @@ export class Retention {
     await within(this.#options.clock, maxDatabaseWaitMs, this.#sweeps.stop());
   }
 
-  /** Everything that is due, however much it is. */
+  /** Removes everything that is due, however much it is. */
   async sweep(): Promise<{ calls: number; recordings: number }> {
     const { days, log, store, tokens } = this.#options;
     const done = {
@@ -123,7 +129,7 @@ export class Retention {
           .where('call_id', '=', id)
           .execute();
         const legIds = legs.map((leg) => leg.id);
-        // The flag goes last: a sweep that breaks off finds the call again.
+        // The flag is cleared last, so that the sweep after an interrupted one finds the call again.
         await recordings.eraseHere(legIds);
         await store.transaction(async (tx) => {
           await tx.updateTable('calls').set({ has_recording: 0 }).where('id', '=', id).execute();
@@ -134,11 +140,14 @@ export class Retention {
     );
   }
 
-  /** Callbacks of calls that never came, or whose record went before they came: they hold telephone numbers. */
+  /**
+   * Removes callbacks of calls that never came, or whose record was deleted before the callback came. They hold
+   * telephone numbers.
+   */
   async #statuses(receivedBefore: number): Promise<void> {
     const { db } = this.#options.store;
     for (let after = { received_at: -1, id: '' }; !this.#stopped;) {
-      // Those whose call is kept stay, so each step goes on behind the one before it.
+      // Callbacks whose call is kept stay in the table, so each step continues after the last row of the step before.
       const { rows } = await sql<{ id: string; received_at: number; stays: unknown }>`
         with looked as (
           select id, carrier, carrier_call_id, received_at from call_statuses
@@ -168,7 +177,7 @@ export class Retention {
     }
   }
 
-  /** One row after the other, each looked at once in a sweep: a row that stays must not be asked for again and again. */
+  /** Visits each row once in a sweep. A row that stays must not be read again and again. */
   async #steps(
     what: 'calls' | 'recordings',
     endedBefore: number,

@@ -4,12 +4,12 @@ import { personName } from '../../protocol/people.ts';
 import type { callJson } from './call-json.ts';
 
 /**
- * The pages that a signed link opens, in the console's own dress. They are whole without a script; the script only
- * plays from the place that is clicked.
+ * The pages that a signed link opens, in the style of the console. They work without a script; the script only starts
+ * the audio at the line that was clicked.
  */
 export type SharedCall = NonNullable<Awaited<ReturnType<typeof callJson>>>;
 
-/** The console's files alone: nothing of another host, and nothing that stands in the page itself. */
+/** The page may load only the console's own files: nothing from another host, and nothing inline. */
 export const sharedPagePolicy =
   "default-src 'none'; media-src 'self'; style-src 'self'; script-src 'self'; base-uri 'none'; frame-ancestors 'none'";
 
@@ -48,7 +48,7 @@ ${call.transcript.length === 0 ? '<p class="empty">No words were heard.</p>' : `
   );
 }
 
-/** For a person whose link opens nothing: the way that is left. */
+/** The page for a person whose link no longer works. It says what they can do instead. */
 export function closedLinkPage(callId: string, why: string): string {
   return shell(
     'Sign in to see this call',
@@ -110,7 +110,7 @@ function clock(atS: number): string {
   return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`;
 }
 
-/** Words of callers and names of carriers are text, whatever they look like. */
+/** Escapes text. Words of callers and names of carriers may look like HTML. */
 function escaped(text: string): string {
   return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 }

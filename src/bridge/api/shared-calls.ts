@@ -18,12 +18,12 @@ type SharedCallsOptions = {
   recordings: Recordings;
   links: CallLinks;
   clock: Clock;
-  /** As in the links that events carry: a page must not offer what its event kept back. */
+  /** The same setting as for links in events: a page must not offer a recording that the event held back. */
   withRecording: boolean;
   stereoRoles: readonly [Role, Role];
 };
 
-/** Seconds since 1970, as a link has them; no number of another form passes for the signed one. */
+/** The expiry in seconds since 1970. Only the exact form that was signed is accepted. */
 const LinkQuery = z.object({
   expires: z
     .string()
@@ -32,7 +32,7 @@ const LinkQuery = z.object({
   signature: z.string().max(100),
 });
 
-/** The call that a signed link names, to read and to hear, without a key and without a way to change anything. */
+/** Serves the call that a signed link names, to read and to listen to. It needs no key and can change nothing. */
 export function sharedCalls(options: SharedCallsOptions): Router {
   const { store, recordings, links, clock, withRecording, stereoRoles } = options;
   const router = Router();
@@ -61,7 +61,7 @@ export function sharedCalls(options: SharedCallsOptions): Router {
     try {
       response.send(await callPage(request));
     } catch (error) {
-      // A person clicked: the reason is a page, and the status tells a program the same as before.
+      // A person opened the link, so the error is a page. Its status is the same that a program would get.
       if (!(error instanceof Problem) || error.status >= 500) throw error;
       const why = whyClosed[error.status] ?? 'This link is not complete.';
       response.status(error.status).send(closedLinkPage(request.params.id, why));
@@ -77,7 +77,7 @@ export function sharedCalls(options: SharedCallsOptions): Router {
 
   router.get('/shared/calls/:id/recording', async (request, response) => {
     admitted('recording', request);
-    // A link of before the setting changed opens no more than one of now.
+    // A link from before the setting changed opens no more than a new link does.
     if (!withRecording) throw new Problem(404, 'recording not found');
     const { id } = request.params;
     await sendRecording({ db: store.db, recordings, stereoRoles, callId: id, request, response });

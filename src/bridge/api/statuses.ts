@@ -2,7 +2,10 @@ import type { Clock } from '../../lib/clock.ts';
 import { digestOf } from '../../lib/digest.ts';
 import type { Store } from '../../store/store.ts';
 
-/** Keeps a status callback with its call. Carriers repeat callbacks whose answer they missed: equal ones are one row. */
+/**
+ * Stores a status callback with its call. Carriers repeat a callback when they miss our answer, so equal callbacks
+ * become one row.
+ */
 export async function keepStatus(
   store: Store,
   clock: Clock,
@@ -19,12 +22,18 @@ export async function keepStatus(
     .execute();
 }
 
-/** What an erased call is known by: neither the carrier's id nor anything else of the call can be read from it. */
+/**
+ * The digest by which an erased call is recognised. Neither the carrier's id nor anything else about the call can be
+ * read from it.
+ */
 export function digestOfCall(carrier: string, carrierCallId: string): string {
   return digestOf(`${carrier}\n${carrierCallId}`);
 }
 
-/** Callbacks come for minutes after a call, and again when an answer was lost: those of an erased call are dropped. */
+/**
+ * Callbacks arrive for minutes after a call, and again when an answer was lost. Callbacks of an erased call are
+ * dropped.
+ */
 async function isErased(store: Store, carrier: string, carrierCallId: string): Promise<boolean> {
   const erased = await store.db
     .selectFrom('erased_calls')
@@ -32,7 +41,7 @@ async function isErased(store: Store, carrier: string, carrierCallId: string): P
     .where('digest', '=', digestOfCall(carrier, carrierCallId))
     .executeTakeFirst();
   if (erased === undefined) return false;
-  // The carrier's id may belong to a call that came later: its callbacks are kept.
+  // The carrier may have used the id again for a later call. Callbacks of that call are kept.
   const again = await store.db
     .selectFrom('calls')
     .select('id')
@@ -45,7 +54,7 @@ async function isErased(store: Store, carrier: string, carrierCallId: string): P
 
 type Kept = { received_at: number; status: Record<string, unknown> };
 
-/** Callbacks overtake each other on their way. They are shown in the order in which the carrier says that things happened. */
+/** Sorts callbacks by the times that the carrier gives, because callbacks can overtake each other on their way. */
 export function inOrderOfTime<Status extends Kept>(statuses: readonly Status[]): Status[] {
   return statuses.toSorted(
     (one, other) =>

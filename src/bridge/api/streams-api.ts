@@ -6,7 +6,10 @@ import { check } from '../../protocol/validation.ts';
 import { metadataLimit } from '../records/call-record.ts';
 import type { StreamTokens } from './tokens.ts';
 
-/** POST /api/streams: a url and parameters that open one stream of one carrier, once, soon. */
+/**
+ * Serves `POST /api/streams`: returns a URL and parameters that open one stream of one carrier, once and within a
+ * short time.
+ */
 export function streamsApi(options: {
   tokens: StreamTokens;
   publicUrl: PublicUrl;
@@ -14,7 +17,7 @@ export function streamsApi(options: {
 }): Router {
   const router = Router();
   router.post('/api/streams', async (request, response) => {
-    // Without its type the body is not read, and every field of it would be called missing.
+    // Without a content type the body is not parsed, and the error would say that every field is missing.
     if (request.body === undefined)
       throw new Problem(400, 'Validation failed', {
         validationErrors: ['body must be JSON, sent with content-type: application/json'],

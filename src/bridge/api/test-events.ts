@@ -21,8 +21,8 @@ type TestEventsOptions = {
 };
 
 /**
- * POST /api/test-events: an example takes the way of real events, so that a receiver is tried with all that is between
- * it and a call. It belongs to no call: no list, no page and no figure of calls knows of it.
+ * Serves `POST /api/test-events`. An example event takes the way of real events, so it tests everything between a
+ * receiver and a call. It belongs to no call and appears in no list, page or statistic.
  */
 export function testEventsApi({ store, outbox, feed, links, clock }: TestEventsOptions): Router {
   const router = Router();
@@ -48,8 +48,8 @@ export function testEventsApi({ store, outbox, feed, links, clock }: TestEventsO
 }
 
 /**
- * Those that get the example. A mapping makes requests of its own, which do not say that the call was invented: an
- * endpoint with one must be named.
+ * The endpoints that get the example. An endpoint with a mapping must be named: its requests do not say that the call
+ * was invented.
  */
 function receiversOf(
   wanting: ReturnType<Outbox['wanting']>,
@@ -66,7 +66,7 @@ function receiversOf(
   return { endpoints: names(false), leftOut: names(true) };
 }
 
-/** The example with an id of its own, as if it happened now, with links of this installation. */
+/** The example event with a new id, the present time, and links of this installation. */
 function exampleOf(
   type: CallEventType,
   callId: string,
@@ -88,10 +88,10 @@ function exampleOf(
       ...('call_id' in custom_metadata ? { call_id: callId } : {}),
     },
     data: type === 'call.completed' ? { ...data, ...linksOf(links, callId, now) } : data,
-  } as NewCallEvent; // the data is that of the type, which an example by name does not show
+  } as NewCallEvent; // the data fits the type, but TypeScript cannot see this for an example that is chosen by name
 }
 
-/** Every moment in it, later by so much. */
+/** Moves every time in the value by `byMs`. */
 function movedInTime(value: unknown, byMs: number): unknown {
   return JSON.parse(JSON.stringify(value), (_key, part: unknown) =>
     typeof part === 'string' && /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(part)

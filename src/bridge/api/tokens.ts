@@ -13,18 +13,18 @@ type MintRequest = {
 };
 
 /**
- * Used and expired tokens are kept this long, so that a late claim is refused by its true reason, and a
- * request that comes again does not bring its token to life again.
+ * Used and expired tokens are kept this long. A late claim then gets the true reason for its refusal, and a repeated
+ * request does not make its token valid again.
  */
 const rememberedMs = 24 * 3_600_000;
 
 const tokenBytes = 24;
-/** 24 bytes as base64url; anything else was never given out, and the store need not be asked. */
+/** 24 bytes as base64url. Text of another form was never issued, so the store need not be asked. */
 const tokenForm = /^[A-Za-z0-9_-]{32}$/;
 
 /**
- * Stream tokens: bound to one carrier and, if known, one call; one use; a short life. Only a digest is
- * stored. All times are the database's, so that nodes with different clocks agree.
+ * Stream tokens: each is bound to one carrier and, if known, one call; it can be used once and expires soon. Only a
+ * digest is stored. All times come from the database, so that nodes with different clocks agree.
  */
 export class StreamTokens {
   readonly #store: Store;
@@ -64,19 +64,25 @@ export class StreamTokens {
     });
   }
 
-  /** The key is this installation's own: whoever sees the text that a token is made of cannot compute the token. */
+  /**
+   * The key belongs to this installation alone. Somebody who sees the text that a token is derived from cannot
+   * compute the token.
+   */
   #bytesOf({ madeOf, carrier }: MintRequest): Buffer {
     if (madeOf === undefined) return randomBytes(tokenBytes);
     const text = JSON.stringify([carrier, madeOf]);
     return createHmac('sha256', this.#key).update(text).digest().subarray(0, tokenBytes);
   }
 
-  /** The update itself decides, so that of two claims at once one wins. A refused claim burns nothing. */
+  /**
+   * The update itself decides, so that only one of two simultaneous claims succeeds. A refused claim does not use up
+   * the token.
+   */
   async claim(token: string, carrier: string, carrierCallId?: string): Promise<TokenClaim> {
     if (!tokenForm.test(token)) return unknown;
     const digest = digestOf(token);
-    // A read comes first: strangers guess tokens by the thousand, and their guesses must not queue for the one writer
-    // before the rows of running calls.
+    // The token is looked up first. Strangers can send thousands of guesses, and these must not queue for the single
+    // writer ahead of the rows of running calls.
     if (!(await this.#isKnown(digest))) return unknown;
     const now = await this.#store.databaseNow();
     return this.#store.transaction(async (tx) => {
@@ -86,7 +92,8 @@ export class StreamTokens {
         .where('digest', '=', digest)
         .executeTakeFirst();
       if (row === undefined) return unknown;
-      // The metadata goes to the call with this claim: with the token it would outlive the call's erasure.
+      // The metadata moves to the call with this claim. If it stayed with the token, it would outlive the call's
+      // erasure.
       let update = tx
         .updateTable('stream_tokens')
         .set({ used_at: now, metadata: '{}' })
@@ -111,7 +118,7 @@ export class StreamTokens {
       if (row.carrier !== carrier) return { outcome: 'refused', reason: 'other-carrier' };
       if (row.used_at !== null) return { outcome: 'refused', reason: 'used' };
       if (row.expires_at <= now) return { outcome: 'refused', reason: 'expired' };
-      // Either bound to another call, or another claim of this moment was first.
+      // The token is bound to another call, or another claim came first at the same moment.
       return {
         outcome: 'refused',
         reason: carrierCallId === undefined || row.carrier_call_id === null ? 'used' : 'other-call',
@@ -119,10 +126,7 @@ export class StreamTokens {
     });
   }
 
-  /**
-   * A carrier's nonce is a token whose first use makes it: kept as one, it is refused by whichever process
-   * sees it again.
-   */
+  /** Stores a carrier's nonce as a token that is already used. Every process then refuses the nonce the second time. */
   async claimNonce(scheme: string, nonce: string, untilMs: number): Promise<boolean> {
     const digest = digestOf(`nonce ${scheme} ${nonce}`);
     const now = await this.#store.databaseNow();
@@ -149,7 +153,7 @@ export class StreamTokens {
     });
   }
 
-  /** Tokens of yesterday go; an expired one keeps no metadata. */
+  /** Deletes old tokens, and the metadata of expired ones. */
   async sweep(): Promise<void> {
     const now = await this.#store.databaseNow();
     await this.#store.transaction((tx) => this.#forgetOld(tx, now));
@@ -178,7 +182,7 @@ export class StreamTokens {
   }
 }
 
-/** An erased call leaves its tokens as digests that are used up: none of them comes to life again. */
+/** Marks the tokens of an erased call as used and keeps only their digests. None of them can become valid again. */
 export async function eraseTokens(
   tx: Transaction<Database>,
   carrier: string,

@@ -14,7 +14,7 @@ type GoOnOptions = {
   node: string;
 };
 
-/** After a start: this node's unfinished calls go on, and from here on those of nodes that are lost. */
+/** After a start: continues this node's unfinished calls, and from then on takes over calls of lost nodes. */
 export async function goOnWithCalls({
   opened,
   calls,
@@ -29,7 +29,7 @@ export async function goOnWithCalls({
   if (!nodes?.isFleet) return { setAside };
   await leaveTakenLegs(calls, log);
   const erased = opened.use(recordings.watchErased());
-  // Before the first request: nobody may hear here what is to be heard nowhere.
+  // This comes before the first request is served: an erased recording must not be played here.
   await erased.look();
   opened.use(new LegStates({ calls, store, clock, log }));
   nodes.attach({

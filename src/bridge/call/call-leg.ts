@@ -7,39 +7,44 @@ import type { StreamEncoding } from '../streams.ts';
 import type { Leg } from '../leg/leg-audio.ts';
 import type { LastFinal } from '../records/timeline.ts';
 
-/** While the stream that feeds a leg was heard this recently, a second stream of the same track is ignored. */
+/** While a leg has received a frame from its stream within this time, a second stream of the same track is ignored. */
 const ownerSilenceMs = 1_000;
 
-/** One party's audio in a call: its place on the call's clock, and which of the call's streams may write into it. */
+/** The audio of one party in a call: its place on the call's clock, and the stream that may write into it. */
 export class CallLeg {
   readonly record: LegRecord;
   readonly audio: Leg;
-  /** Where the leg's first byte lies on the call's clock; known with the first byte. */
+  /** The leg's start on the call's clock. It is known from the first byte on. */
   offsetS: number | undefined;
-  /** The last final heard in each session, for add-ons that fail without naming theirs. */
+  /**
+   * The last final of each session, by session. An add-on that fails without naming a final is counted to the last
+   * one.
+   */
   readonly lastFinals = new Map<string, LastFinal>();
-  /** Call time up to which words have come. */
+  /** The call time up to which words have arrived. */
   heardUntilS = 0;
-  /** Loudness of the last frame, 0 to 1; kept only while somebody watches. */
+  /** Loudness of the last frame, from 0 to 1. It is measured only while somebody watches. */
   level = 0;
-  /** Silence written since the last frame, because the carrier sent nothing. */
+  /** Seconds of silence written since the last frame because the carrier sent nothing. */
   quietFilledS = 0;
-  /** Silence written for audio that the carrier said it lost. */
+  /** Seconds of silence written for audio that the carrier reported as lost. */
   lostFilledS = 0;
-  /** Time by which the leg is behind the call's clock for good: declared as gaps, too long for silence. */
+  /**
+   * Seconds by which the leg stays behind the call's clock. They were too long for silence and are declared as gaps.
+   */
   declaredS = 0;
-  /** The last stretch of its audio that never reached the service, in call time: its words are missed once. */
+  /** The last stretch of audio that never reached the service, in call time. Its missing words are reported once. */
   lost: { start: number; end: number } | undefined;
   /**
-   * Call time up to which the node that had the call before may have received more, until a stream comes back and shows
-   * how far.
+   * The call time up to which the call's former node may have received audio. It is known until a stream comes back
+   * and shows the true position.
    */
   unknownToS: number | undefined;
   reconnects = 0;
-  /** What the other nodes were last told of it. */
+  /** The state of this leg that was last shared with the other nodes. */
   shared: string | undefined;
   isDone = false;
-  /** Until the first speech of a G.711 leg has shown its law. */
+  /** Checks a G.711 leg's companding law until its first speech has shown it. */
   #companding: CompandingCheck | undefined;
   #owner: string | undefined;
   #ownerHeardMs = 0;
@@ -57,7 +62,7 @@ export class CallLeg {
     this.audio = audio;
     this.offsetS = taken.offsetS;
     const { encoding } = record;
-    // A leg that goes on after a restart was judged by its first speech in the process before.
+    // A leg that continues after a restart was already checked by the process before.
     if (!taken.again && (encoding === 'mulaw' || encoding === 'alaw'))
       this.#companding = new CompandingCheck(encoding);
   }
@@ -66,17 +71,17 @@ export class CallLeg {
     return bytesPerSecondOf(this.record);
   }
 
-  /** Call time of the next byte. */
+  /** The call time of the next byte. */
   positionS(): number {
     return (this.offsetS ?? 0) + this.audio.positionS();
   }
 
-  /** Silence in place of audio that the carrier lost or did not send. */
+  /** Writes silence in place of audio that the carrier lost or did not send. */
   fill(bytes: number): void {
     this.audio.filler(bytes);
   }
 
-  /** True once, when the first speech of the leg shows that its samples follow the other G.711 law. */
+  /** True once: when the first speech of the leg shows that its samples use the other G.711 law. */
   showsOtherLaw(payload: Buffer): boolean {
     const verdict = this.#companding?.push(payload);
     if (verdict === undefined || verdict === 'undecided') return false;
@@ -94,7 +99,10 @@ export class CallLeg {
     return this.record.channelRoles[channel === 1 ? 1 : 0];
   }
 
-  /** One stream at a time feeds a leg. Another takes over once the first was closed or has been quiet for a second. */
+  /**
+   * One stream at a time feeds a leg. Another stream takes over when the first was closed or has been silent for a
+   * second.
+   */
   takesFrom(streamId: string, nowMs: number): boolean {
     if (this.#owner === streamId) {
       this.#longestMs = Math.max(this.#longestMs, nowMs - this.#ownerHeardMs);
@@ -109,7 +117,7 @@ export class CallLeg {
     return true;
   }
 
-  /** How regularly the frames came, counted by this process: the first question when words are missing. */
+  /** The regularity of the frames, as this process counted it. Support asks for it first when words are missing. */
   cadence(): Cadence {
     const spanMs = this.#ownerHeardMs - (this.#firstMs ?? this.#ownerHeardMs);
     const audioMs = this.audio.positionS() * 1_000;
@@ -121,14 +129,17 @@ export class CallLeg {
     };
   }
 
-  /** True once after another stream took the leg over: the hole between the two is declared before its first frame. */
+  /**
+   * True once after another stream took over the leg. The hole between the two is declared before the new stream's
+   * first frame.
+   */
   takeReopened(): boolean {
     const reopened = this.#reopened;
     this.#reopened = false;
     return reopened;
   }
 
-  /** A carrier that says stop had nothing to say before. Of one that is cut off nobody knows. */
+  /** A stream that ended with a stop had nothing left to say. For a stream that was cut off, nobody knows. */
   release(streamId: string, saidStop: boolean): void {
     if (this.#owner !== streamId) return;
     this.#owner = undefined;
@@ -144,10 +155,10 @@ export class CallLeg {
   }
 }
 
-/** One sample in eight is enough for the level bar of a page. */
+/** Every eighth sample is enough for the level bar of a page. */
 const stride = 8;
 
-/** The loudest of some samples of a frame, 0 to 1. */
+/** The loudest of the inspected samples of a frame, from 0 to 1. */
 function levelOf(payload: Buffer, encoding: StreamEncoding): number {
   let peak = 0;
   if (encoding === 'pcm16') {

@@ -42,8 +42,8 @@ import { learnt, toldFacts } from './facts.ts';
 import { callOverrides } from '../session/session-request.ts';
 
 /**
- * A carrier whose callback says that the call is over may still send what was said last. Where nothing has come for so
- * long, the close of its socket was lost on the way.
+ * After a callback reported the end of the call, the carrier may still send the last words. If nothing comes for this
+ * long, the closing of its socket was lost on the way.
  */
 const overQuietMs = 5_000;
 /** Entities of a call that is left are waited for this long, so that the journal has them. */
@@ -52,16 +52,16 @@ const joinedWithinMs = 5_000;
 type OpenCallOptions = {
   env: CallEnvironment;
   record: CallRecord;
-  /** After a restart: what the rows say. */
+  /** The restored state, for a call that continues after a restart. */
   state?: CallState;
   onOver: (call: Call) => void;
-  /** The number under which the call is ours. */
+  /** The fence number under which this node owns the call. */
   fence?: number;
-  /** Another node has the call. */
+  /** Called when another node has taken the call. */
   onLeaseLost: (call: Call) => void;
 };
 
-/** One phone call: carries out what `step` decides. Owns the legs, the streams and the waits. */
+/** One phone call. It carries out the decisions of `step` and owns the legs, the streams and the waits. */
 export class Call {
   readonly record: CallRecord;
   readonly events: CallEvents;
@@ -77,7 +77,7 @@ export class Call {
   readonly #streams = new Map<string, OpenStream>();
   #state: CallState;
   #stopWaiting: (() => void) | undefined;
-  /** Since when the carrier's own callback says that the phone call is over. */
+  /** The time since which the carrier's callback says that the phone call is over. */
   #overSinceMs: number | undefined;
 
   constructor({ env, record, state, onOver, onLeaseLost, fence = 0 }: OpenCallOptions) {
@@ -153,7 +153,9 @@ export class Call {
     return this.#pauses.pause(by);
   }
 
-  /** Somebody on the call does not want it to be heard: it stays paused, and its audio goes at its end. */
+  /**
+   * True if somebody on the call withdrew their consent. The call stays paused, and its audio is deleted at its end.
+   */
   get isWithdrawn(): boolean {
     return this.#pauses.isHeldBy('consent');
   }
@@ -164,7 +166,10 @@ export class Call {
 
   // --- what callbacks of the carrier say ----------------------------------------------------------
 
-  /** Numbers and direction that the stream did not say; and that the phone call is over, which its socket may never say. */
+  /**
+   * Takes numbers and the direction that the stream did not give, and the end of the phone call, which the stream's
+   * socket may never report.
+   */
   learn(facts: CallFacts): void {
     const news = learnt(this.record, facts);
     if (news !== undefined) {
@@ -174,13 +179,13 @@ export class Call {
     }
     if (facts.isOver !== true) return;
     this.#overSinceMs ??= this.#env.clock.monotonicMs();
-    // A call whose process goes away is left to the next one.
+    // When the process shuts down, its calls are left to the next one.
     if (this.#state.at !== 'waiting' || this.#state.reason === 'drain') return;
     this.#stopWaiting?.();
     this.#take({ type: 'wait-over', legs: this.#openLegIds() });
   }
 
-  /** Streams of a call that is over, and of which nothing comes any more, end as by their own stop. */
+  /** Ends the silent streams of a call that is over, as if they had sent their own stop. */
   endWhenOver(nowMs: number): void {
     if (this.#overSinceMs === undefined || this.#streams.size === 0) return;
     const heardMs = Math.max(this.#overSinceMs, ...this.legs.map((leg) => leg.quietSinceMs));
@@ -189,7 +194,7 @@ export class Call {
     for (const { control } of this.#streams.values()) control.disconnect(reason, 'stop');
   }
 
-  /** Callbacks may have come to another node, or before a restart. */
+  /** The callbacks may have reached another node, or this one before a restart. */
   async #lookForEnd(): Promise<void> {
     try {
       this.learn(await toldFacts(this.#env.store.db, this.record, this.#env.factsOf));
@@ -200,7 +205,7 @@ export class Call {
 
   // --- streams -----------------------------------------------------------------------------------
 
-  /** A further stream of the call; its rows are durable before the carrier hears that it is open. */
+  /** Adds another stream to the call. Its rows are durable before the carrier is told that the stream is open. */
   async join(start: StreamStart, control: StreamControl): Promise<OpenedStream> {
     for (const open of this.#streams.values())
       if (open.carrierStreamId === start.streamId) {
@@ -209,7 +214,7 @@ export class Call {
       }
     const { stream, newLegs } = this.attach(start, control);
     const isStored = await this.events.streamOpened(stream.id, start.streamId, newLegs);
-    // Not stored is a queue that is full, which loses the row alone, or a call that is no longer ours.
+    // A failed commit means a full queue, which loses only this row, or that the call is no longer ours.
     if (!isStored && this.#state.at === 'left')
       return {
         outcome: 'refused',
@@ -218,7 +223,7 @@ export class Call {
     return this.opened(stream);
   }
 
-  /** How many legs the call would have more with this stream. */
+  /** The number of legs that this stream would add to the call. */
   newTracksOf(start: StreamStart): number {
     return start.tracks.filter((track) => this.#goingLeg(start, track) === undefined).length;
   }
@@ -243,14 +248,17 @@ export class Call {
     return { stream, newLegs };
   }
 
-  /** The stream's rows are committed. Only now its legs ask for sessions: after a crash each session has its call. */
+  /**
+   * The stream's rows are committed. Only now do its legs ask for sessions, so that after a crash every session has
+   * its call.
+   */
   opened(stream: OpenStream): OpenedStream {
     for (const leg of stream.tracks.values()) if (!this.#legs.has(leg.id)) this.openLeg(leg);
     this.events.changed();
     return { outcome: 'opened', stream, startPaused: this.isPaused };
   }
 
-  /** What one of the call's streams says. Called for every frame: nothing is allocated here. */
+  /** Takes an event of one of the call's streams. It runs for every frame, so nothing is allocated here. */
   takeFrom(stream: OpenStream, event: StreamEvent): void {
     switch (event.type) {
       case 'audio':
@@ -266,7 +274,7 @@ export class Call {
       case 'paused':
         return void this.pause('carrier');
       case 'resumed':
-        // The audio that the carrier threw away while it was paused is part of the pause, not a gap.
+        // Audio that the carrier discarded during its pause belongs to the pause and is no gap.
         return void this.#pauses.resume('carrier', event.discardedMs / 1_000);
       case 'language':
         return this.#languageChanged(event.code);
@@ -297,7 +305,10 @@ export class Call {
     if (!this.isPaused && leg.showsOtherLaw(payload)) this.#warnOfCompanding(leg);
   }
 
-  /** Decoded by the wrong law every word is noise. The declared law is kept: the carrier has to be set right. */
+  /**
+   * Audio that is decoded with the wrong law is noise. The declared law is kept: the carrier's settings have to be
+   * corrected.
+   */
   #warnOfCompanding({ record: { encoding, track } }: CallLeg): void {
     const shown = encoding === 'mulaw' ? 'alaw' : 'mulaw';
     this.events.warn(
@@ -306,7 +317,7 @@ export class Call {
     );
   }
 
-  /** The carrier itself lost this much: silence instead, and a declared gap. */
+  /** The carrier reported lost audio. Silence takes its place, and a gap is declared. */
   #lost(leg: CallLeg | undefined, durationMs: number, cause: string): void {
     if (leg === undefined || !(durationMs > 0) || !this.takesStreams) return;
     if (leg.offsetS === undefined) this.#placeLeg(leg, 0);
@@ -331,7 +342,7 @@ export class Call {
     this.events.keyPressed(leg, leg?.positionS() ?? this.#clock.nowS());
   }
 
-  /** The audio stops at once; what was kept of it goes when nothing of the call is written any more. */
+  /** The audio stops at once. The recorded part is deleted when nothing more of the call is being written. */
   #withdraw(how: string): void {
     if (this.isWithdrawn || !this.takesStreams) return;
     this.events.warn(
@@ -341,7 +352,7 @@ export class Call {
     void this.pause('consent');
   }
 
-  /** From the next frame on the legs are heard in this language: each goes on with a new session. */
+  /** From the next frame on, the legs are recognised in this language: each leg starts a new session. */
   #languageChanged(code: string): void {
     this.events.count('language');
     const { overrides } = callOverrides({ language: code }, this.#env.config.callParameters);
@@ -376,7 +387,8 @@ export class Call {
     const leg: CallLeg = new CallLeg(record, audio, { offsetS, again: recovered !== undefined });
     this.#legs.set(record.id, leg);
     audio.begin();
-    // A kill may have come before the rows of the leg's sessions: erasing the call must find them all.
+    // A crash may have come before the rows of the leg's sessions were stored. Erasing the call must find all
+    // sessions.
     if (recovered !== undefined)
       for (const session of audio.sessions()) this.events.sessionOpened(record, session);
     return leg;
@@ -431,7 +443,7 @@ export class Call {
     this.events.gap(leg, { cause, start, end, bytes, detail });
   }
 
-  /** A fault of ours while one message is handled costs that message: neither the call nor the process ends. */
+  /** A bug in the handling of one message costs only that message. It ends neither the call nor the process. */
   #guarded(work: () => void): void {
     try {
       work();
@@ -453,8 +465,9 @@ export class Call {
   }
 
   /**
-   * A carrier that sends nothing while nobody speaks: silence keeps the leg on the call's clock. A party that is muted
-   * for twenty minutes gets twenty minutes of silence, half a second at a time: our own clock says how long it is.
+   * Writes silence for a carrier that sends nothing while nobody speaks, so that the leg stays on the call's clock. A
+   * party that is muted for twenty minutes gets twenty minutes of silence, half a second at a time, measured by our
+   * own clock.
    */
   keepPace(nowMs: number): void {
     const { quietFillMs } = this.#env.config;
@@ -494,7 +507,7 @@ export class Call {
     }
   }
 
-  /** A stream of the call may come back; after the wait the call is over. */
+  /** Waits for a stream of the call to come back. The call is over when the wait ends. */
   #awaitStream(): void {
     this.#stopWaiting = this.#env.clock.after(this.#env.config.rejoinWaitMs, () =>
       this.#take({ type: 'wait-over', legs: this.#openLegIds() }),
@@ -503,8 +516,8 @@ export class Call {
   }
 
   /**
-   * The process stops. Journals and rows stay on disk: the next start goes on with the call. False when the store had
-   * not taken everything after this time; commits of the call are not tried again then.
+   * The process stops. Journals and rows stay on disk, and the next start continues the call. Returns false if the
+   * store had not taken everything within this time; the call's commits are then not retried.
    */
   async leave(storeWithinMs: number): Promise<boolean> {
     await within(this.#env.clock, joinedWithinMs, this.events.joined());
@@ -512,19 +525,19 @@ export class Call {
     this.events.stopHolding();
     const isStored = await within(this.#env.clock, storeWithinMs, this.events.settled());
     this.#take({ type: 'leave' });
-    // A call that has ended is left by no step: its summary may still wait.
+    // No step of the state leaves a call that has ended, but its summary may still wait here.
     this.events.leave();
     return isStored;
   }
 
-  /** Its streams are to come back, to whichever node has the call now. */
+  /** The carrier should reopen its streams with the node that has the call now. */
   disconnect(reason: string): void {
     for (const { control } of this.#streams.values()) control.disconnect(reason);
   }
 
   /**
-   * Erasure, or another node has the call: nothing of it is written or sent from here on. Recordings of legs that are over
-   * stay: whoever erases the call erases them as well, and another node lacks what is only on this disk.
+   * The call is erased or taken by another node: from here on nothing of it is written or sent. Recordings of
+   * finished legs stay. An erasure deletes them itself, and another node does not have the files of this disk.
    */
   async abandon(): Promise<void> {
     this.#take({ type: 'leave' });
@@ -537,13 +550,13 @@ export class Call {
 
   // --- taking up after a restart -----------------------------------------------------------------
 
-  /** The pause and the clock of an unfinished call, from its row; the legs are opened after this. */
+  /** Restores the pause and the clock of an unfinished call from its row. Its legs are opened afterwards. */
   restore(rows: { pausedBy: number; pausedAt: number; zeroAgoMs: number | undefined }): void {
     this.#pauses.restore(rows.pausedBy, rows.pausedAt);
     if (rows.zeroAgoMs !== undefined) this.#clock.restore(rows.zeroAgoMs);
   }
 
-  /** Goes on from the restored state: waits for a stream, finishes the legs, or tells the end. */
+  /** Continues from the restored state: waits for a stream, finishes the legs, or declares the end. */
   goOn(): void {
     const resumed: Partial<Record<CallState['at'], Effect>> = {
       waiting: 'await-stream',

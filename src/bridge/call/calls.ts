@@ -16,39 +16,48 @@ import type { CallEnvironment } from './environment.ts';
 import { bridgeMetrics } from '../metrics.ts';
 import { callOverrides, sessionFormat } from '../session/session-request.ts';
 
-/** How often the legs are looked at for carriers that send nothing while nobody speaks. */
+/** Interval at which legs are checked for carriers that send nothing while nobody speaks. */
 const paceMs = 500;
 
 /**
- * A tick that comes this much too late means that our process stood still. The carriers' frames are then waiting in
- * the sockets, and silence written now would stand beside them.
+ * A timer that fires this late shows that our own process stood still. The carriers' frames then wait in the sockets,
+ * and silence written now would double that time.
  */
 const lateTickMs = 1_000;
 
-/** How often a stream looks whether the call that it belongs to has come here. */
+/** Interval at which a waiting stream checks whether its call has moved to this node. */
 const lookAgainMs = 250;
 
 /**
- * What calls told last is committed within this time after the drain, hundreds of legs included. While the database is
- * away it never is, and the commits would be tried again and again.
+ * After the drain, the last events of the calls are committed within this time, even with hundreds of legs. If the
+ * database is unreachable, the commits would be retried without end.
  */
 const maxLeaveMs = 2_000;
 
-/** A call that begins while Postgres is away, or has no connection free, is held for so long: its audio waits with its socket. */
+/**
+ * A call that begins while Postgres is unreachable, or has no free connection, is held for at most this long. Its
+ * audio waits in the socket.
+ */
 export const maxHeldMs = 30_000;
 const heldAgainMs = 200;
 
-/** Every call of this process that is not over, found by its own id and by the carrier's. Decides which streams are one call. */
+/**
+ * The calls of this process that are not over, found by our id or the carrier's. Decides which streams belong to one
+ * call.
+ */
 export class Calls {
   readonly #env: CallEnvironment;
-  /** Calls of lost nodes whose audio is in an object store that is away. */
+  /** Calls of lost nodes whose audio is in an object store that is unreachable. */
   readonly waitingForObjects = new Set<string>();
   readonly #byId = new Map<string, Call>();
-  /** The call that takes streams of a carrier's call id. */
+  /** The call that takes new streams, by the carrier's call id. */
   readonly #byKey = new Map<string, Call>();
-  /** The last attempt to open a stream, by call key. Two streams of one call that open at once must not begin two calls. */
+  /**
+   * The last attempt to open a stream, by call key. Two streams of one call that open at once must not start two
+   * calls.
+   */
   readonly #opening = new Map<string, Promise<unknown>>();
-  /** Legs of calls that are being stored: they have their places already. */
+  /** Legs of calls that are being stored. They already count towards the limit. */
   #beginningLegs = 0;
   #draining = false;
   readonly #pace: Loop;
@@ -106,7 +115,7 @@ export class Calls {
     }
   }
 
-  /** A stream that came in at another node, of a call of this one; undefined where the call is not here. */
+  /** Opens a stream that arrived at another node for a call of this node. Undefined if the call is not here. */
   openOwn(start: StreamStart, control: StreamControl): Promise<OpenedStream | undefined> {
     const key = callKey(start.carrier, start.carrierCallId);
     return this.inTurn(key, async () => {
@@ -116,11 +125,11 @@ export class Calls {
     });
   }
 
-  /** The node that has the call which this stream belongs to, if it is not this one. */
+  /** The other node that has this stream's call, if there is one. */
   async #ownerElsewhere(key: string, start: StreamStart): Promise<string | undefined> {
     const { store, node, takeOverMs } = this.#env;
     if (takeOverMs === 0 || this.#draining || this.#byKey.get(key)?.takesStreams) return undefined;
-    // An error is left to the opening of the call, which says that the store is away.
+    // Opening the call will hit the same error and report that the store is unreachable.
     return liveAtOther(store.db, start, node).catch(() => undefined);
   }
 
@@ -135,7 +144,10 @@ export class Calls {
     });
   }
 
-  /** A callback of the carrier is stored. In turn with streams that open: whichever comes first, the call hears of both. */
+  /**
+   * Called after a callback of the carrier was stored. It takes turns with opening streams, so the call learns of
+   * both in either order.
+   */
   told(status: Parameters<ReadFacts>[0]): Promise<void> {
     const key = callKey(status.carrier, status.carrierCallId);
     return this.inTurn(key, () => {
@@ -144,7 +156,7 @@ export class Calls {
     });
   }
 
-  /** A call taken up again after a restart. */
+  /** Adds a call that was restored after a restart. */
   adopt(call: Call): void {
     this.#byId.set(call.record.id, call);
     if (call.takesStreams)
@@ -155,7 +167,9 @@ export class Calls {
     this.#over(call);
   }
 
-  /** Another node has the call: nothing more of it is written, sent or taken here, and its audio goes. */
+  /**
+   * Another node has taken the call. Here nothing more of it is written, sent or received, and its audio is deleted.
+   */
   drop(call: Call): void {
     if (this.#byId.get(call.record.id) !== call) return;
     const { id: callId } = call.record;
@@ -173,7 +187,7 @@ export class Calls {
       );
   }
 
-  /** After this node was given up: which of its calls are with others now. */
+  /** After this node was declared lost: finds which of its calls other nodes have taken. */
   async checkLeases(): Promise<void> {
     const { store } = this.#env;
     const calls = this.all;
@@ -194,7 +208,10 @@ export class Calls {
     }
   }
 
-  /** Alone among streams of this carrier's call: whatever opens or takes over a call of it waits for the other. */
+  /**
+   * Runs `work` alone for this call key: everything that opens or takes over a call of the same carrier call waits
+   * its turn.
+   */
   async inTurn<T>(key: string, work: () => Promise<T>): Promise<T> {
     const turn = (this.#opening.get(key) ?? Promise.resolve()).then(work);
     const quiet = turn.catch(() => undefined);
@@ -206,7 +223,7 @@ export class Calls {
     }
   }
 
-  /** From here on streams are refused; calls that go on are left to the next process. */
+  /** From now on streams are refused. Calls in progress are left to the next process. */
   stopAccepting(): void {
     this.#draining = true;
   }
@@ -226,7 +243,10 @@ export class Calls {
     this.#byKey.clear();
   }
 
-  /** `isAlone`: the call begins here although another node may have it, because that node was not reached in time. */
+  /**
+   * `isAlone`: the call begins here although another node may have it, because that node could not be reached in
+   * time.
+   */
   async #open(
     key: string,
     start: StreamStart,
@@ -254,7 +274,10 @@ export class Calls {
     }
   }
 
-  /** A stream that comes back to legs that are there, with `newTracks` 0, needs no room: its call has it already. */
+  /**
+   * A stream that returns to existing legs (`newTracks` is 0) is always accepted, because its call already has its
+   * places.
+   */
   #refusal(start: StreamStart, newTracks: number): { code: string; reason: string } | undefined {
     if (this.#draining) return { code: 'draining', reason: 'this node is shutting down' };
     const full = newTracks > 0 ? this.#isFull(newTracks) : undefined;
@@ -295,7 +318,7 @@ export class Calls {
       Promise.all([this.#endedBefore(start), toldFacts(store.db, start, this.#env.factsOf)]),
     );
     const { record, dropped, ignored } = recordOf(
-      // What the stream says itself counts first.
+      // Values from the stream itself override those of callbacks.
       { ...facts, ...start },
       config.callParameters,
       startedAt,
@@ -358,7 +381,10 @@ export class Calls {
     return opened;
   }
 
-  /** Tries again while Postgres is away: what it refuses for good, and what a file refuses, is refused at once. */
+  /**
+   * Retries while Postgres is unreachable. Errors that a retry cannot mend, and all errors of SQLite, are thrown at
+   * once.
+   */
   async #held<T>(start: StreamStart, untilMs: number, work: () => Promise<T>): Promise<T> {
     const { store, clock, log } = this.#env;
     for (let tries = 1; ; tries++)
@@ -379,7 +405,7 @@ export class Calls {
       }
   }
 
-  /** The record that this carrier call id had before, if it had one: this one continues it. */
+  /** The earlier record of this carrier call id, if there is one. The new record continues it. */
   async #endedBefore(start: StreamStart): Promise<string | null> {
     const row = await this.#env.store.db
       .selectFrom('calls')
@@ -422,8 +448,8 @@ class BegunElsewhere extends Error {
 }
 
 /**
- * Two streams of one call may come to two nodes within the same moment, and neither sees a row of the other. The lock
- * makes the second wait for the commit of the first, so that it finds the call and joins it.
+ * Two streams of one call may reach two nodes at the same moment, and neither node sees the other's row. The lock
+ * makes the second wait for the first commit; then it finds the call and joins it.
  */
 async function claimCall(
   tx: Transaction<Database>,
@@ -436,7 +462,7 @@ async function claimCall(
   if (other !== undefined) throw new BegunElsewhere(other);
 }
 
-/** The other node that has the newest live record of the carrier's call. */
+/** The other node that has the newest live record of this carrier call. */
 async function liveAtOther(
   db: Pick<Transaction<Database>, 'selectFrom'>,
   { carrier, carrierCallId }: StreamStart,

@@ -3,29 +3,30 @@ import type { Clock } from '../../lib/clock.ts';
 import { round3 } from '../../lib/round.ts';
 import { type CallLeg } from './call-leg.ts';
 
-/** Legs whose first frames come this close together started together: the difference is jitter of the network. */
+/** Legs whose first frames arrive within this time of each other started together; the difference is network jitter. */
 const togetherS = 0.1;
 
-/** A leg that is behind by less than this has no hole: carriers send frames in bursts. */
+/** A leg that is behind by less than this has no hole, because carriers send frames in bursts. */
 export const smallestHoleS = 0.1;
 
 /**
- * Silence that is written at once for one hole, in seconds. The rest of a longer hole is declared as a gap and nothing
- * else: whoever says how long it was must not decide how much of it we write, keep and send. A carrier that is open and
- * quiet makes no such hole: silence follows our own clock as the time passes, however long (`Call.keepPace`).
+ * At most this many seconds of silence are written at once for one hole. The rest of a longer hole is only declared
+ * as a gap. Otherwise a carrier's word about the length would decide how much we write, keep and send. A carrier that
+ * is open and quiet makes no such hole: silence follows our own clock, for any length of time (`Call.keepPace`).
  */
 export const maxSilenceS = 600;
 
 /**
- * A carrier cannot have lost more than the call has lasted, but its own clock may run ahead of ours, and a recording is
- * played faster than it was spoken. So much more silence is written on its word, in seconds.
+ * A carrier cannot have lost more audio than the call has lasted, but its clock may run ahead of ours, and a
+ * recording may be played faster than real time. So this many more seconds of silence are written on the carrier's
+ * word.
  */
 export const maxSilenceAheadS = 30;
 
 /**
- * The one clock of a call. Its zero is the first byte of the first leg. Each leg is placed once, by our clock;
- * after that its position is the number of its bytes, so that a carrier whose own clock runs fast or slow
- * cannot shift one leg against the other.
+ * The common clock of a call. Zero is the first byte of the first leg. Each leg is placed once, by our clock; after
+ * that its position is the number of its bytes. A carrier whose own clock runs fast or slow therefore cannot shift
+ * one leg against the other.
  */
 export class CallClock {
   readonly #clock: Clock;
@@ -35,12 +36,15 @@ export class CallClock {
     this.#clock = clock;
   }
 
-  /** After a restart: the zero is this long ago, by the wall clock, because the monotonic clock began anew. */
+  /**
+   * After a restart: sets the zero to this long ago. The wall clock measured it, because the monotonic clock started
+   * anew.
+   */
   restore(zeroAgoMs: number): void {
     this.#zeroMs = this.#clock.monotonicMs() - zeroAgoMs;
   }
 
-  /** Seconds of the call; 0 until there is a first byte. */
+  /** The call time in seconds, or 0 before the first byte. */
   atS(monotonicMs: number): number {
     return this.#zeroMs === undefined ? 0 : Math.max(0, (monotonicMs - this.#zeroMs) / 1_000);
   }
@@ -50,8 +54,8 @@ export class CallClock {
   }
 
   /**
-   * Places a leg by its first frame, which ends now and is `frameS` long. Answers the wall time of the call's
-   * zero when this frame set it, for the row.
+   * Places a leg by its first frame, which ends now and is `frameS` long. If this frame set the zero of the call,
+   * returns the wall time of that zero for the row.
    */
   place(leg: CallLeg, frameS: number): number | undefined {
     const firstByteMs = this.#clock.monotonicMs() - frameS * 1_000;
@@ -62,14 +66,14 @@ export class CallClock {
     return isFirst ? Math.round(this.#clock.now() - frameS * 1_000) : undefined;
   }
 
-  /** Seconds that are missing in the leg up to the given call time, and that no gap has declared yet. */
+  /** Seconds of audio that the leg lacks up to the given call time, without those that a gap has declared. */
   behindS(leg: CallLeg, upToS: number): number {
     return leg.offsetS === undefined ? 0 : upToS - leg.positionS() - leg.declaredS;
   }
 
   /**
-   * A gap has told of so many seconds that no silence was written for: they are not told of, or filled, again. Never more
-   * than the leg is behind, for the length may be a carrier's word.
+   * Records seconds that a gap has declared and no silence fills, so that they are not declared or filled again. The
+   * number is limited to the seconds that the leg is behind, because a carrier may have given it.
    */
   declared(leg: CallLeg, restS: number): void {
     const mostS = Math.max(0, this.nowS() - leg.positionS());
@@ -77,8 +81,8 @@ export class CallClock {
   }
 
   /**
-   * Writes silence into a leg that is behind the given call time. Answers how many seconds it was behind and how
-   * many bytes of silence were written; both are 0 when the leg is not behind.
+   * Fills a leg with silence up to the given call time. Returns how many seconds it was behind and how many bytes of
+   * silence were written; both are 0 if the leg was not behind.
    */
   fill(leg: CallLeg, upToS: number): { behindS: number; bytes: number } {
     const behindS = this.behindS(leg, upToS);
@@ -89,9 +93,9 @@ export class CallClock {
   }
 
   /**
-   * Writes silence for audio that the carrier says it lost; answers its bytes. Of all such silence of a leg no more is
-   * written than the call has lasted, and `maxSilenceAheadS` beyond that: a carrier may repeat a wrong length as often
-   * as it likes, and each second of silence is sent and recognised.
+   * Writes silence for audio that the carrier reports as lost; returns its bytes. Per leg this silence is limited to
+   * the length of the call plus `maxSilenceAheadS`. A carrier may repeat a wrong length without end, and each second
+   * of silence is sent and recognised.
    */
   lose(leg: CallLeg, lostS: number): number {
     const leftS = Math.max(0, this.nowS() + maxSilenceAheadS - leg.lostFilledS);

@@ -22,10 +22,10 @@ type TalkFigures = Pick<
   'talk' | 'talk_ratio' | 'interruptions' | 'longest_monologue' | 'dead_air'
 >;
 
-/** Gaps that the event lists; the longest are the ones that a person asks about. */
+/** At most this many gaps are listed in the event. The longest are listed, because people ask about those. */
 const maxGapsListed = 100;
 
-/** What the rows say of a call that has ended. */
+/** The stored facts of a call that has ended. */
 export type EndedCall = {
   row: Pick<
     CallRow,
@@ -97,7 +97,10 @@ export function completedData({ record, ended, summary, links }: CompletedFacts)
   };
 }
 
-/** Those that `call.ended` told: the two must not differ. A row that cannot be read has them made anew. */
+/**
+ * The figures that `call.ended` reported, so that the two events agree. If the row cannot be parsed, they are
+ * computed again.
+ */
 function figuresOf(statistics: string | null, turns: readonly Turn[]): TalkFigures {
   if (statistics !== null) return JSON.parse(statistics) as TalkFigures;
   return statisticsOf(turns, turns.at(-1)?.end ?? 0);

@@ -1,4 +1,4 @@
-/** Whether one of the phrases is said, whole words in this order; capitals and punctuation do not matter. */
+/** True if one of the phrases was said: whole words, in this order. Capitals and punctuation are ignored. */
 export function withdraws(text: string, phrases: readonly string[]): boolean {
   if (phrases.length === 0) return false;
   const said = ` ${wordsOf(text)} `;

@@ -35,7 +35,7 @@ type CallEndingOptions = {
   state: () => CallState;
   isWithdrawn: () => boolean;
   take: (input: CallInput) => void;
-  /** The summary and `call.completed` are durable too: nothing more will come of this call. */
+  /** Called when the summary and `call.completed` are durable too. The call is then finished for good. */
   over: () => void;
 };
 
@@ -54,8 +54,8 @@ export class CallEnding {
   }
 
   /**
-   * Both waits count from the hang-up, so that neither the wait for a lost stream nor a restart makes them
-   * longer. A clock that was set back since then counts as no time passed.
+   * Both waits count from the hang-up, so that neither the wait for a lost stream nor a restart lengthens them. If
+   * the clock was set back since then, no time counts as passed.
    */
   finishLegs({ reason, hungUpAt }: Finishing): void {
     const { env, events, legs } = this.#options;
@@ -83,7 +83,7 @@ export class CallEnding {
     leg.audio.finish({ finalsMs, withinMs, settled }).then(
       (outcome) => this.#legDone(leg, outcome),
       (error: unknown) => {
-        // A leg that cannot even finish must not keep the call open for ever.
+        // A leg that fails to finish must not keep the call open for ever.
         log.error({ err: error, legId: leg.record.id }, 'leg failed to finish');
         this.#legDone(leg, { finals: 'late' });
       },
@@ -95,7 +95,7 @@ export class CallEnding {
     if (state().at === 'left') return;
     if (finals === 'late') {
       take({ type: 'deadline-passed', deadline: 'finals' });
-      // Bytes that never went out have declared their own gap; this gap is for words that never came back.
+      // Bytes that were never sent have their own declared gap. This gap is for words that never came back.
       const { lost } = leg;
       const end =
         lost !== undefined && lost.end >= leg.positionS() - 0.001 ? lost.start : leg.positionS();
@@ -120,7 +120,7 @@ export class CallEnding {
     return state.at === 'finishing' ? state.deadline : null;
   }
 
-  /** A ledger that does not come out even is a fault of ours: the operator is told, the call still ends. */
+  /** A ledger that does not balance is a bug of ours. It is logged for the operator, and the call still ends. */
   #checkLedger(leg: CallLeg): void {
     const { events, log } = this.#options;
     const ledger = leg.audio.ledger();
@@ -158,16 +158,17 @@ export class CallEnding {
   async #summarise(): Promise<void> {
     const { env, record, events, over } = this.#options;
     const { db } = env.store;
-    // Before the summary's commit: a start after a crash in between comes here again.
+    // This happens before the summary is committed: a start after a crash in between comes here again.
     if (this.#options.isWithdrawn()) await this.#untilRead(() => env.eraseAudio(record.id));
-    // The speech service has heard everything in clear: all that is told of the call is stored here by now.
+    // The speech service has heard everything unredacted. By now all results of the call are stored here, so its
+    // sessions can be erased.
     if (env.config.redactEntities.length > 0)
       await this.#untilRead(() => env.eraseSessions(record.id));
     const facts = await this.#untilRead(async () => ({
       conversation: await conversationOf(db, record.id),
       ended: await endedCallOf(db, record.id),
     }));
-    if (facts?.ended === undefined) return; // left, or erased
+    if (facts?.ended === undefined) return; // the call was left or erased
     const { conversation, ended } = facts;
     const summary = {
       ...(await this.#summaryOf(conversation)),
@@ -186,11 +187,14 @@ export class CallEnding {
     if (!isDone && this.#options.state().at === 'left') return;
     secondPasses.wake();
     events.changed();
-    await events.settled(); // an event that could not be stored is warned of behind the last one
+    await events.settled(); // events that could not be stored cause a warning, which is written after the last event
     over();
   }
 
-  /** Reading is tried again, making is not: a conversation that fails once fails each time. The event says so. */
+  /**
+   * Reading the conversation is retried; making the summary is not, because it would fail in the same way again. The
+   * event says that it failed.
+   */
   async #summaryOf(conversation: CallConversation): Promise<CallEventData<'call.summary'>> {
     const { env, log } = this.#options;
     const { summaryType: type, summaryWaitMs: deadlineMs } = env.config;
@@ -210,7 +214,7 @@ export class CallEnding {
     }
   }
 
-  /** Reads that fail with the store are tried again until the call is left. */
+  /** Retries reads that fail because of the store, until the call is left. */
   async #untilRead<T>(read: () => Promise<T>): Promise<T | undefined> {
     const { env, log, state } = this.#options;
     for (let attempt = 0; state().at !== 'left'; attempt++) {
@@ -225,7 +229,7 @@ export class CallEnding {
     return undefined;
   }
 
-  /** A fault of ours ends neither the process nor the other calls: the next start takes this call up again. */
+  /** A bug of ours here ends neither the process nor other calls. The next start takes the call up again. */
   #inBackground(work: () => Promise<void>): void {
     work().catch((error: unknown) => {
       this.#options.log.error({ err: error }, 'unexpected error at the end of a call');
@@ -245,7 +249,7 @@ type EndedFacts = {
   turns: readonly Turn[];
 };
 
-/** The data of `call.ended`: every leg with its ledger, and how the conversation went. Pure. */
+/** The data of `call.ended`: every leg with its ledger, and statistics of the conversation. Pure. */
 function endedData(facts: EndedFacts): CallEventData<'call.ended'> {
   const legs = facts.legs.map((leg) => ({
     id: leg.id,
@@ -269,7 +273,7 @@ function endedData(facts: EndedFacts): CallEventData<'call.ended'> {
 
 type LedgerParts = { received: number; acknowledged: number; gaps: number; paused: number };
 
-/** The promise of a finished leg: every received byte is acknowledged, in a declared gap, or paused. */
+/** The promise of a finished leg: every received byte was acknowledged, lies in a declared gap, or was paused. */
 export function isBalanced(ledger: LedgerParts): boolean {
   return ledger.received === ledger.acknowledged + ledger.gaps + ledger.paused;
 }

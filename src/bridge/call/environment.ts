@@ -12,7 +12,7 @@ import type { CallLinks } from '../call-links.ts';
 import type { OpenedStream, ReadFacts, StreamControl, StreamStart } from '../streams.ts';
 import type { LiveFeed } from '../live-feed.ts';
 
-/** What every call of this process works with. */
+/** The services and settings that every call of this process uses. */
 export type CallEnvironment = {
   config: BridgeConfig;
   store: Store;
@@ -24,34 +24,37 @@ export type CallEnvironment = {
   clock: Clock;
   log: Logger;
   recording: boolean;
-  /** Where there is one, it may have audio of lost nodes. */
+  /** The object store, if there is one. It may hold audio of lost nodes. */
   objects?: Objects | undefined;
-  /** Hears of legs whose recording is on the disk of a lost node. */
+  /** Is told of legs whose recording is on the disk of a lost node. */
   lostRecordings?: { lacks(legId: string, node: string): void } | undefined;
-  /** Whose disk this is: of which node the calls are. */
+  /** The id of this node. Calls belong to the node on whose disk they are. */
   node: string;
   /**
-   * How long a stream may wait until the call that it belongs to, of a node that seems to be gone, goes on here; 0 where
-   * there are no other nodes.
+   * The longest time that a stream waits for its call to move here from a node that seems to be lost. 0 if there are
+   * no other nodes.
    */
   takeOverMs: number;
-  /** The stream's call is at that node: it goes there. Undefined where that cannot be. */
+  /** Sends the stream to the node that has its call. Undefined if streams cannot be relayed. */
   relay?: (
     node: string,
     start: StreamStart,
     control: StreamControl,
   ) => Promise<OpenedStream | undefined>;
   secondPasses: {
-    /** With the summary: the recording, if there is one, will be read again where that is asked for. */
+    /**
+     * Runs in the summary's transaction. If the second pass is on and there is a recording, the recording will be
+     * read again.
+     */
     order(tx: Transaction<Database>, callId: string): Promise<void>;
     wake(): void;
   };
-  /** What a callback of a carrier says of its call. */
+  /** Reads the facts about a call from a carrier's callback. */
   factsOf: ReadFacts;
-  /** The audio of an ended call, here and at the speech service; what was said stays. */
+  /** Erases the audio of an ended call, here and at the speech service. The words stay. */
   eraseAudio(callId: string): Promise<void>;
-  /** What the speech service keeps of the sessions of a redacted call. */
+  /** Erases the sessions of a redacted call at the speech service. */
   eraseSessions(callId: string): Promise<void>;
-  /** After each commit that holds events: the outbox has work. */
+  /** Wakes the outbox after each commit that holds events. */
   wakeOutbox(): void;
 };

@@ -3,12 +3,13 @@ import type { Database } from '../../store/schema.ts';
 import type { CallFacts, ReadFacts } from '../streams.ts';
 import { metadataLimit, legKeysReserve, type CallRecord } from '../records/call-record.ts';
 
-/** Callbacks of one call that are read for what they say; a call has a handful of them. */
+/** At most this many callbacks of one call are read for facts. A call has a handful of them. */
 const statusesRead = 200;
 
 /**
- * What the carrier's callbacks have said of this call until now, whichever node they came to. They come before its
- * stream, while it goes on and after it. The first word holds: later ones may be about a call that was passed on.
+ * The facts that the carrier's callbacks have given about this call so far, whichever node received them. Callbacks
+ * come before, during and after the stream. The first value is kept, because later ones may be about a call that was
+ * transferred.
  */
 export async function toldFacts(
   db: Kysely<Database>,
@@ -33,7 +34,9 @@ export async function toldFacts(
 
 type KnownFacts = Pick<CallRecord, 'from' | 'to' | 'direction' | 'metadata'>;
 
-/** What a call learns that it did not know; undefined where that is nothing. What its stream said is never changed. Pure. */
+/**
+ * The facts that are new to the call, or undefined if there are none. Values from its stream are never changed. Pure.
+ */
 export function learnt(known: KnownFacts, facts: CallFacts): KnownFacts | undefined {
   const from = known.from ?? facts.from;
   const to = known.to ?? facts.to;

@@ -5,9 +5,14 @@ import type { Store } from '../../store/store.ts';
 import type { Calls } from './calls.ts';
 import { shareLegs } from './leg-states.ts';
 
-/** What has been sent to the speech service is acknowledged within this time; what is not then becomes a gap. */
+/**
+ * The speech service acknowledges sent audio within this time. Audio that is not acknowledged by then becomes a gap.
+ */
 const acknowledgedWithinMs = 2_000;
-/** The others look five times in the time after which a node counts as lost. Our own speech service waits for them. */
+/**
+ * The other nodes look five times in the time after which a node counts as lost. Our own speech service keeps running
+ * for them.
+ */
 const takenWithinMs = 6_000;
 const lookMs = 100;
 
@@ -20,8 +25,8 @@ type HandOver = {
 };
 
 /**
- * The process stops and other nodes are there: the calls that are left, whose streams look for a new door, go on at those
- * at once. Nothing more comes here, so that all audio is acknowledged in a moment, and the others begin where it ends.
+ * The process stops while other nodes are running. Its remaining calls continue there at once, when their streams
+ * reconnect. No more audio arrives here, so all of it is soon acknowledged, and the other nodes begin where it ends.
  */
 export async function handOverCalls({ calls, store, nodes, clock, log }: HandOver): Promise<void> {
   const left = calls.all;

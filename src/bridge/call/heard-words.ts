@@ -13,9 +13,9 @@ import type { CallLeg } from './call-leg.ts';
 import { withdraws } from './consent.ts';
 import type { CallEnvironment } from './environment.ts';
 
-/** Less speech without words than this is in the record of the call alone; receivers are not told of it. */
+/** Less wordless speech than this is only stored with the call; receivers get no warning. */
 const unreadTellS = 1;
-/** A warning names so many places, and counts the others. */
+/** A warning names at most this many places and gives the number of the others. */
 const mostPlacesTold = 5;
 
 type HeardWordsOptions = {
@@ -42,13 +42,13 @@ export class HeardWords {
     return this.#languageCode;
   }
 
-  /** A message of a leg's session. `atS`: leg time of the session's own zero. */
+  /** Handles a message of a leg's session. `atS` is the leg time at which the session began. */
   take(leg: CallLeg, message: ServerMessage, sessionId: string, atS: number): void {
     const zeroS = (leg.offsetS ?? 0) + atS;
     if (message.type === 'post_final_transcript')
       this.#warnOfUnread(leg, message.data.metadata.unread ?? [], zeroS);
     if (message.type === 'speakers') {
-      // Of any other leg the role says who speaks.
+      // On legs of one party the role already says who speaks.
       if (leg.record.role === 'mixed') this.#options.events.speakers(leg, sessionId, message.data);
       return;
     }
@@ -81,7 +81,7 @@ export class HeardWords {
 
   #showPartial(leg: CallLeg, partial: PartialResult): void {
     const { feed } = this.#options.env;
-    // An entity is known by its whole: of a number that is still being said the first half would be shown in clear.
+    // An entity is recognised only when it is complete: the first half of a number would be shown unredacted.
     if (!feed.isWatched || this.#isRedacted) return;
     const callId = this.#options.callId;
     const { utteranceId, sessionId, start, end, text, language, channel } = partial;
@@ -109,7 +109,10 @@ export class HeardWords {
     return this.#options.env.config.redactEntities.length > 0;
   }
 
-  /** The service heard somebody there and found no words: people must not take the transcript for whole. */
+  /**
+   * The service heard somebody there and found no words. The warning keeps people from taking the transcript as
+   * complete.
+   */
   #warnOfUnread(leg: CallLeg, unread: readonly UnreadSpeech[], zeroS: number): void {
     if (unread.length === 0) return;
     const seconds = (value: number) => value.toFixed(1);

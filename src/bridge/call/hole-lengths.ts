@@ -1,16 +1,20 @@
 import { smallestHoleS } from './clock.ts';
 
-/** A carrier may say any number. A gap of more than four months is declared as this long, so that its end is a number. */
+/**
+ * A carrier may send any number. A gap of more than four months is declared with this length, so that its end is a
+ * valid number.
+ */
 export const longestGapS = 10_000_000;
 
-/** Less than this is a fraction of a sample. */
+/** A shorter rest than this is less than one sample. */
 const leastRestS = 0.001;
 
 /** A stretch of call time, in seconds. */
 export type MissingStretch = { start: number; end: number };
 
 /**
- * A carrier says that it lost this much. Silence that already stands there for a quiet carrier is not written twice. Pure.
+ * The hole for audio that the carrier reported as lost. Silence that was already written for a quiet carrier is not
+ * written twice. Pure.
  */
 export function lostHole(
   start: number,
@@ -25,28 +29,31 @@ export function lostHole(
 }
 
 /**
- * The carrier sent nothing for a while. Its media clock says how long, ours says how far the leg can be behind: a
- * carrier's clock that was set anew is no silence. Pure.
+ * The length of a pause in which the carrier sent nothing. It is limited by how far the leg is behind on our clock: a
+ * carrier that resets its media clock has made no silence. Pure.
  */
 export function quietS(saidS: number, quietFilledS: number, behindS: number): number {
   return Math.max(0, Math.min(saidS - quietFilledS, behindS));
 }
 
-/** The carrier threw this much away during its pause; part of it may stand there as silence. Pure. */
+/**
+ * The length of the audio that the carrier discarded during its pause, less the silence that was already written for
+ * it. Pure.
+ */
 export function discardedS(saidS: number, quietFilledS: number): number {
   return Math.max(0, Math.min(saidS, longestGapS) - quietFilledS);
 }
 
-/** The rest of a hole that no silence was written for; undefined where the silence fills it. Pure. */
+/** The rest of a hole that was not filled with silence; undefined if all of it was filled. Pure. */
 export function restOf(start: number, holeS: number, silenceS: number): MissingStretch | undefined {
   if (holeS - silenceS < leastRestS) return undefined;
   return { start: start + silenceS, end: start + holeS };
 }
 
 /**
- * The hole between two streams of one leg. It begins with the last frame of the first stream: silence that was written
- * since then, while its socket was cut and nobody knew it, stands for words that were said into it. Undefined where the
- * second stream follows at once. Pure.
+ * The hole between two streams of one leg. It begins with the last frame of the first stream. Silence that was
+ * written since then stands for words: they were said into a socket that was cut, and nobody knew it yet. Undefined
+ * if the second stream follows at once. Pure.
  */
 export function holeBetweenStreams(
   positionS: number,

@@ -5,7 +5,7 @@ import type { CallLeg } from './call-leg.ts';
 import { smallestHoleS, type CallClock } from './clock.ts';
 import { discardedS, holeBetweenStreams, lostHole, quietS, restOf } from './hole-lengths.ts';
 
-/** Why audio of a leg is missing, as the call's gap says it. */
+/** Reasons for missing audio, as the call's gap states them. */
 export const gapDetails: Record<LegGap['cause'], string> = {
   journal: 'the disk refused the audio while the speech service was away',
   damaged: 'the journal was damaged here',
@@ -17,8 +17,8 @@ export const gapDetails: Record<LegGap['cause'], string> = {
 };
 
 /**
- * Holes in the audio of a call's legs. Silence of the same length keeps the times after a hole true, and a gap tells of
- * what is missing. `hole-lengths.ts` says how long a hole is.
+ * Fills holes in the audio of a call's legs. Silence of the same length keeps later times true, and a gap declares
+ * the missing audio. `hole-lengths.ts` computes the length of a hole.
  */
 export class CallHoles {
   readonly #clock: CallClock;
@@ -29,7 +29,7 @@ export class CallHoles {
     this.#events = events;
   }
 
-  /** The carrier itself lost this much of a leg that is placed. */
+  /** The carrier reported lost audio on a leg that already has its place on the clock. */
   lost(leg: CallLeg, saidS: number, detail: string): void {
     const { hole, silenceS } = lostHole(leg.positionS(), saidS, leg.quietFilledS);
     const bytes = this.#clock.lose(leg, silenceS);
@@ -37,21 +37,21 @@ export class CallHoles {
     this.#events.gap(leg, { cause: 'carrier', ...hole, bytes, detail });
   }
 
-  /** The carrier sent nothing for this long. Only a part that is too long for silence is a gap. */
+  /** The carrier sent nothing for this long. Only the part that is too long for silence becomes a gap. */
   quiet(leg: CallLeg, saidS: number): void {
     const behindS = this.#clock.behindS(leg, this.#clock.nowS());
     this.#lose(leg, quietS(saidS, leg.quietFilledS, behindS), 'the carrier sent nothing');
   }
 
-  /** The carrier threw this much away during its pause. */
+  /** The carrier discarded this much audio during its pause. */
   discarded(leg: CallLeg, saidS: number): void {
     if (leg.offsetS === undefined) return;
     this.#lose(leg, discardedS(saidS, leg.quietFilledS), 'discarded');
   }
 
   /**
-   * Nothing came during a pause that is over: silence up to now. Where no stream is open, the first frame of the next
-   * one declares the hole.
+   * Fills a pause that is over with silence up to now. If no stream is open, the hole is declared with the first
+   * frame of the next one.
    */
   fillPause(leg: CallLeg): void {
     const start = leg.positionS();
@@ -59,7 +59,7 @@ export class CallHoles {
     if (leg.hasOwner) this.#declareRest(leg, start, behindS, bytes, 'nothing came while paused');
   }
 
-  /** Another stream takes the leg over at this call time. */
+  /** Fills the hole before another stream that takes over the leg at this call time. */
   fillBetweenStreams(leg: CallLeg, resumedS: number): void {
     const filledS = leg.quietFilledS;
     const hole = holeBetweenStreams(leg.positionS(), filledS, this.#clock.behindS(leg, resumedS));
@@ -74,12 +74,15 @@ export class CallHoles {
     });
   }
 
-  /** The carrier is open and sends nothing while nobody speaks: silence keeps the leg on the call's clock. */
+  /** Fills silence while the carrier is open and sends nothing, so that the leg stays on the call's clock. */
   keepPace(leg: CallLeg, nowMs: number): void {
     leg.quietFilledS += this.#clock.fill(leg, this.#clock.atS(nowMs)).bytes / leg.bytesPerSecond;
   }
 
-  /** The session of the leg is lost with what it had heard and not said yet: its words are missed, not its bytes. */
+  /**
+   * The leg's session was lost with words that it had heard and not returned yet. The words are missing, not the
+   * bytes.
+   */
   unsaid(leg: CallLeg): void {
     const start = Math.max(leg.heardUntilS, leg.offsetS ?? 0);
     const rest = restOf(start, leg.positionS() - start, 0);
@@ -88,7 +91,10 @@ export class CallHoles {
     this.#events.gap(leg, { cause: 'node', ...rest, bytes: 0, detail });
   }
 
-  /** The leg's node is lost, and nobody knows what it received last: silence up to there, and a gap. */
+  /**
+   * The leg's node was lost, and nobody knows which audio it received last. Silence is written up to `upToS`, and a
+   * gap is declared.
+   */
   lostWithNode(leg: CallLeg, upToS: number): void {
     if (leg.offsetS === undefined) return;
     const start = leg.positionS();
@@ -96,7 +102,10 @@ export class CallHoles {
     if (behindS > 0) this.#nodeGap(leg, start, behindS, bytes / leg.bytesPerSecond);
   }
 
-  /** No stream has come back that would show how far the lost node had heard the call. Nobody needs silence there. */
+  /**
+   * No stream came back that would show how far the lost node had heard the call. A gap is declared without silence,
+   * because nothing follows it.
+   */
   tellUnknownEnd(leg: CallLeg): void {
     if (leg.unknownToS === undefined) return;
     const start = leg.positionS();

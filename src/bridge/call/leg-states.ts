@@ -8,7 +8,10 @@ import type { Store } from '../../store/store.ts';
 import type { CallLease } from '../records/lease.ts';
 import type { SharedLegState } from '../leg/after-loss.ts';
 
-/** Besides what every commit of a call writes: what a lost node knew for less than this becomes a gap. */
+/**
+ * Interval of sharing, in addition to the commits of the call. If a node is lost, at most this much of its knowledge
+ * becomes a gap.
+ */
 const shareEveryMs = 1_000;
 const rowsPerStatement = 200;
 
@@ -16,15 +19,16 @@ type SharingCall = {
   readonly record: { readonly id: string };
   readonly lease: CallLease;
   readonly legs: readonly {
-    /** What was shared last of this leg. */
+    /** The last state of this leg that was shared. */
     shared: string | undefined;
     readonly audio: { readonly legId: string; sharedState(): SharedLegState | undefined };
   }[];
 };
 
 /**
- * Where each leg stands, in the database, for the nodes that would go on with it: what has changed since it was last
- * shared. Only of calls that are ours: a node that was given up must not write over what its successor knows.
+ * Writes the state of each leg to the database, for the nodes that may take over its call. Only legs that changed are
+ * written, and only legs of calls that this node owns: a node that was declared lost must not overwrite the state of
+ * its successor.
  */
 export async function shareLegs(
   db: Kysely<Database>,
@@ -44,7 +48,7 @@ export async function shareLegs(
       join calls on calls.id = mine.call_id and calls.node = mine.node
         and calls.fence = mine.fence and calls.state <> 'ended'
       on conflict (leg_id) do update set state = excluded.state`.execute(db);
-    // A transaction may still be undone: what it shared is shared again by the next round.
+    // The transaction may still be rolled back. The next round then shares its legs again.
     if (!db.isTransaction) for (const { leg, state } of some) leg.shared = state;
   }
 }
@@ -66,7 +70,10 @@ type LegStatesOptions = {
   log: Logger;
 };
 
-/** Shares the legs of all calls every second. While the database is away nothing waits: the next round writes what is true then. */
+/**
+ * Shares the legs of all calls every second. While the database is unreachable nothing queues up: the next round
+ * writes the state of that moment.
+ */
 export class LegStates implements AsyncDisposable {
   readonly #options: LegStatesOptions;
   readonly #shares: Loop;

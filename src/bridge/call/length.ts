@@ -8,19 +8,19 @@ type LengthFacts = {
   startedAt: number;
   hungUpAt: number;
   reason: string | null;
-  /** Where the last audio of any leg ends, in seconds of the call. */
+  /** The end of the last audio of any leg, in seconds of the call. */
   audioS: number;
 };
 
 export function callLength({ startedAt, hungUpAt, reason, audioS }: LengthFacts): CallLength {
-  // After a restart nobody knows when the caller hung up: the call is as long as the audio that was received.
+  // After a restart nobody knows when the caller hung up. The call is then as long as its received audio.
   if (reason === 'restart')
     return { hungUpAt: Math.round(startedAt + audioS * 1_000), durationS: round3(audioS) };
   // A recorded call that is played faster than real time is as long as its audio.
   return { hungUpAt, durationS: round3(Math.max(audioS, (hungUpAt - startedAt) / 1_000)) };
 }
 
-/** The same by the rows; undefined while nobody has hung up. */
+/** The length according to the rows; undefined until somebody has hung up. */
 export function lengthOf(
   call: Pick<CallRow, 'started_at' | 'hung_up_at' | 'end_reason'>,
   legs: readonly LegRow[],
@@ -39,7 +39,7 @@ function legEndS(leg: LegRow): number {
   return (leg.offset_ms ?? 0) / 1_000 + legDurationS(leg);
 }
 
-/** Silence in place of paused audio is in `received` and in `filler`: once is enough. */
+/** Silence in place of paused audio counts in both `received` and `filler`, so it is subtracted once. */
 export function legDurationS(leg: LegRow): number {
   const rate = bytesPerSecondOf({
     encoding: leg.encoding as StreamEncoding,

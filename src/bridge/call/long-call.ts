@@ -1,9 +1,9 @@
 import { maxEventBytes } from '../../outbox/event-rows.ts';
 import type { CallEventData } from '../../protocol/events.ts';
 
-/** Bytes left for the envelope around the data: the call, its leg and its metadata, all of them bounded. */
+/** Bytes reserved for the envelope around the data: the call, its leg and its metadata, all of which are bounded. */
 const envelopeBytes = 32_768;
-/** The data of one event has at most so many bytes as JSON: a larger event is delivered to nobody. */
+/** The data of one event has at most this many bytes as JSON. No endpoint accepts a larger event. */
 export const maxDataBytes = maxEventBytes - envelopeBytes;
 
 type LongData = Pick<
@@ -12,9 +12,9 @@ type LongData = Pick<
 > & { sentiment_course?: CallEventData<'call.summary'>['sentiment_course'] };
 
 /**
- * The data as it is where it fits into one event. The data of a longer call loses what can be read elsewhere, the
- * dearest first, until it fits: the texts of the turns, the turns, and then the later halves of the other lists.
- * Pure.
+ * Shortens the data until it fits into one event. Data that can be read elsewhere goes first, the largest parts
+ * before the others: the texts of the turns, the turns, then the second halves of the other lists. Data that fits is
+ * returned unchanged. Pure.
  */
 export function fitted<Data extends LongData>(
   data: Data,

@@ -1,7 +1,7 @@
 import type { LegRecord } from '../records/leg-record.ts';
 import type { CallStream, StreamControl, StreamEnd, StreamEvent, StreamStart } from '../streams.ts';
 
-/** What a stream needs of its call. */
+/** The parts of its call that a stream uses. */
 type StreamOwner = {
   readonly record: { readonly id: string };
   takeFrom(stream: OpenStream, event: StreamEvent): void;
@@ -16,7 +16,7 @@ type OpenStreamOptions = {
   tracks: ReadonlyMap<string, LegRecord>;
 };
 
-/** What a carrier holds of a call: one socket's frames go in, track by track. Its end is told once. */
+/** A carrier's handle on a call: takes the frames of one socket, track by track. It reports its end once. */
 export class OpenStream implements CallStream {
   readonly id: string;
   readonly carrierStreamId: string;
@@ -24,7 +24,7 @@ export class OpenStream implements CallStream {
   readonly tracks: ReadonlyMap<string, LegRecord>;
   #call: StreamOwner | undefined;
   readonly callId: string;
-  /** How old the audio is that comes now: it has waited for the call. */
+  /** The age of the audio that arrives now: it has waited until the call was open. */
   waitedS = 0;
 
   constructor({ call, id, start, control, tracks }: OpenStreamOptions) {
@@ -46,7 +46,7 @@ export class OpenStream implements CallStream {
     call?.streamEnded(this, reason, detail);
   }
 
-  /** The call is erased: frames that still come go nowhere. */
+  /** The call is erased. Frames that still arrive are dropped. */
   forget(): void {
     this.#call = undefined;
   }

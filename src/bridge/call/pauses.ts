@@ -3,7 +3,7 @@ import type { CallLeg } from './call-leg.ts';
 import type { CallEvents } from '../events/call-events.ts';
 import type { OpenStream } from './open-stream.ts';
 
-/** `consent`: somebody on the call withdrew it. This hold is never let go. */
+/** `consent`: somebody on the call withdrew their consent. This pause is never ended. */
 export type Pauser = 'operator' | 'carrier' | 'consent';
 
 type PausesOptions = {
@@ -19,8 +19,8 @@ type PausesOptions = {
 const bits: Record<Pauser, number> = { operator: 1, carrier: 2, consent: 4 };
 
 /**
- * A call is paused while an operator, its carrier or a withdrawn consent hold it. The audio stops within the same turn of the
- * event loop; the row that carries the pause over a crash follows.
+ * A call is paused while an operator, its carrier or a withdrawn consent holds it. The audio stops within the same
+ * turn of the event loop. The row follows; it keeps the pause through a crash.
  */
 export class Pauses {
   readonly #options: PausesOptions;
@@ -45,7 +45,7 @@ export class Pauses {
     this.#pausedAt = pausedAt;
   }
 
-  /** Resolves when the pause is durable: an operator who was answered can rely on it after a crash. */
+  /** Resolves when the pause is durable. An operator who got the answer can rely on the pause even after a crash. */
   async pause(by: Pauser): Promise<void> {
     if (this.#heldBy.has(by)) return;
     const { clock, legs, streams, nowS } = this.#options;
@@ -56,19 +56,19 @@ export class Pauses {
       for (const leg of legs()) leg.audio.pause();
     }
     if (by !== 'carrier') for (const stream of streams()) stream.control.pause();
-    // That a consent was withdrawn is told of a call that is paused already, too.
+    // A withdrawn consent is reported even if the call is already paused.
     const isTold = isFirst || by === 'consent';
     await this.#commit(isTold ? { type: 'call.paused', data: { at: nowS(), by } } : undefined);
   }
 
-  /** `discardedS`: the length of the audio that the carrier threw away during its pause, where it says that. */
+  /** `discardedS`: seconds of audio that the carrier discarded during its pause, if the carrier gives them. */
   async resume(by: Exclude<Pauser, 'consent'>, discardedS = 0): Promise<void> {
     if (!this.#heldBy.delete(by)) return;
     const { clock, legs, streams, nowS, keepPace, discarded } = this.#options;
     const isLast = this.#heldBy.size === 0;
     for (const leg of legs()) {
-      // A carrier may send nothing while it is paused. Silence takes its place: as much as the carrier says that
-      // it threw away, by its media clock, or else as much as keeps the leg on the call's clock.
+      // A carrier may send nothing while it is paused. Silence takes the place of that audio: the length that the
+      // carrier gives by its media clock, or else the length that keeps the leg on the call's clock.
       if (discardedS > 0) discarded(leg, discardedS);
       else if (isLast) keepPace(leg);
       if (isLast) leg.audio.resume();

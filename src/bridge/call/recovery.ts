@@ -8,12 +8,15 @@ import type { LeftResults } from '../events/held-results.ts';
 import { bridgeMetrics } from '../metrics.ts';
 import type { EndReason } from '../../protocol/events.ts';
 
-/** A call that could not be taken up in this many starts is set aside: one bad row must not keep every start from succeeding. */
+/**
+ * A call that could not be restored in this many starts is set aside, so that one bad row cannot make every start
+ * fail.
+ */
 export const triesLimit = 3;
 
 /**
- * After a start: every call of this node that was not over goes on where its rows and journals say.
- * Calls that were live wait for their stream, the rest finish their legs and say their end.
+ * After a start: every unfinished call of this node continues from its rows and journals. Calls that were live wait
+ * for their stream; the others finish their legs and declare their end.
  */
 export async function recoverCalls(
   calls: Calls,
@@ -38,7 +41,7 @@ export async function recoverCalls(
     );
   }
   if (waiting.length === 0) return { recovered: 0, setAside };
-  // The tries are counted before the attempt, so that a row whose recovery kills the process counts as well.
+  // The try is counted before it is made, so that a row whose restoring kills the process counts as well.
   const ids = waiting.map((row) => row.id);
   await store.db
     .updateTable('calls')
@@ -68,8 +71,8 @@ export async function recoverCalls(
 }
 
 /**
- * Legs in this disk's journal whose call another node has taken over while this one was away: what they lack was
- * declared there, and nobody here sends it any more.
+ * Removes legs from this disk's journal whose call another node took over while this one was away. That node has
+ * declared their missing audio, and nothing here sends it any more.
  */
 export async function leaveTakenLegs(calls: Calls, log: Logger): Promise<void> {
   const { store, journal, node } = calls.environment;
@@ -91,7 +94,7 @@ export async function leaveTakenLegs(calls: Calls, log: Logger): Promise<void> {
 async function recoverCall(calls: Calls, row: CallRow): Promise<Call> {
   const env = calls.environment;
   const legs = await legsOf(env.store.db, row.id);
-  // A leg that is not in the journal has no audio left to send. It is opened only where a stream may come back.
+  // A leg that is not in the journal has no audio left to send. It is opened only if a stream may come back.
   const open = legs.filter(
     (leg) => leg.state === 'open' && (row.state === 'live' || env.journal.recovered.has(leg.id)),
   );
@@ -124,7 +127,7 @@ async function recoverCall(calls: Calls, row: CallRow): Promise<Call> {
   return call;
 }
 
-/** Where a call stood when its process ended, at `now` by the clock of its rows. */
+/** The state of a call when its process ended. `now` is by the clock of its rows. */
 export function stateFrom(row: CallRow, openLegs: ReadonlySet<string>, now: number): CallState {
   if (row.state === 'live') return recoveredLive(now);
   if (row.state === 'ended') return { at: 'ended' };

@@ -1,14 +1,17 @@
 import type { EndReason } from '../../protocol/events.ts';
 import type { StreamEnd } from '../streams.ts';
 
-/** The wait that ran out before every final was there: for the last words, or for a service that is away. */
+/**
+ * The wait that ran out before all finals had arrived: for the last words (`finals`), or for an unreachable service
+ * (`finishWithin`).
+ */
 export type Deadline = 'finals' | 'finishWithin';
 
 export type CallState =
   | { at: 'live'; streams: ReadonlySet<string> }
-  /** No stream, but one may come back: the last closed without a stop, or this process was restarted. */
+  /** No stream is open, but one may come back: the last one closed without a stop, or this process was restarted. */
   | { at: 'waiting'; reason: EndReason; hungUpAt: number }
-  /** The phone call is over; legs still owe audio or finals. */
+  /** The phone call is over. Some legs still have audio to send or finals to receive. */
   | {
       at: 'finishing';
       reason: EndReason;
@@ -16,11 +19,11 @@ export type CallState =
       deadline: Deadline | null;
       legs: ReadonlySet<string>;
     }
-  /** Every leg is done or out of time: `call.ended` is being committed. */
+  /** Every leg is done or out of time. `call.ended` is being committed. */
   | { at: 'ending'; reason: EndReason; hungUpAt: number; deadline: Deadline | null }
-  /** `call.ended` is durable; the summary is owed until the call leaves memory. */
+  /** `call.ended` is durable. The call stays in memory until its summary is made. */
   | { at: 'ended' }
-  /** Erased, or left to the next start of the process: nothing more happens here. */
+  /** The call was erased or left to the next start of the process. Nothing more happens here. */
   | { at: 'left' };
 
 export type CallInput =
@@ -43,7 +46,10 @@ export type Effect =
   | 'summarise'
   | 'abandon-legs';
 
-/** What a call does next. Pure: `Call` owns the clock, the legs and the rows and carries out the effects. */
+/**
+ * The next state of a call and its effects. Pure: `Call` owns the clock, the legs and the rows and carries out the
+ * effects.
+ */
 export function step(state: CallState, input: CallInput): [CallState, Effect[]] {
   if (input.type === 'leave')
     return state.at === 'ended' || state.at === 'left'
@@ -59,7 +65,7 @@ export function step(state: CallState, input: CallInput): [CallState, Effect[]] 
       if (input.type === 'stream-ended') return streamEnded(state.streams, input);
       break;
     case 'waiting':
-      // The hang-up is forgotten with this state: the call ends when its last stream does.
+      // The new state forgets the hang-up: the call now ends when its last stream ends.
       if (input.type === 'stream-opened')
         return [{ at: 'live', streams: new Set([input.stream]) }, ['stop-waiting']];
       if (input.type === 'wait-over') return finish(state, input.legs);
@@ -76,15 +82,15 @@ export function step(state: CallState, input: CallInput): [CallState, Effect[]] 
     case 'left':
       break;
   }
-  return [state, []]; // an input that means nothing in this state changes nothing
+  return [state, []]; // an input without a meaning in this state changes nothing
 }
 
-/** A call whose rows say `live` when the process starts again: the end of its streams is now. */
+/** The state of a call whose row says `live` at a start. Its streams count as ended now. */
 export function recoveredLive(now: number): CallState {
   return { at: 'waiting', reason: 'restart', hungUpAt: now };
 }
 
-/** The call's state as the API and its row say it. */
+/** The call's state as the API and the row show it. */
 export function publicState(state: CallState): 'live' | 'finishing' | 'ended' {
   switch (state.at) {
     case 'live':
@@ -99,7 +105,7 @@ export function publicState(state: CallState): 'live' | 'finishing' | 'ended' {
   }
 }
 
-/** Only a stream of a call that is not over may join it; later ones begin a record that continues it. */
+/** A stream may join a call only until the call is over. Later streams begin a new record that continues it. */
 export function takesStreams(state: CallState): boolean {
   return state.at === 'live' || state.at === 'waiting';
 }
@@ -112,7 +118,7 @@ function streamEnded(
 ): [CallState, Effect[]] {
   if (!streams.has(input.stream)) return [{ at: 'live', streams }, []];
   const rest = new Set([...streams].filter((stream) => stream !== input.stream));
-  // While another stream of the call goes on, so does the call.
+  // The call goes on while one of its streams does.
   if (rest.size > 0) return [{ at: 'live', streams: rest }, []];
   const hungUpAt = input.at;
   switch (input.how) {
@@ -124,7 +130,7 @@ function streamEnded(
     case 'error':
       return [{ at: 'waiting', reason: input.how, hungUpAt }, ['await-stream']];
     case 'drain':
-      // This process is going away; the next one waits for the stream.
+      // This process is shutting down. The next one waits for the stream.
       return [{ at: 'waiting', reason: 'drain', hungUpAt }, []];
   }
 }
@@ -135,7 +141,7 @@ function finish({ reason, hungUpAt }: HangUp, legs: ReadonlySet<string>): [CallS
   return [{ at: 'finishing', ...ended, legs }, ['finish-legs']];
 }
 
-/** Audio that never reached the service says more than words that came too late: it is what the end names. */
+/** The end names the worse cause: audio that never reached the service is worse than words that came too late. */
 function laterOf(before: Deadline | null, passed: Deadline): Deadline {
   return before === 'finishWithin' ? before : passed;
 }

@@ -13,7 +13,7 @@ type Ended = CallEventData<'call.ended'>;
 type Figure = 'talk' | 'talk_ratio' | 'interruptions' | 'longest_monologue' | 'dead_air';
 type Statistics = Pick<Ended, 'duration' | Figure> & { dead_air: NonNullable<Ended['dead_air']> };
 
-/** A call of which too much was not heard: figures would be false. */
+/** Statistics of a call of which too much was not heard. Figures would be false. */
 export const noStatistics = {
   talk: null,
   talk_ratio: null,
@@ -22,21 +22,24 @@ export const noStatistics = {
   dead_air: null,
 } as const satisfies Record<Figure, null>;
 
-/** Silence of both parties that is shorter than this is a pause of any conversation, not dead air. */
+/** Silence of both parties counts as dead air from this length on. A shorter one is a normal pause. */
 export const deadAirFromS = 3;
 
-/** Speech that starts this long before the other's turn ends cut in on it; less is a quick answer. */
+/**
+ * Speech that starts this long before the end of the other's turn is an interruption. With less overlap it is a quick
+ * answer.
+ */
 const interruptsFromS = 0.3;
 
-/** A turn shorter than this is a `mhm`: it neither interrupts the other nor ends a monologue. */
+/** A shorter turn is a backchannel such as "mhm". It neither interrupts the other party nor ends a monologue. */
 const backchannelS = 0.7;
 
 type PerRole = Record<Party, number>;
 type PartyTurn = Turn & { role: Party };
 
 /**
- * `unheard`: stretches of the call in which nobody can know who spoke. What they hide is neither talk nor silence, and
- * a monologue does not go on over them.
+ * Computes the statistics. `unheard` are stretches of the call in which nobody can know who spoke: they count neither
+ * as talk nor as silence, and they end a monologue.
  */
 export function statisticsOf(
   turns: readonly Turn[],
@@ -75,7 +78,7 @@ function isOfParty(turn: Turn): turn is PartyTurn {
   return turn.role !== 'mixed';
 }
 
-/** The parts of a turn that lie in none of the holes. */
+/** The parts of a turn outside all holes. */
 function outside(turn: Turn, holes: readonly Span[]): Turn[] {
   let rest = [turn];
   for (const { start, end } of holes)
@@ -97,7 +100,7 @@ type HeardCall = {
   length: { durationS: number };
 };
 
-/** What is missing, and how the conversation went as far as it was heard. */
+/** The missing audio, and statistics of the part of the conversation that was heard. */
 export function talkOf({ turns, gaps, pauses, length: { durationS } }: HeardCall) {
   return {
     ...statisticsOf(turns, durationS, [...gaps, ...pauses]),
@@ -118,7 +121,7 @@ function interruptionsOf(turns: readonly PartyTurn[]): PerRole {
   return count;
 }
 
-/** From one's first word to one's last before the other says more than a backchannel. */
+/** A monologue lasts from a party's first word to its last before the other says more than a backchannel. */
 function longestMonologues(turns: readonly PartyTurn[], holes: readonly Span[]): PerRole {
   const longest: PerRole = { customer: 0, agent: 0 };
   let current: (Span & { role: Party }) | undefined;

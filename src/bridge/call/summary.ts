@@ -10,10 +10,10 @@ import { roleFrom, turnsOf } from '../events/call-rows.ts';
 export type SummaryData = CallEventData<'call.summary'>;
 type SummaryType = SummaryData['summary']['type'];
 
-/** What a summary is made of, as the rows have it. */
+/** The stored data that a summary is made from. */
 export type CallConversation = { turns: Turn[]; sentiment: SentimentRow[] };
 
-/** The points of one utterance, as its result keeps them. */
+/** The sentiment of one utterance's sentences, as its result stores it. */
 type SentimentRow = { role: string; text: string };
 
 export async function conversationOf(
@@ -41,7 +41,10 @@ type SummaryOptions = {
   about?: ValueContext;
 };
 
-/** The data of `call.summary`, made from the finals of all legs in order of time. A part that cannot be made is named in `errors`. */
+/**
+ * The data of `call.summary`, made from the finals of all legs in order of time. `errors` names the parts that could
+ * not be made.
+ */
 export async function summaryOf(
   { turns, sentiment: rows }: CallConversation,
   options: SummaryOptions,
@@ -63,12 +66,12 @@ export async function summaryOf(
   return { ...noSummary(turns, options.type, reason), sentiment_course };
 }
 
-/** The voices of a mixed leg are different people, once they were told apart. */
+/** On a mixed leg, voices count as different people once diarization has separated them. */
 function named({ speaker, speaker_provisional: _isProvisional, ...turn }: Turn): SpokenTurn {
   return speaker === undefined ? turn : { ...turn, role: personName({ speaker }).toLowerCase() };
 }
 
-/** For a conversation of which no summary can be made: the next try would end the same way. */
+/** The data for a conversation that cannot be summarised. Another try would fail in the same way. */
 export function noSummary(turns: Turn[], type: SummaryType, reason: string): SummaryData {
   return {
     summary: { type, text: '' },
@@ -94,7 +97,7 @@ function insightParts(
   };
 }
 
-/** The words of a chapter are in the transcript beside it. */
+/** Leaves out the words of a chapter: they are in the transcript of the same event. */
 function withoutWords({
   headline,
   gist,
@@ -110,7 +113,7 @@ const Points = z.array(
   z.object({ start: z.number(), end: z.number(), sentiment: z.string(), emotion: z.string() }),
 );
 
-/** The sentiment of each sentence as the speech sessions gave it, by role and in order of time. */
+/** The sentiment of each sentence as the speech sessions returned it, by role and in order of time. */
 function sentimentCourse(rows: readonly SentimentRow[]): SummaryData['sentiment_course'] {
   const course: SummaryData['sentiment_course'] = { customer: [], agent: [] };
   for (const { role, text } of rows)
@@ -119,7 +122,7 @@ function sentimentCourse(rows: readonly SentimentRow[]): SummaryData['sentiment_
   return course;
 }
 
-/** An earlier version kept nothing here. */
+/** Rows of earlier versions hold no JSON here. */
 function jsonOf(text: string): unknown {
   return text === '' ? [] : JSON.parse(text);
 }

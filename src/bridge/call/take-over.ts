@@ -21,18 +21,18 @@ import { lengthOf } from './length.ts';
 import { callKey } from '../records/call-record.ts';
 import { stateFrom, triesLimit } from './recovery.ts';
 
-/** Of one round; the others are left to nodes that look at the same moment, and to the next round. */
+/** Calls per round. Other nodes look at the same moment and take some of the rest; the next round takes the others. */
 const callsPerRound = 64;
 const callsAtOnce = 8;
-/** What a session of the lost node has heard is waited for: the stream that comes back waits as long. */
+/** Wait for words that the lost node's session has heard. The stream that comes back waits as long. */
 const lastWordsMs = 6_000;
 const askAgainMs = 250;
 /**
- * What the object store does not give in time is a gap. A call that is over waits for a store that is away, with its end,
- * for longer than one to which a stream comes back.
+ * Audio that the object store does not return in time becomes a gap. A call that is over waits this long for an
+ * unreachable store, with its end; a call to which a stream comes back waits less.
  */
 const storeAwayMs = 600_000;
-/** Less of a recording is not worth a word. */
+/** A shorter unrecorded stretch than this is not reported. */
 const leastUnrecordedS = 0.1;
 
 type TakeOver = {
@@ -41,11 +41,14 @@ type TakeOver = {
   /** How far our clock is ahead of the database's. */
   aheadMs: number;
   log: Logger;
-  /** In this round it did not give what it has. */
+  /** True if the object store did not return its data in this round. */
   isStoreAway?: boolean;
 };
 
-/** Unfinished calls of lost nodes go on here. Of several nodes that want a call one gets it, by its number. */
+/**
+ * Continues unfinished calls of lost nodes here. If several nodes want one call, its fence number decides that one
+ * gets it.
+ */
 export async function takeOverCalls(work: TakeOver): Promise<number> {
   const { calls, lost } = work;
   const { store } = calls.environment;
@@ -83,7 +86,7 @@ async function takeOne(
   const { calls, log } = work;
   const { store, node } = calls.environment;
   if (state !== 'live' && from.silentMs < storeAwayMs) {
-    // One is asked for all of a round: a store that hangs would hold up the calls behind them.
+    // One object is requested for the whole round: an object store that hangs would hold up the calls behind it.
     work.isStoreAway ||= !(await canFetch(calls.environment, id));
     if (work.isStoreAway) {
       if (!calls.waitingForObjects.has(id))
@@ -135,7 +138,7 @@ async function takeOne(
     return true;
   } catch (error) {
     log.error({ err: error, callId: id }, 'a call of a lost node could not be taken over');
-    // Whoever looks next tries again, as often as a start would.
+    // The next node that looks tries again, as often as a start would.
     await store.db
       .updateTable('calls')
       .set({ node: from.node })
@@ -147,7 +150,7 @@ async function takeOne(
   }
 }
 
-/** Whether the object store gives what it has of the call's legs. */
+/** Returns whether the object store can return its data of the call's legs. */
 async function canFetch({ store, objects }: CallEnvironment, callId: string): Promise<boolean> {
   if (objects === undefined) return true;
   const legs = await legsOf(store.db, callId);
@@ -160,10 +163,11 @@ async function goOnWith(work: TakeOver, row: CallRow, from: LostNode): Promise<C
   const env = calls.environment;
   const legs = await legsOf(env.store.db, row.id);
   const open = row.state === 'ended' ? [] : legs.filter(({ state }) => state === 'open');
-  // Also of legs that go on: of what they had before nothing may be here, because the object store did not give it in time.
+  // This includes legs that continue: their earlier recording may be missing here, because the object store did not
+  // return it in time.
   for (const leg of legs) env.lostRecordings?.lacks(leg.id, from.node);
   const found = await findLegs(env, row.id, open);
-  // Times of the row are by the lost node's clock, ours is another.
+  // Times in the row are by the lost node's clock, which differs from ours.
   const lostAtMs = from.seenAt + from.aheadMs;
   const skewMs = aheadMs - from.aheadMs;
   const going = open.filter(({ id }) => row.state === 'live' || found.recovered.has(id));
@@ -181,7 +185,7 @@ async function goOnWith(work: TakeOver, row: CallRow, from: LostNode): Promise<C
   try {
     call.events.knowLength(row.state === 'live' ? undefined : lengthOf(row, legs));
     openLegs(env, call, row, going, found, {
-      // Its last sign of life is the least that it has heard; up to now it may have heard more.
+      // The node received audio at least until its last sign of life, and perhaps more until now.
       heardToMs: row.state === 'live' ? lostAtMs : (row.hung_up_at ?? lostAtMs),
       mayHaveHeardToMs:
         row.state === 'live' && !from.hasLeft ? env.clock.now() - skewMs : undefined,
@@ -189,7 +193,7 @@ async function goOnWith(work: TakeOver, row: CallRow, from: LostNode): Promise<C
     tellLoss(call, row, from, found.unrecordedS);
     calls.adopt(call);
   } catch (error) {
-    await call.abandon(); // half a call must not write beside whoever takes it next
+    await call.abandon(); // a half-restored call must not write beside the node that takes it next
     throw error;
   }
   return call;
@@ -197,9 +201,9 @@ async function goOnWith(work: TakeOver, row: CallRow, from: LostNode): Promise<C
 
 type FoundLegs = {
   recovered: Map<string, RecoveredLeg>;
-  /** Legs whose last session is lost as well: of what it had not said yet nobody knows. */
+  /** Legs whose last session is lost as well. Nobody knows which words it still held. */
   silent: Set<string>;
-  /** Call time up to which each leg has words. */
+  /** The call time up to which each leg has words. */
   heardUntil: Map<string, number>;
   unrecordedS: number;
 };
@@ -306,14 +310,14 @@ async function takeIn(
   const file = journal.newFile(legId, silence, recording);
   const from = recording ? 0 : new LegLedger(state.ledger).settled;
   const kept = objects === undefined ? [] : await fetchTail(objects, legId, file, from, env.clock);
-  await file.release(); // opened again by the leg
+  await file.release(); // the leg opens the file again
   const { snapshot, gaps } = legAfterLoss({ ...state, recording }, heard, rate, kept);
   const leg = journal.takeIn(
     snapshot,
     gaps.map((gap) => ({ ...gap, cause: 'node' })),
     file,
   );
-  // What is in no gap was heard: where it is not here either, only the recording lacks it.
+  // Audio outside every gap was heard. If it is not here either, only the recording lacks it.
   const { end, counts } = snapshot.ledger;
   const here = kept.reduce((bytes, range) => bytes + range.end - range.start, 0);
   const unrecordedBytes = recording ? Math.max(0, end - here - counts.gaps) : 0;
@@ -321,9 +325,9 @@ async function takeIn(
 }
 
 /**
- * How many bytes the last session of the leg has heard: told to stop, it says so in its record. Undefined where there
- * is none, or it does not answer in time; what it has said is then read later, with the leg. A session may be lost with
- * its leg, where the same node had both.
+ * The number of bytes that the leg's last session has heard: when it is told to stop, its record says so. Undefined
+ * if there is no session or it does not answer in time; its words are then read later, with the leg. If leg and
+ * session ran on the same node, both may be lost.
  */
 async function heardBySession(
   { speech, clock }: CallEnvironment,

@@ -50,7 +50,7 @@ type CallEventsOptions = {
   store: Store;
   feed: LiveFeed;
   clock: Clock;
-  /** Now, in seconds of the call. */
+  /** The present time in seconds of the call. */
   nowS(): number;
   log: Logger;
   redactor: Redactor | undefined;
@@ -61,14 +61,14 @@ type CallEventsOptions = {
   onLeaseLost(): void;
 };
 
-/** Warnings kept with one call; later ones are logged and counted only. */
+/** At most this many warnings are stored with one call. Later ones are only logged and counted. */
 export const maxWarnings = 100;
 
 type Warning = { code: string; message: string; at: string };
 
 /**
- * Every event of one call, with the rows that are written in the same transaction, in the order in which things
- * happened. Nothing else writes the rows of a running call.
+ * Writes every event of one call in the order in which things happened, with its rows in the same transaction.
+ * Nothing else writes the rows of a running call.
  */
 export class CallEvents {
   readonly counts: Record<string, number> = {};
@@ -123,7 +123,7 @@ export class CallEvents {
     return this.#options.clock.now();
   }
 
-  /** Watchers read the call anew. */
+  /** Tells watchers to read the call again. */
   changed(): void {
     this.#options.feed.publish({ kind: 'call', callId: this.#id });
   }
@@ -133,7 +133,7 @@ export class CallEvents {
     bridgeMetrics.oddities.inc({ what });
   }
 
-  /** `told`: receivers hear of it too, in its place among the events. */
+  /** `told`: receivers get the warning too, as an event in its place in the order. */
   warn(code: string, message: string, told = false): void {
     this.#options.log.warn({ code }, 'call has a warning');
     bridgeMetrics.warnings.inc({ code });
@@ -198,7 +198,9 @@ export class CallEvents {
     });
   }
 
-  /** Where the leg's first byte lies on the call's clock; with the call's first leg, the clock's zero. */
+  /**
+   * Stores where the leg's first byte lies on the call's clock. The first leg of a call also stores the clock's zero.
+   */
   legPlaced(leg: ToldLeg, zeroAt: number | undefined): void {
     const offset_ms = Math.round((leg.offsetS ?? 0) * 1_000);
     void this.#commits.add({
@@ -209,7 +211,7 @@ export class CallEvents {
     });
   }
 
-  /** One result is one event: the identity in `leg_results` drops it when the service says it again. */
+  /** One result is one event. The service may repeat a result; its identity in `leg_results` drops the repetition. */
   result(leg: ToldLeg, result: Result): void {
     if (result.type === 'call.transcript') this.#entities.heard(leg, result);
     if (result.type === 'call.entities')
@@ -224,7 +226,7 @@ export class CallEvents {
     else this.#held.add(leg, result);
   }
 
-  /** Results of the leg that have not been told yet, for its journal. */
+  /** The results of a leg that are not told yet, for its journal. */
   waitingOf(legId: string): WaitingResults | undefined {
     const gaps = this.#gaps.waitingOf(legId);
     const results = this.#held?.waitingOf(legId);
@@ -232,7 +234,7 @@ export class CallEvents {
     return { ...(results ?? { results: [], tails: {}, used: {} }), gaps };
   }
 
-  /** What an earlier process had heard and not told. */
+  /** Takes over results that an earlier process had heard and not told yet. */
   restoreResults(left: readonly LeftResults[]): void {
     for (const { leg, waiting } of left)
       if (waiting.gaps !== undefined) this.#gaps.restore(leg, waiting.gaps);
@@ -246,7 +248,10 @@ export class CallEvents {
     return this.#entities.settled();
   }
 
-  /** The journal keeps the results and gaps that are not told yet: the next process goes on with them. */
+  /**
+   * Stops holding results and gaps. Those that are not told yet stay in the journal, and the next process goes on
+   * with them.
+   */
   stopHolding(): void {
     this.#held?.close();
     this.#gaps.close();
@@ -283,7 +288,10 @@ export class CallEvents {
     if (type === 'call.transcript') bridgeMetrics.finals.inc();
   }
 
-  /** Who says what in a leg with several parties: the rows know it, watchers read the call anew, and no event tells it before the end. */
+  /**
+   * Stores who says what on a leg with several parties. Watchers read the call again; no event reports it before the
+   * end.
+   */
   speakers(leg: ToldLeg, sessionId: string, told: SpeakersData): void {
     if (!this.#speakers.take(sessionId, told)) return;
     const of = { callId: this.#id, legId: leg.record.id, sessionId };
@@ -294,12 +302,12 @@ export class CallEvents {
       });
   }
 
-  /** When a second of the call was. Audio that came faster than it was spoken ends at the latest now. */
+  /** The wall time of a second of the call. Audio that arrived faster than it was spoken ends now at the latest. */
   #wallTimeOf(callS: number): number {
     return Math.round(this.#now - Math.max(0, this.#options.nowS() - callS) * 1_000);
   }
 
-  /** Told once it is known how long it is: the next may lie beside it. */
+  /** Reports a gap once its length is known: the next gap may touch it. */
   gap(leg: ToldLeg, gap: Gap): void {
     this.#gaps.add(leg, gap);
   }
@@ -309,12 +317,12 @@ export class CallEvents {
     const { cause, bytes, detail } = gap;
     bridgeMetrics.gaps.inc({ cause });
     void this.#commits.add({
-      // A restart finds the same hole again: its place and cause are what it is known by.
+      // A restart finds the same hole again, so the hole's place and cause are its identity.
       identity: {
         legId: leg.record.id,
         sessionId: '',
         kind: 'call.gap',
-        // What a service took back may be sent again, and be lost again: then the place alone would be the same.
+        // Audio that a service gave up may be sent and lost again. Then the place alone would not be unique.
         key: cause === 'service' ? `${cause}:${start}:${bytes}` : `${cause}:${start}`,
         role: leg.record.role,
         start,
@@ -332,7 +340,7 @@ export class CallEvents {
     });
   }
 
-  /** The digit itself is neither stored nor sent: it may be part of a card number. */
+  /** The digit itself is neither stored nor sent, because it may be part of a card number. */
   keyPressed(leg: ToldLeg | undefined, at: number): void {
     void this.#commits.add({
       event: {
@@ -343,9 +351,10 @@ export class CallEvents {
     });
   }
 
-  /** Who holds the pause is part of the row, so that it outlives this process. */
+  /** The row says who holds the pause, so that this outlives the process. */
   async pauseChanged(heldBy: number, pausedAt: number, said: Said | undefined): Promise<boolean> {
-    // Finals held by the redaction go out before the pause: a number cannot go on in audio that nobody hears.
+    // Finals held by the redaction are released before the pause: a number cannot continue in audio that nobody
+    // hears.
     await this.#entities.settled();
     if (this.#held?.isEmpty === false) await this.#held.flush();
     this.#gaps.flush();
@@ -356,7 +365,7 @@ export class CallEvents {
     });
   }
 
-  /** Events from here on say how long the phone call was. */
+  /** From now on, events give the length of the phone call. */
   knowLength(length: CallLength | undefined): void {
     this.#length = length;
   }
@@ -374,7 +383,7 @@ export class CallEvents {
     });
   }
 
-  /** Events from here on say the parties, and the call is found by their numbers. */
+  /** From now on, events give the parties, and the call is found by their numbers. */
   partiesLearnt(): void {
     const { record } = this.#options;
     const { direction = null, from = null, to = null, metadata } = record;
@@ -392,7 +401,7 @@ export class CallEvents {
     });
   }
 
-  /** What the carrier asked for during the call holds for sessions after a restart too. */
+  /** Stores settings that the carrier changed during the call, so that sessions after a restart use them too. */
   overridesChanged(): void {
     const overrides = JSON.stringify(this.#options.record.overrides);
     void this.#commits.add({ rows: (tx) => updateCall(tx, this.#id, { overrides }) });
@@ -411,7 +420,7 @@ export class CallEvents {
     });
   }
 
-  /** `call.ended` and the row that says so are one commit; a summary is owed from then on. */
+  /** `call.ended` and the row's new state are one commit. From then on the call waits for its summary. */
   ended(
     data: CallEventData<'call.ended'>,
     hungUpAt: number,
@@ -445,8 +454,8 @@ export class CallEvents {
   }
 
   /**
-   * Both events are one commit: a kill between them would lose the second or tell the first again. `also` is ordered
-   * in it too: work on the whole call that begins now.
+   * Both events are one commit: a crash between them would lose the second or repeat the first. The same commit also
+   * orders `also`: work on the whole call that begins now.
    */
   summarised(
     data: CallEventData<'call.summary'>,
@@ -466,7 +475,7 @@ export class CallEvents {
     });
   }
 
-  /** Resolves when everything told so far is durable. */
+  /** Resolves when everything that was added so far is durable. */
   async settled(): Promise<void> {
     await this.#entities.settled();
     await this.#held?.flush();
@@ -479,13 +488,13 @@ export class CallEvents {
     this.#commits.leave();
   }
 
-  /** The error's own text may quote the row: the class of the failure is enough for an operator and for us. */
+  /** The error's own text may quote the row. The class of the error is enough for an operator and for us. */
   #setAside({ event, identity }: Draft, error: unknown): void {
     const what = event?.said.type ?? identity?.kind ?? 'a change of the call';
     const code = codeOf(error);
     this.#options.log.error({ what, code }, 'the store can never take this: it is set aside');
     this.count('not-stored');
-    // A warning that cannot be stored either is not warned of again.
+    // A warning that cannot be stored causes no further warning.
     if (event === undefined && identity === undefined) return;
     this.warn('EVENT_NOT_STORED', `${what} was not stored: the database refused it (${code})`);
   }

@@ -114,7 +114,7 @@ export async function updateCall(
   await tx.updateTable('calls').set(changes).where('id', '=', id).execute();
 }
 
-/** The counters that live in memory while the leg does. */
+/** Writes the counters of a leg, which are in memory while the leg is open. */
 export async function updateLeg(tx: Tx, leg: ToldLeg): Promise<void> {
   const { received, acknowledged, gaps, paused, filler } = leg.audio.ledger();
   await tx
@@ -134,7 +134,7 @@ export async function updateLeg(tx: Tx, leg: ToldLeg): Promise<void> {
     .execute();
 }
 
-/** What other nodes would go on from, of a call that needs nobody to go on with it. */
+/** Removes the shared leg states of a call that no other node has to continue any more. */
 export async function forgetLegStates(tx: Tx, callId: string): Promise<void> {
   await tx.deleteFrom('leg_states').where('call_id', '=', callId).execute();
 }
@@ -143,7 +143,7 @@ export async function legsOf(db: Kysely<Database>, callId: string): Promise<LegR
   return db.selectFrom('legs').selectAll().where('call_id', '=', callId).orderBy('id').execute();
 }
 
-/** Bytes of the whole recording of a leg that is over: what came, and the silence that we added. */
+/** The bytes of the whole recording of a finished leg: the received audio and the silence that we added. */
 export function lengthOfRecording({
   received,
   filler,
@@ -152,7 +152,10 @@ export function lengthOfRecording({
   return received + filler - paused;
 }
 
-/** Of the whole leg, written as often as it is settled: the newest figure has all of those before. */
+/**
+ * Stores the total of short gaps of the whole leg. It is written each time the leg is settled, and the newest total
+ * replaces the ones before.
+ */
 export async function keepShortGaps(
   tx: Tx,
   callId: string,
@@ -197,7 +200,7 @@ export async function shortGapsOf(db: Kysely<Database>, callId: string): Promise
   return total;
 }
 
-/** When redacted words were said. The words themselves are kept nowhere. */
+/** Stores the times of redacted words. The words themselves are not stored anywhere. */
 export async function keepHidden(
   tx: Tx,
   callId: string,
@@ -223,7 +226,7 @@ export async function keepHidden(
 
 const HiddenSpans = z.array(z.object({ start: z.number(), end: z.number() }));
 
-/** In seconds of the call, in no order. */
+/** The times of redacted words in seconds of the call, unordered. */
 export async function hiddenOf(db: Kysely<Database>, callId: string): Promise<Span[]> {
   const rows = await db
     .selectFrom('leg_results')
@@ -236,7 +239,7 @@ export async function hiddenOf(db: Kysely<Database>, callId: string): Promise<Sp
 
 type GapRow = GapSpan & { role: string };
 
-/** The gaps that the call has declared, in order of time, earlier runs of this process included. */
+/** The gaps that the call has declared, in order of time, including those from earlier runs of the process. */
 export async function gapsOf(db: Kysely<Database>, callId: string): Promise<GapRow[]> {
   const rows = await db
     .selectFrom('leg_results')
@@ -254,7 +257,7 @@ export async function gapsOf(db: Kysely<Database>, callId: string): Promise<GapR
   }));
 }
 
-/** What the row of an ended call says of its missing words. */
+/** The missing words of an ended call, according to its row. */
 export function incompleteFrom(text: string | null): Incomplete | null {
   return text === null ? null : (Incomplete.safeParse(JSON.parse(text)).data ?? null);
 }
@@ -263,7 +266,10 @@ function causeOfKey(key: string): GapCause {
   return GapCause.safeParse(key.split(':', 1)[0]).data ?? 'service';
 }
 
-/** When nothing was heard on purpose, in seconds of the call; a pause that nobody ended lasts to its end. */
+/**
+ * The stretches in which the call was paused, in seconds of the call. A pause that nobody ended lasts until the
+ * call's end.
+ */
 export async function pausesOf(db: Kysely<Database>, callId: string): Promise<Span[]> {
   const rows = await db
     .selectFrom('events')
@@ -282,7 +288,7 @@ export async function pausesOf(db: Kysely<Database>, callId: string): Promise<Sp
   return spans;
 }
 
-/** The utterances whose sentiment is known; a neutral one has its row alone, and no event. */
+/** The utterances whose sentiment is known. A neutral utterance has a row and no event. */
 export async function judgedTurns(db: Kysely<Database>, callId: string): Promise<string[]> {
   const rows = await db
     .selectFrom('leg_results')
@@ -328,7 +334,10 @@ export async function turnsByCall(
   return turns;
 }
 
-/** What a session heard is told while the call goes on; the recording, which no session is named for, tells it for good. */
+/**
+ * While the call goes on, the speaker comes from the live session. Later it comes from the recording, whose rows name
+ * no session, and this is final.
+ */
 function speakerFrom(row: {
   session_id: string;
   speaker: number | null;
@@ -338,10 +347,10 @@ function speakerFrom(row: {
   return { speaker: row.speaker, ...(isProvisional ? { speaker_provisional: true } : {}) };
 }
 
-/** Characters of the last turn that lists show. */
+/** The last turn is shortened to this many characters in lists. */
 const longestPreview = 200;
 
-/** What the row of an ended call keeps of its words, for lists. */
+/** The parts of the words that the row of an ended call keeps for lists. */
 export function wordsInRow(turns: readonly Turn[]): Pick<CallRow, 'said_by' | 'last_turn'> {
   const last = turns.at(-1);
   const text = last && Array.from(last.text).slice(0, longestPreview).join('');
@@ -387,12 +396,12 @@ export function legRecordFrom(row: LegRow, channelRoles: readonly [Role, Role]):
   };
 }
 
-/** An earlier version stored times that are no number, as a service sent them; JSON has no word for them. */
+/** An earlier version stored times that were no finite numbers, as a service sent them. JSON cannot express them. */
 function finite(seconds: number): number {
   return Number.isFinite(seconds) ? seconds : 0;
 }
 
-/** A role that nobody knows counts as the customer: a row that somebody edited must not keep the process from starting. */
+/** An unknown role counts as the customer: a row that somebody edited must not keep the process from starting. */
 export function roleFrom(text: string): Role {
   return Role.safeParse(text).data ?? 'customer';
 }

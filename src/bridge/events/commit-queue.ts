@@ -17,12 +17,15 @@ import {
 
 type DraftEvent = { said: Said; occurredAt: number; speechEndedAt?: number; leg?: EventLeg };
 
-/** One thing that happened to a call: an event, the rows it goes with, or both, in one transaction. */
+/** One thing that happened to a call: an event, its rows, or both, written in one transaction. */
 export type Draft = {
   event?: DraftEvent;
-  /** A further event of the same commit, with the next number. */
+  /** A second event of the same commit, with the next sequence number. */
   followedBy?: DraftEvent;
-  /** When a row of this identity is there already, the draft is a repetition: it has no event, and no rows of its own. */
+  /**
+   * If a row with this identity already exists, the draft is a repetition: neither its event nor its rows are
+   * written.
+   */
   identity?: ResultIdentity;
   rows?: (tx: Transaction<Database>) => Promise<void>;
 };
@@ -36,13 +39,17 @@ type ResultIdentity = {
   start: number;
   end: number;
   text: string;
-  /** Which voice of a mixed leg, asked when the row is written: it may have become known while the draft waited. */
+  /**
+   * The voice of a mixed leg. It is asked for when the row is written, because it may have become known while the
+   * draft waited.
+   */
   speaker?: () => number | undefined;
 };
 
 /**
- * Commits of one call that may wait for the store; beyond it the newest is refused and counted. It is hours of a
- * talkative call: a store that is away for longer than that loses events rather than the process its memory.
+ * At most this many commits of one call wait for the store. Above that, the newest is refused and counted. This is
+ * hours of a talkative call: if the store is unreachable for longer, the call loses events so that the process does
+ * not run out of memory.
  */
 export const maxCommitsWaiting = 20_000;
 const batchSize = 64;
@@ -50,27 +57,27 @@ const retryDelayMs = (attempt: number): number => Math.min(5_000, 50 * 2 ** atte
 
 type CommitQueueOptions = {
   record: CallRecord;
-  /** Known from the hang-up on. */
+  /** The length is known from the hang-up on. */
   length(): CallLength | undefined;
   store: Store;
   lease: CallLease;
-  /** In every commit: what other nodes would go on from. */
+  /** Runs in every commit: shares the state from which other nodes would continue. */
   share?: ((tx: Transaction<Database>) => Promise<void>) | undefined;
   clock: Clock;
   log: Logger;
-  /** After each commit, in the order of the sequence. */
+  /** Is called after each commit, in the order of the sequence. */
   onCommitted(events: StoredEvent[]): void;
   onRefused(): void;
-  /** The store can never take this: it is not written, and what comes after it is. */
+  /** Is called for a draft that the store can never take. The draft is skipped, and the drafts after it are written. */
   onSetAside(draft: Draft, error: unknown): void;
-  /** The call is with another node now: nothing of what waits is written. */
+  /** Is called when another node has taken the call. None of the waiting drafts is written. */
   onLeaseLost(): void;
 };
 
 /**
- * One call's writes, one after the other, so that the events have the order in which things happened. While the
- * store fails the commit is tried again for as long as this process has the call. A draft that can never work is set
- * aside by itself, and the others go on.
+ * Writes the events and rows of one call one after the other, in the order in which things happened. If the store
+ * fails, the commit is retried for as long as this process has the call. A draft that can never be written is set
+ * aside alone, and the others go on.
  */
 export class CommitQueue {
   readonly #options: CommitQueueOptions;
@@ -82,7 +89,7 @@ export class CommitQueue {
     this.#options = options;
   }
 
-  /** True once it is durable; false when the queue was full or the call was left first. */
+  /** Returns true once the draft is durable, and false if the queue was full or the call was left first. */
   add(draft: Draft): Promise<boolean> {
     if (this.#left) return Promise.resolve(false);
     if (this.#waiting.length >= maxCommitsWaiting) {
@@ -95,19 +102,19 @@ export class CommitQueue {
     return promise;
   }
 
-  /** Resolves when everything added so far is durable. */
+  /** Resolves when everything that was added so far is durable. */
   async settled(): Promise<void> {
     await this.#working;
   }
 
-  /** The call is erased, or left to the next process: what waits is not written any more. */
+  /** The call was erased or left to the next process. Waiting drafts are no longer written. */
   leave(): void {
     this.#left = true;
   }
 
   async #work(): Promise<void> {
     let attempt = 0;
-    /** Drafts at the front that are committed one by one: one of them can never work. */
+    /** Number of drafts at the front that are committed one by one, because one of them can never be written. */
     let alone = 0;
     while (this.#waiting.length > 0 && !this.#left) {
       const batch = this.#waiting.slice(0, alone > 0 ? 1 : batchSize);
@@ -139,7 +146,7 @@ export class CommitQueue {
     if (this.#left) for (const { settle } of this.#waiting.splice(0)) settle(false);
   }
 
-  /** What is durable stays so, and the next draft is written, whatever those who are told of it make of it. */
+  /** An error in a listener changes nothing: committed drafts stay durable, and the next draft is written. */
   #tell(tell: () => void): void {
     try {
       tell();
@@ -148,7 +155,10 @@ export class CommitQueue {
     }
   }
 
-  /** The store refused the content, or writing it down is a fault of ours: another try would end the same way. */
+  /**
+   * True if the store refused the content, or if a bug of ours keeps it from being written. Another try would fail in
+   * the same way.
+   */
   #canNeverWork(error: unknown): boolean {
     return (
       this.#options.store.refusesForGood(error) ||
@@ -159,8 +169,8 @@ export class CommitQueue {
   }
 
   /**
-   * The first draft loses its event where it has rows of its own, because a call must be able to end all the same;
-   * otherwise it goes altogether. Answers whether it is gone.
+   * Sets the first draft aside. If it has rows of its own, it loses only its event, because a call must still be able
+   * to end; otherwise it is dropped. Returns whether the draft is gone.
    */
   #setAside(error: unknown): boolean {
     const first = this.#waiting[0];
@@ -168,7 +178,8 @@ export class CommitQueue {
     const { draft, settle } = first;
     const { followedBy, ...without } = draft;
     if (followedBy !== undefined) {
-      // One of the two may be storable without the other. The rows go with the second, so that the call can end.
+      // One of the two events may be storable without the other. The rows go with the second one, so that the call
+      // can end.
       const { rows, ...alone } = without;
       const second = { event: followedBy, ...(rows === undefined ? {} : { rows }) };
       this.#waiting.splice(0, 1, { draft: alone, settle: () => undefined }, { draft: second, settle }); // prettier-ignore
@@ -185,8 +196,8 @@ export class CommitQueue {
   }
 
   /**
-   * A handful of statements, however many drafts there are: while the event loop comes round to each of them, nobody
-   * else writes. A leg's row comes before results that name the leg.
+   * A commit takes a handful of statements, however many drafts there are: nobody else can write until the event loop
+   * has run all of them. The row of a leg comes before results that refer to the leg.
    */
   #commit(drafts: Draft[]): Promise<StoredEvent[]> {
     const { store, record, lease } = this.#options;
@@ -206,13 +217,13 @@ export class CommitQueue {
     });
   }
 
-  /** Notes the identities of the drafts; answers the drafts whose identity was there already. */
+  /** Stores the identities of the drafts. Returns the drafts whose identity was already stored. */
   async #repeated(tx: Transaction<Database>, drafts: readonly Draft[]): Promise<Set<Draft>> {
     const repeated = new Set<Draft>();
     let known: Identified[] = [];
     for (const { draft, identity } of identified(drafts)) {
       if (isAnonymous(identity)) {
-        // What was said with an id just before has to be there to be found by its times.
+        // Identities with an id are stored first, so that the search by times finds them.
         await this.#note(tx, known, repeated);
         known = [];
         if (await this.#isKnownBySpan(tx, identity)) {
@@ -239,7 +250,7 @@ export class CommitQueue {
       .returning(['leg_id', 'session_id', 'kind', 'key'])
       .execute();
     const noted = new Set(rows.map((row) => nameOf(row.leg_id, row.session_id, row.kind, row.key)));
-    // The same thing twice in one batch is one row: the first is new.
+    // If one batch has the same result twice, only the first is new.
     for (const { draft, identity } of identified)
       if (!noted.delete(nameOf(identity.legId, identity.sessionId, identity.kind, identity.key)))
         repeated.add(draft);
@@ -260,7 +271,10 @@ export class CommitQueue {
     };
   }
 
-  /** A session record without ids may list an utterance that was heard live, with its id: the same times tell that. */
+  /**
+   * The record of a session may list an utterance without an id that was heard live with an id. Both have the same
+   * times.
+   */
   async #isKnownBySpan(tx: Transaction<Database>, identity: ResultIdentity): Promise<boolean> {
     const row = await tx
       .selectFrom('leg_results')
@@ -277,7 +291,7 @@ export class CommitQueue {
   #eventOf({ said, occurredAt, speechEndedAt, leg }: DraftEvent): NewCallEvent {
     const { record } = this.#options;
     const length = this.#options.length();
-    // An event of before the hang-up may be committed after it.
+    // An event from before the hang-up may be committed after it.
     const isOver = length !== undefined && occurredAt >= length.hungUpAt;
     const call = eventCallOf(record, isOver ? length : undefined);
     const ended = speechEndedAt === undefined ? {} : { speechEndedAt };
@@ -296,12 +310,15 @@ function identified(drafts: readonly Draft[]): Identified[] {
   );
 }
 
-/** As the store has them: Postgres keeps other characters in place of those that it cannot hold. */
+/** The name as the store returns it: Postgres replaces characters that it cannot hold. */
 function nameOf(...parts: string[]): string {
   return JSON.stringify(parts.map(storableText));
 }
 
-/** The speech client makes ids up for utterances of a session record that has none; they begin like this. */
+/**
+ * True for an invented id. The speech client makes up ids for utterances of a session record that has none, with this
+ * prefix.
+ */
 function isAnonymous(identity: ResultIdentity): boolean {
   return identity.kind === 'call.transcript' && identity.key.startsWith('record_');
 }

@@ -8,9 +8,9 @@ import { Questions } from './questions.ts';
 import type { Final } from './redactor.ts';
 import type { ToldLeg } from './told-leg.ts';
 
-/** Finals of a speaker that one entity may go over: a card is said in eight pairs at most. */
+/** One entity may span at most this many finals of a speaker. People say a card number in at most eight groups. */
 export const maxFinalsJoined = 8;
-/** Whoever is silent for longer has ended the number, in seconds. */
+/** A speaker who is silent for longer than this, in seconds, has finished the number. */
 const longestPauseS = 8;
 
 type Entities = Extract<Result, { type: 'call.entities' }>;
@@ -22,12 +22,15 @@ type EntityJoinerOptions = {
   failed(error: unknown): void;
 };
 
-/** Entities of one call that wait to be joined. Beyond that they go on as the service gave them, in their order. */
+/**
+ * At most this many entities of one call wait to be joined. Further ones go on as the service returned them, in their
+ * order.
+ */
 export const maxEntitiesWaiting = 1_000;
 
 /**
- * Makes one entity of what was said in several finals, and says what it means. The entity has the name of its first
- * piece: when more of it is said, it is told again under that name.
+ * Joins the parts of an entity that was said in several finals, and normalises its value. The entity keeps the id of
+ * its first part. When more of it is said, it is reported again under that id.
  */
 export class EntityJoiner {
   readonly #options: EntityJoinerOptions;
@@ -40,7 +43,7 @@ export class EntityJoiner {
     this.#options = options;
   }
 
-  /** A final, before anything is said about it. */
+  /** Remembers a final. It must come before the add-ons about it. */
   heard(leg: ToldLeg, final: Final): void {
     const speaker = speakerOf(leg, final);
     const { text, start, end } = final;
@@ -51,7 +54,10 @@ export class EntityJoiner {
     this.#questions.add({ speaker, text, start, end });
   }
 
-  /** In the order in which they came. What cannot be joined goes on as the service gave it. */
+  /**
+   * Joins entities in the order in which they arrived. Entities that cannot be joined go on as the service returned
+   * them.
+   */
   join(leg: ToldLeg, entities: Entities, tell: (joined: Entities) => void): void {
     const isFull = this.#waiting >= maxEntitiesWaiting;
     this.#waiting++;
@@ -91,7 +97,7 @@ export class EntityJoiner {
     const own = block.results
       .filter(({ pieces }) => pieces.some(({ final }) => final === finals.length - 1))
       .map((entity) => entityOf(leg, finals, entity));
-    // A hosted service may know kinds of entities that nobody here does.
+    // A hosted service may return types of entities that are unknown here.
     const others = entities.data.results.filter(
       (other) => !own.some(({ start, end }) => other.start < end && start < other.end),
     );
@@ -99,7 +105,7 @@ export class EntityJoiner {
     return { ...entities, data: { ...entities.data, results } };
   }
 
-  /** The finals of the speaker up to the one that the entities are of, with no long pause between them. */
+  /** The finals of the speaker up to the one that holds the entities, without a long pause between them. */
   #upTo(leg: ToldLeg, entities: Entities): Final[] {
     const all = this.#finals.get(speakerOf(leg, entities)) ?? [];
     const at = all.findLastIndex(

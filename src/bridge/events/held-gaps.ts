@@ -3,13 +3,13 @@ import { round3 } from '../../lib/round.ts';
 import type { ToldLeg } from './told-leg.ts';
 import type { Gap, ShortGaps, WaitingGaps } from '../records/gap.ts';
 
-/** A listener does not miss what is shorter than this; a bad line has hundreds of them in a minute. */
+/** A listener does not notice a shorter gap than this. A bad line has hundreds of them in a minute. */
 const shortGapS = 0.5;
-/** Two gaps lie next to each other when less than this is between them: the rounding of bytes to seconds. */
+/** Two gaps touch if they are closer than this. The tolerance covers the rounding of bytes to seconds. */
 const touchesWithinS = 0.005;
-/** How long a gap is waited with for the next that touches it. */
+/** A gap is held this long for the next one that touches it. */
 const holdMs = 1_000;
-/** And since it began to be held: a line that is dead for an hour is told of meanwhile. */
+/** A gap is held at most this long in total, so that a line that is dead for an hour is reported meanwhile. */
 const holdMsMax = 30_000;
 
 type HeldGapsOptions = {
@@ -26,8 +26,8 @@ type OfLeg = {
 };
 
 /**
- * The telling of a call's gaps, which is not their account: the ledger has every byte before a gap comes here. Gaps that
- * touch are told as one; what is short even then is only counted.
+ * Reports the gaps of a call. The ledger counted every byte before a gap arrives here. Gaps that touch are reported
+ * as one; a gap that is still short is only counted.
  */
 export class HeldGaps {
   readonly #options: HeldGapsOptions;
@@ -54,21 +54,21 @@ export class HeldGaps {
       this.#close(one);
       one.open = { ...gap };
       one.heldSinceMs = clock.monotonicMs();
-      // Nobody says again what a carrier lost: it lies in the journal before the audio that comes next.
+      // No one repeats a carrier's loss, so it is written to the journal before the next audio.
       leg.audio.keepState();
     }
     one.stopWaiting();
     one.stopWaiting = clock.after(holdMs, () => this.#close(one));
   }
 
-  /** What an earlier process held when it ended. */
+  /** Takes over the gaps that an earlier process held when it ended. */
   restore(leg: ToldLeg, { open, short }: WaitingGaps): void {
     const one = this.#of(leg);
     one.short = { ...short };
     if (open !== undefined) this.add(leg, open);
   }
 
-  /** Tells what is held, of one leg or of all. */
+  /** Reports the held gaps of one leg or of all legs. */
   flush(leg?: ToldLeg): void {
     for (const one of this.#legs.values())
       if (leg === undefined || one.leg.record.id === leg.record.id) this.#close(one);
@@ -79,7 +79,7 @@ export class HeldGaps {
     return short === undefined || short.count === 0 ? undefined : short;
   }
 
-  /** For the leg's journal; undefined when there is nothing to remember. */
+  /** The held gaps for the leg's journal. Undefined if there are none. */
   waitingOf(legId: string): WaitingGaps | undefined {
     const one = this.#legs.get(legId);
     if (one === undefined) return undefined;
@@ -87,7 +87,7 @@ export class HeldGaps {
     return { short: { ...short }, ...(open === undefined ? {} : { open }) };
   }
 
-  /** The call is erased, or its journals keep what is held. */
+  /** Drops the held gaps: the call is erased, or its journals keep them. */
   close(): void {
     this.#closed = true;
     for (const { stopWaiting } of this.#legs.values()) stopWaiting();

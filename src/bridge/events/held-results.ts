@@ -7,15 +7,20 @@ import type { Result, WaitingResults } from '../records/timeline.ts';
 type HeldResultsOptions = {
   redactor: Redactor;
   clock: Clock;
-  /** Redacted, in the order in which they came. */
+  /** Hands on a redacted result. Results come in the order in which they arrived. */
   tell(leg: ToldLeg, result: Result): void;
-  /** A fault of ours while a result was redacted: that result is dropped rather than shown in clear, the others go on. */
+  /**
+   * Is called when a bug of ours breaks the redaction of a result. That result is dropped so that it is not shown
+   * unredacted; the others go on.
+   */
   failed(error: unknown): void;
-  /** Too many results wait already: this one is not told. */
+  /** Is called when too many results wait. The new result is dropped. */
   refused(): void;
 };
 
-/** Results of one call that may wait for the language thread; beyond it the newest is refused and counted. */
+/**
+ * At most this many results of one call wait for the language thread. Above that, the newest is refused and counted.
+ */
 export const maxHeldResults = 5_000;
 
 export type LeftResults = { leg: ToldLeg; waiting: WaitingResults };
@@ -23,19 +28,19 @@ export type LeftResults = { leg: ToldLeg; waiting: WaitingResults };
 type Entry = { leg: ToldLeg; result: Result; order: number; redacted?: Result };
 
 /**
- * A call's results on their way through redaction. A final whose end could be the head of a number waits for
- * the next one of its speaker, at most until its deadline; what comes meanwhile waits behind it, so that the
+ * The results of a call on their way through redaction. A final that may end with the beginning of a number waits for
+ * the next final of its speaker, at most until its deadline. Results that arrive meanwhile wait behind it, so that
  * results leave in the order of the call.
  *
- *   result ──▶ line ──▶ looked through, one after the other ──▶ told from the front of the line
- *                                  └─ held: until the next final, the deadline, a flush ─┘
+ *   result ──▶ line ──▶ redacted, one after the other ──▶ told from the front of the line
+ *                           └─ held: until the next final, the deadline, a flush ─┘
  */
 export class HeldResults {
   readonly #options: HeldResultsOptions;
   readonly #line: Entry[] = [];
   readonly #speakers = new Map<string, { speaker: Speaker; stopWaiting: () => void }>();
   readonly #questions = new Questions();
-  /** Identities of results that came from the journal: the service may send them once more, and they are ignored then. */
+  /** Identities of results that came from the journal. The service may send them once more; then they are ignored. */
   readonly #restored = new Set<string>();
   #turn: Promise<unknown> = Promise.resolve();
   #order = 0;
@@ -56,7 +61,7 @@ export class HeldResults {
     this.#push({ leg, result, order: this.#order++ });
   }
 
-  /** Results that an earlier process still held when it ended. They come before anything new of their legs. */
+  /** Takes over results that an earlier process held when it ended. They come before all new results of their legs. */
   restore(legs: readonly LeftResults[]): void {
     const entries: Entry[] = [];
     for (const { leg, waiting } of legs) {
@@ -86,7 +91,7 @@ export class HeldResults {
     }
   }
 
-  /** For the leg's journal; undefined when there is nothing to remember. */
+  /** The held results for the leg's journal. Undefined if there are none. */
   waitingOf(legId: string): WaitingResults | undefined {
     const results = this.#line
       .filter((entry) => isOf(legId, entry))
@@ -104,7 +109,9 @@ export class HeldResults {
       : { results, tails, used, ...(asked.length === 0 ? {} : { asked }) };
   }
 
-  /** Nothing is handed on any more: the call is erased, or the journal keeps the held results for the next process. */
+  /**
+   * From now on nothing is handed on: the call is erased, or the journal keeps the held results for the next process.
+   */
   close(): void {
     this.#closed = true;
     for (const { stopWaiting } of this.#speakers.values()) stopWaiting();
@@ -121,7 +128,7 @@ export class HeldResults {
       } finally {
         this.#tellReady();
       }
-      // The result is held, or stands behind one that is: it goes into the leg's journal before a kill can lose it.
+      // The result is held, or waits behind a held one. It goes into the leg's journal before a crash can lose it.
       if (this.#line.includes(entry)) entry.leg.audio.keepState();
     });
   }
@@ -138,7 +145,7 @@ export class HeldResults {
     let one = this.#speakers.get(key);
     if (one === undefined) this.#speakers.set(key, (one = newSpeaker()));
     if (result.type !== 'call.transcript') {
-      // An add-on is redacted by what was covered in its final: while that final is held the add-on waits.
+      // An add-on is redacted like its final, so it waits while that final is held.
       if (!one.speaker.holds(result)) await this.#addOn(entry, result, one.speaker);
       return;
     }
@@ -154,7 +161,7 @@ export class HeldResults {
     const { released, holdMs } = await this.#options.redactor.final(one.speaker, result, asked);
     await this.#released(leg, released);
     if (holdMs === 0) one.stopWaiting();
-    // The deadline is that of the first held final: however many more follow, none makes it wait longer.
+    // The deadline is that of the first held final. Further finals do not extend it.
     else if (!wasWaiting || one.speaker.held.length === 1) {
       one.stopWaiting();
       one.stopWaiting = this.#options.clock.after(holdMs, () => this.#flushSpeaker(key));
@@ -174,7 +181,7 @@ export class HeldResults {
     });
   }
 
-  /** Finals that may go, and the add-ons about them that waited with them. */
+  /** Hands on released finals, and the add-ons that waited for them. */
   async #released(leg: ToldLeg, finals: readonly Final[]): Promise<void> {
     for (const redacted of finals) {
       const identity = identityOf(leg, redacted);

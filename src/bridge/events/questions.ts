@@ -1,22 +1,27 @@
 import type { Role } from '../../protocol/events.ts';
 
-/** Turns of one call that are remembered as the question of an answer to come. */
+/** At most this many turns of one call are remembered as possible questions for a later answer. */
 export const maxTurnsRemembered = 12;
-/** Turns that an answer can be about: the question, and what was said between the pieces of the answer. */
+/**
+ * At most this many turns are used for one answer: the question, and the words said between the parts of the answer.
+ */
 const turnsBefore = 4;
-/** An answer comes within this time of its question, in seconds; a long number takes a while to be read. */
+/** An answer comes within this many seconds of its question. Reading out a long number takes a while. */
 const reachS = 60;
-/** Who answers at once begins before the other has ended. */
+/** A quick answer may begin this many seconds before the question ends. */
 const overlapS = 0.5;
-/** "Okay, go on" is no question. */
+/** A turn of at most this many words, such as "Okay, go on", is no question. */
 const nodWords = 3;
 
-/** A turn as a question: its numbers are nobody's business there. */
+/** A turn as a question. Its numbers are removed, because the question does not need them. */
 export type AskedTurn = { speaker: string; text: string; start: number; end: number };
 
 type BareAnswer = { speaker: string; role: Role; start: number; end: number };
 
-/** What the parties of one call said last: the question tells what a bare number is. Only the leg's own journal keeps it, beside the audio. */
+/**
+ * The last turns of the parties of a call. A bare number gets its meaning from the question. Only the leg's own
+ * journal stores these turns, beside the audio.
+ */
 export class Questions {
   #turns: AskedTurn[] = [];
 
@@ -25,7 +30,10 @@ export class Questions {
     this.#turns = this.#turns.slice(-maxTurnsRemembered);
   }
 
-  /** The turns of the other party before the answer ended, in order of time. In a mixed leg everybody has one channel. */
+  /**
+   * The turns of the other party before the end of the answer, in order of time. On a mixed leg all parties share one
+   * channel.
+   */
   before({ speaker, role, start, end }: BareAnswer): string[] {
     return this.#turns
       .filter((turn) => role === 'mixed' || turn.speaker !== speaker)
@@ -35,7 +43,10 @@ export class Questions {
       .map(({ text }) => text);
   }
 
-  /** Whether the other party said more than "mm-hm" between two finals of a speaker: the number before is over then. */
+  /**
+   * True if the other party said more than "mm-hm" between two finals of a speaker. The number before it is then
+   * complete.
+   */
   isBetween(speaker: string, before: { end: number }, next: { start: number }): boolean {
     return this.#turns.some(
       (turn) =>
@@ -46,13 +57,13 @@ export class Questions {
     );
   }
 
-  /** For the journal of the leg whose turns they are: a restart must not forget what was asked. */
+  /** The remembered turns of a leg, for its journal: a restart must not forget the question. */
   of(legId: string): AskedTurn[] {
     return this.#turns.filter(({ speaker }) => speaker.startsWith(legId));
   }
 }
 
-/** Counts of digits ("the three digits on the back") stay: they say what is asked. */
+/** Removes numbers. Counts of digits ("the three digits on the back") stay, because they say what is asked for. */
 function withoutNumbers(text: string): string {
   return text
     .slice(-300)

@@ -10,25 +10,31 @@ import type { Utterance, Word } from '../../protocol/addons.ts';
 import type { BridgeConfig } from '../config.ts';
 import type { EntityOfResult, Result } from '../records/timeline.ts';
 
-/** Stands for a text that the language thread could not redact: a text that nobody has looked through does not leave. */
+/** Replaces a text that the language thread could not redact: text that nobody has checked is not sent out. */
 const unseen = '[REDACTED]';
-/** Finals of a speaker that are remembered for the add-ons about them; add-ons come within moments of their final. */
+/** At most this many finals of a speaker are remembered for their add-ons, which follow within moments. */
 export const maxFinalsRemembered = 16;
-/** Ends of finals that are remembered. A final that a lost socket swallowed comes later, by GET, and is read after these. */
+/**
+ * At most this many ends of finals are remembered. A final that was lost with a socket is fetched later by GET, and
+ * is read after these.
+ */
 export const maxTailsRemembered = 32;
 
 export type Final = Extract<Result, { type: 'call.transcript' }>;
 export type AddOn = Exclude<Result, { type: 'call.transcript' }>;
 
-/** The last words of one speaker (a leg's channel): a number that goes on in the next final can only have begun there. */
+/**
+ * The last words of one speaker (one channel of a leg). A number that continues in the next final can only have begun
+ * there.
+ */
 export class Speaker {
   readonly recent = new Map<string, { raw: string; redacted: Redacted }>();
   readonly tails: { end: number; text: string }[] = [];
   held: Final[] = [];
-  /** What the other party said before the finals that are looked at: their question. */
+  /** The words of the other party before the examined finals: the question. */
   asked: readonly string[] = [];
   state: Omit<RedactionState, 'numbers'> = {};
-  /** Call time up to which finals have come. */
+  /** The call time up to which finals have arrived. */
   end = 0;
 
   constructor(tail: string | undefined) {
@@ -43,9 +49,9 @@ export class Speaker {
 export type Step = { released: Final[]; holdMs: number };
 
 /**
- * Takes the configured entity types out of every text of a result, before the result is stored or sent. There is
- * one per call, because an entity keeps its number (`[NAME_1]`) through the call, whoever says it. Steps are taken
- * one after the other: each needs the state that the step before it left.
+ * Removes the configured entity types from every text of a result before it is stored or sent. Each call has one
+ * redactor, because an entity keeps its number (`[NAME_1]`) through the call, whoever says it. Steps run one after
+ * the other: each needs the state that the step before left.
  */
 export class Redactor {
   readonly #language: LanguageRunner;
@@ -67,7 +73,7 @@ export class Redactor {
     this.#form = form;
   }
 
-  /** Undefined when nothing is to be redacted. */
+  /** Returns undefined if nothing is to be redacted. */
   static from(
     language: LanguageRunner,
     callId: string,
@@ -82,7 +88,7 @@ export class Redactor {
     this.#failed = failed;
   }
 
-  /** The highest number given to each kind of entity. After a restart it keeps a number from being given twice. */
+  /** The highest number given to each kind of entity. After a restart it keeps a number from being used twice. */
   get used(): Record<string, number> {
     return Object.fromEntries(
       Object.entries(this.#numbers).map(([label, keys]) => [label, Object.keys(keys).length]),
@@ -97,9 +103,9 @@ export class Redactor {
     }
   }
 
-  /** Takes a final in; answers the finals that may leave now, in order. The others stay in the speaker's `held`. */
+  /** Takes a final. Returns the finals that may leave now, in order; the others stay in the speaker's `held`. */
   async final(speaker: Speaker, final: Final, asked: readonly string[] = []): Promise<Step> {
-    // A final that a lost socket swallowed comes late. It continues the final before it in time, not the newest one.
+    // A final that was lost with a socket arrives late. It continues the final before it in time, not the newest one.
     const isLate = final.end < speaker.end;
     const before = isLate ? await this.flush(speaker) : [];
     if (speaker.held.length === 0 || asked.length > 0) speaker.asked = asked;
@@ -114,8 +120,8 @@ export class Redactor {
   }
 
   /**
-   * The held finals can no longer be completed: their deadline has passed, or nothing more of the speaker comes.
-   * They are redacted as they are and released.
+   * Releases the held finals, redacted as they are, because no continuation will come: their deadline has passed, or
+   * the speaker is finished.
    */
   async flush(speaker: Speaker): Promise<Final[]> {
     if (speaker.held.length === 0) return [];
@@ -188,7 +194,7 @@ export class Redactor {
     return { released, holdMs: results.holdMs };
   }
 
-  /** An add-on repeats its final: the redacted text of that final stands for it. Any other text is redacted by itself. */
+  /** An add-on that repeats its final gets the final's redacted text. Any other text is redacted separately. */
   async #utterance(utterance: Utterance, known: Known): Promise<Utterance> {
     const { text, words } =
       known?.raw === utterance.text ? known.redacted : await this.#alone(utterance);
@@ -207,7 +213,7 @@ export class Redactor {
     return redacted;
   }
 
-  /** Of an entity whose words were covered, in whichever of its finals, nothing is left but its type. */
+  /** If any word of an entity was redacted, in any of its finals, only the entity's type is kept. */
   async #entities(
     speaker: Speaker,
     entities: readonly EntityOfResult[],
@@ -224,7 +230,10 @@ export class Redactor {
     return redacted;
   }
 
-  /** A translation or a normalised value: redacted by itself, and again for the digits that were covered in the final. */
+  /**
+   * Redacts a translation or a normalised value: once as a text of its own, and again for the digits that were
+   * redacted in the final.
+   */
   async #strange(
     text: string,
     known: Known,
@@ -278,7 +287,7 @@ function redactedFinal(final: Final, redacted: Redacted): Final {
   return { ...final, text, data, ...(hidden.length === 0 ? {} : { hidden }) };
 }
 
-/** When the covered words were said; all of a final that nobody has looked through. */
+/** The times of the redacted words. For a final that was not checked, the whole final. */
 function hiddenIn({ data }: Final, { text, covered }: Redacted): { start: number; end: number }[] {
   if (text === unseen) return [{ start: data.start, end: data.end }];
   const at = timelineOf({ ...data });
@@ -298,7 +307,7 @@ function utteranceOf({ sessionId, data }: Result): string {
   return `${sessionId} ${data.utterance_id}`;
 }
 
-/** What stands for the first covered words of an entity; undefined where none of its words was covered. */
+/** The replacement of the first redacted words of an entity. Undefined if no word of it was redacted. */
 function coverOf({ recent }: Speaker, { parts = [] }: EntityOfResult): string | undefined {
   for (const { session, of_session, from, to } of parts) {
     const covered = recent.get(`${session} ${of_session}`)?.redacted.covered ?? [];
@@ -309,8 +318,8 @@ function coverOf({ recent }: Speaker, { parts = [] }: EntityOfResult): string | 
 }
 
 /**
- * A part of an utterance (a sentence, an entity) with what was covered in the whole of it; undefined when
- * the part is not in the utterance as it stands. Pure.
+ * Redacts a part of an utterance (a sentence or an entity) like the whole utterance. Undefined if the part does not
+ * occur in the utterance. Pure.
  */
 function coverPart(part: string, raw: string, covered: readonly Covered[]): string | undefined {
   const from = part === '' ? -1 : raw.indexOf(part);
@@ -321,7 +330,7 @@ function coverPart(part: string, raw: string, covered: readonly Covered[]): stri
   for (const { start, end, shown } of covered) {
     if (end <= from || start >= to) continue;
     text += raw.slice(at, Math.max(at, start));
-    // A mask is as long as what it hides: only the part's own share of it.
+    // A mask is as long as the text it hides, so the part gets only its own share of the mask.
     const own = raw.slice(Math.max(start, from), Math.min(end, to));
     text += shown.startsWith('[') ? shown : own.replace(/\S/gu, '#');
     at = Math.min(end, to);
@@ -329,7 +338,7 @@ function coverPart(part: string, raw: string, covered: readonly Covered[]): stri
   return text + raw.slice(at, to);
 }
 
-/** A translation or a normalised entity says covered digits in its own spelling: they are covered there too. */
+/** A translation or a normalised entity may write redacted digits in another form. They are redacted there too. */
 function coverFollowing(text: string, raw: string, covered: readonly Covered[]): string {
   if (covered.length === 0) return text;
   return text.replace(/(?<![_\d])\d(?:[\s.-]*\d)+/g, (run) => {

@@ -2,26 +2,30 @@ import type { Transaction } from 'kysely';
 import type { SpeakersData } from '../../protocol/live-messages.ts';
 import type { Database } from '../../store/schema.ts';
 
-/** Labels of one call in memory, for results that are not stored yet; those of before are in their rows. */
+/**
+ * At most this many speaker labels of one call are kept in memory, for results that are not stored yet. Earlier
+ * labels are in the rows.
+ */
 export const maxLabelsKept = 20_000;
-/** Keys of one statement: SQLite takes some thousand values. */
+/** Keys per statement. SQLite accepts some thousand values. */
 const keysAtOnce = 500;
 
 type Session = {
   labels: Map<string, number>;
-  /** The session's voice 0 among the voices of the call. */
+  /** The number in the call that the session's voice 0 has. */
   base: number | undefined;
   timeS: number;
 };
 
 /**
- * Which voice of a mixed leg says an utterance, as its session tells while the call goes on. Each session of a leg counts
- * its voices from 0, and nobody knows which of them spoke in the session before: they are further voices of the call.
+ * The voice of each utterance on a mixed leg, as its session reports it during the call. Each session of a leg counts
+ * its voices from 0, and nobody knows which of them spoke in the session before. They therefore count as further
+ * voices of the call.
  */
 export class CallSpeakers {
   readonly #sessions = new Map<string, Session>();
 
-  /** False for what is older than what was told before: a record may tell it once more. */
+  /** Returns false if the data is older than the data before: a record may repeat it. */
   take(sessionId: string, { time, is_final, utterances }: SpeakersData): boolean {
     const session = this.#sessions.get(sessionId) ?? { labels: new Map<string, number>(), base: undefined, timeS: 0 }; // prettier-ignore
     this.#sessions.set(sessionId, session);
@@ -36,14 +40,14 @@ export class CallSpeakers {
     return utterances.length > 0;
   }
 
-  /** Of an utterance that is stored just now. */
+  /** The voice of an utterance that is being stored. */
   of(sessionId: string, key: string): number | undefined {
     const session = this.#sessions.get(sessionId);
     const label = session?.labels.get(key);
     return session?.base === undefined || label === undefined ? undefined : session.base + label;
   }
 
-  /** Writes the labels to the utterances that are stored already. */
+  /** Writes the voices to the utterances that are already stored. */
   async write(
     tx: Transaction<Database>,
     of: { callId: string; legId: string; sessionId: string },
@@ -67,7 +71,7 @@ export class CallSpeakers {
   }
 }
 
-/** After a restart the session goes on with the numbers that its rows have. */
+/** After a restart the session continues with the numbers in its rows. */
 async function baseOf(
   tx: Transaction<Database>,
   { callId, sessionId }: { callId: string; sessionId: string },

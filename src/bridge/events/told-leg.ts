@@ -3,7 +3,7 @@ import type { Role } from '../../protocol/events.ts';
 import type { LedgerCounts } from '../records/ledger.ts';
 import type { LegRecord } from '../records/leg-record.ts';
 
-/** A leg as the events of its call see it. The call's own leg has more, and none of it is told. */
+/** The part of a leg that its call's events use. */
 export type ToldLeg = {
   readonly record: LegRecord;
   readonly offsetS: number | undefined;
@@ -14,9 +14,9 @@ export type ToldLeg = {
   readonly audio: {
     sessionId(): string | undefined;
     ledger(): LedgerCounts;
-    /** Writes what the leg knows to its journal now. */
+    /** Writes the leg's state to its journal now. */
     keepState(): void;
-    /** The journal writes what the leg knows with its next batch. */
+    /** Makes the journal write the leg's state with its next batch. */
     stateChanged(): void;
   };
 };

@@ -1,31 +1,31 @@
 const blockBytes = 4_096;
-/** Four megabytes stay with the pool: what an outage took beyond that goes back to the machine. */
+/** Four megabytes stay with the pool. Memory that an outage needed beyond that is returned to the system. */
 export const maxFreeBlocks = 1_024;
-/** The longest view of silence: all silent runs of an encoding are views of one frame of this length. */
+/** The longest view of silence. All silent runs of an encoding are views of one buffer of this length. */
 const silenceFrameBytes = 16_000;
 
-/** Audio [start, end) of a leg lies at the beginning of the memory. */
+/** Audio [start, end) of a leg, stored from the beginning of `memory`. */
 type AudioBlock = { readonly memory: Buffer; start: number; end: number };
-/** Silence [start, end) of a leg: two numbers and the code of silence, however long it is. */
+/** Silence [start, end) of a leg: two positions and the byte that means silence, for any length. */
 type SilentRun = { readonly memory: undefined; silence: number; start: number; end: number };
 
 /**
- * Memory for audio that waits, which all legs take from and give back. A block is wanted for a second or two: left
- * to the garbage collector each would be old by then, and only a full collection would free it.
+ * Memory for waiting audio, shared by all legs. A block is used for a second or two. With plain garbage collection
+ * each block would be old by then, and only a full collection would free it.
  */
 export class BlockPool {
   readonly #free: AudioBlock[] = [];
 
   take(position: number): AudioBlock {
     const block = this.#free.pop();
-    // Not from Node's shared pool: a waiting leg must not hold other legs' memory.
+    // The memory does not come from Node's shared pool: a waiting leg must not keep other legs' memory alive.
     if (!block)
       return { memory: Buffer.allocUnsafeSlow(blockBytes), start: position, end: position };
     block.start = block.end = position;
     return block;
   }
 
-  /** Nobody may look at the memory any more. */
+  /** Takes a block back. Nobody may use its memory any more. */
   give(block: AudioBlock): void {
     if (this.#free.length < maxFreeBlocks) this.#free.push(block);
   }
@@ -34,17 +34,17 @@ export class BlockPool {
 const sharedPool = new BlockPool();
 
 /**
- * The part of a leg's audio that is in memory: one run of bytes [start, end) by leg position.
- * In the ordinary case acknowledgements follow within milliseconds and all legs use a few blocks over and over.
+ * The part of a leg's audio that is in memory: one run of bytes [start, end) by leg position. Normally
+ * acknowledgements follow within milliseconds, and all legs reuse a few blocks.
  */
 export class Backlog {
   readonly #parts: (AudioBlock | SilentRun)[] = [];
   readonly #pool: BlockPool;
   #start: number;
   #end: number;
-  /** How much of the run is silence that takes no memory. */
+  /** Bytes of the run that are silence and take no memory. */
   #silentBytes = 0;
-  /** How many readers hold views of the blocks just now: what is dropped meanwhile is not given to others. */
+  /** Number of readers that hold views of the blocks. Blocks that are dropped meanwhile are not reused. */
   #readers = 0;
 
   constructor(position = 0, pool = sharedPool) {
@@ -61,7 +61,7 @@ export class Backlog {
     return this.#end;
   }
 
-  /** Of the run; silence that is only a length is not counted. */
+  /** Bytes of memory that the run takes. Silence that is stored only as a length does not count. */
   get heldBytes(): number {
     return this.#end - this.#start - this.#silentBytes;
   }
@@ -80,7 +80,7 @@ export class Backlog {
     }
   }
 
-  /** A long silence takes no memory of its own; a short one shares a block with the audio around it. */
+  /** Appends silence. A long silence takes no memory; a short one shares a block with the audio around it. */
   appendSilence(bytes: number, silence: number): void {
     if (bytes <= silenceFrameBytes) {
       this.append(silenceFrame(silence, bytes));
@@ -92,7 +92,7 @@ export class Backlog {
     this.#silentBytes += bytes;
   }
 
-  /** Forgets everything before the position. */
+  /** Drops all audio before the position. */
   dropTo(position: number): void {
     if (position <= this.#start) return;
     const before = this.#start;
@@ -108,7 +108,7 @@ export class Backlog {
     }
   }
 
-  /** From which position on so many of the newest bytes are held; silence in between comes with them. */
+  /** The position from which the newest `bytes` bytes are held, together with the silence between them. */
   startOfNewest(bytes: number): number {
     let left = bytes;
     for (const part of this.#parts.toReversed()) {
@@ -120,7 +120,7 @@ export class Backlog {
     return this.#start;
   }
 
-  /** The views stay as they are for as long as the work takes. */
+  /** Lends views of the audio. The views stay unchanged until the work ends. */
   async lend<T>(
     position: number,
     maxBytes: number,
@@ -134,7 +134,7 @@ export class Backlog {
     }
   }
 
-  /** Up to `maxBytes` from the position on. A view where one block holds it all, else a copy. */
+  /** Reads up to `maxBytes` from the position. Returns a view if one block holds all of it, else a copy. */
   read(position: number, maxBytes: number): Buffer {
     const [first, ...more] = this.views(position, maxBytes);
     if (first === undefined) return Buffer.alloc(0);

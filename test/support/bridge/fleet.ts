@@ -20,13 +20,13 @@ export type Fleet = AsyncDisposable & {
   readonly speech: FakeSpeech;
   readonly nodes: App[];
   readonly databaseUrl: string;
-  /** The node comes back with the disk that it had. */
+  /** Starts an ended node again on its own disk. */
   restart(at: number): Promise<App>;
-  /** One more, on a disk of its own or on that of a node that has ended. */
+  /** Adds a node, on a new disk or on that of a node that has ended. */
   add(options?: { program?: string; dataDir?: string }): Promise<App>;
 };
 
-/** Nodes of one database and one speech service, each with a disk of its own and a port for the others. */
+/** Nodes of one database and one speech service. Each has a disk and a port for the other nodes. */
 export async function fleetOf(
   count: number,
   postgres: TestPostgres | undefined,
@@ -46,7 +46,8 @@ export async function fleetOf(
       TRUNKLINE_ROLES: 'bridge,console',
       TRUNKLINE_SPEECH_URL: speech.url,
       DATABASE_URL: databaseUrl,
-      // Short, and long for a machine that is busy with other tests: a node that is late is given up, and that is right.
+      // Short for a test, but long enough for a machine that is busy with other tests: a node that is late would
+      // rightly be given up.
       TRUNKLINE_NODE_SILENT_MS: '3000',
       TRUNKLINE_NODE_URL: `http://127.0.0.1:${await freePort()}`,
       TRUNKLINE_NODE_KEY: 'the-same-key-at-all-nodes',
@@ -71,7 +72,7 @@ export async function fleetOf(
   };
 }
 
-/** Opens the one call of a test at a node and says what it is given, at once. */
+/** Opens the only call of a test at a node and reports at once what the call receives. */
 export async function callAt(
   app: Pick<App, 'get' | 'url'>,
   streamSid = 'MZ1',
@@ -107,7 +108,7 @@ export const endedCallAt = (app: App): Promise<{ call: AnyJson; events: AnyJson[
     return events.at(-1)?.type === 'call.completed' && { call: await newestCall(app), events };
   }, 60_000);
 
-/** Each number once, in order, and what is told once was told once. */
+/** Expects each number once and in order, and each once-only event once. */
 export function expectToldOnce(events: readonly AnyJson[]): void {
   expect(events.map(({ sequence }) => sequence)).toEqual(events.map((_, at) => at + 1));
   for (const type of ['call.started', 'call.ended', 'call.summary', 'call.completed'])

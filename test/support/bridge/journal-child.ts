@@ -1,7 +1,7 @@
 /**
- * A process to be killed: writes numbered frames of several legs through journal and live sessions, and
- * says on its standard output how far each leg is. Arguments: folder, speech address, legs, milliseconds
- * between frames, frames after which it kills itself.
+ * A process to be killed. It writes numbered frames of several legs through the journal and live sessions, and prints
+ * how far each leg is. Arguments: folder, speech address, legs, milliseconds between frames, frames after which it
+ * kills itself.
  */
 import { legRig } from './leg-rig.ts';
 import { numberedFrame } from '../speech/audio.ts';
@@ -20,7 +20,7 @@ for (let index = 0; index < Number(legCount); index++) {
 }
 let said = 0;
 setInterval(() => {
-  // Each printed number is on the disk already. Nothing new is printed while the disk takes nothing.
+  // Each printed number is already on the disk. Nothing new is printed while the disk accepts nothing.
   if (rig.journal.isWritten) said = legs[0]?.pushed ?? 0;
   process.stdout.write(`${said}\n`);
   if ((legs[0]?.pushed ?? 0) >= Number(lastFrame)) process.kill(process.pid, 'SIGKILL');

@@ -9,12 +9,12 @@ import { frameBytes } from '../speech/audio.ts';
 import { FakeSpeech } from '../speech/fake-speech.ts';
 
 const child = fileURLToPath(new URL('./journal-child.ts', import.meta.url));
-/** Each life of the process journals this many legs at once. */
+/** Each run of the process journals this many legs at once. */
 export const legCount = 8;
 
 /**
- * Kills a process that journals and sends, again and again, at any moment; each new one resumes the same live
- * sessions. At the end every leg's frames were heard once, at their own times, up to the last one journalled.
+ * Kills a process that journals and sends, repeatedly and at any moment. Each new process resumes the same live
+ * sessions. At the end every leg's frames must have been heard once, at their own times, up to the last journalled one.
  */
 export async function runKills(
   kills: number,
@@ -44,7 +44,7 @@ export async function runKills(
       leg.pushed = leg.leg.ledger().received / frameBytes;
       if (leg.pushed < said) problems.push(`${legId}: ${leg.pushed} of ${said} frames recovered`);
       const { finals } = await leg.leg.finish({ finalsMs: 10_000, withinMs: 30_000 });
-      // Words that earlier processes heard are not here; the service's record has all of them.
+      // Words that earlier processes heard are not in this list. The service's record has all of them.
       leg.words = leg.words.filter(
         (one, at, all) =>
           all.findIndex((other) => other.word === one.word && other.atS === one.atS) === at,
@@ -63,7 +63,7 @@ export async function runKills(
   }
 }
 
-/** One life of the child: kills it some milliseconds after its first frame; answers the last number it said. */
+/** One run of the child. Kills it some milliseconds after its first frame, and returns the last number it printed. */
 async function lifeOf(dir: string, url: string, lifeMs: number): Promise<number> {
   const process_ = spawn(
     process.execPath,

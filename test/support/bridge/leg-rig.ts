@@ -21,7 +21,7 @@ export type RigLeg = {
   gaps: LegGap[];
   states: LegState[];
   messages: ServerMessage[];
-  /** Pushes the next frames, one by one. */
+  /** Pushes the next frames one by one. */
   push(frames: number): void;
   pushed: number;
 };
@@ -32,7 +32,7 @@ export type Rig = AsyncDisposable & {
   speech: SpeechClient;
   log: Logger;
   leg(overrides?: Partial<LegOptions>): RigLeg;
-  /** Waits until the journal has handed all that was pushed to the operating system. */
+  /** Waits until the journal has given all pushed frames to the operating system. */
   written(): Promise<void>;
 };
 
@@ -43,7 +43,7 @@ export async function legRig(options: {
   dir?: string;
   /** Further speech nodes. */
   others?: readonly string[];
-  /** The service is ours: its sessions are reached by the same address, whatever they say. */
+  /** True if the service is ours. Its sessions are then reached at the same address, whatever address they state. */
   own?: boolean;
 }): Promise<Rig> {
   const clock = options.clock ?? systemClock;
@@ -123,8 +123,8 @@ export async function legRig(options: {
 }
 
 /**
- * The faults in the words that were heard; empty when every frame was heard once, at its own time. In order of
- * time, because what a lost socket swallowed is read from the record at the end.
+ * The errors in the words that were heard. Empty if every frame was heard once, at its own time. The words are sorted
+ * by time, because those lost with a socket are read from the record at the end.
  */
 export function faultsOf(rig: RigLeg, options: { repeats?: boolean } = {}): string[] {
   const faults: string[] = [];

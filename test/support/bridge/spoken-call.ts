@@ -7,26 +7,31 @@ import { speak, testBridge, type AnyJson } from './test-bridge.ts';
 
 type Side = 'customer' | 'agent';
 const trackOf = { customer: 'inbound', agent: 'outbound' } as const;
-/** Times of words are bounded by the audio that was sent: half a minute of it. */
+/** Times of words are bounded by the audio that was sent, which is half a minute. */
 const audioBytes = 240_000;
 const roleOf = { inbound: 'customer', outbound: 'agent' } as const;
 
 export type SpokenCall = AsyncDisposable & {
-  /** A final with its entities, as a speech service gives them. An agent speaks when all before was told. */
+  /**
+   * Sends a final with its entities, as a speech service does. The agent speaks after everything before was reported.
+   */
   say(who: Side, text: string, at: number): Promise<void>;
   end(): Promise<void>;
   events(): Promise<AnyJson[]>;
   json(): Promise<AnyJson>;
   /** The events of the live feed. */
   feed(): unknown;
-  /** The words of the speaker, as the events tell them. */
+  /** The speaker's words, taken from the events. */
   said(who: Side): string[];
-  /** Returns the loudness of both channels of the recording in the tenth of a second from there on. */
+  /**
+   * Resolves with a function that returns the loudness of both channels of the recording in the tenth of a second from
+   * the given time.
+   */
   loudness(): Promise<(second: number) => number[]>;
   speech: FakeSpeech;
 };
 
-/** A call of two legs over the real bridge, whose words the test says. */
+/** A call of two legs over the real bridge. The test supplies the words. */
 export async function startCall(config: Record<string, unknown>): Promise<SpokenCall> {
   const stack = new AsyncDisposableStack();
   const speech = stack.use(await FakeSpeech.start());

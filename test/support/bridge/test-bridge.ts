@@ -42,22 +42,22 @@ export type TestBridgeOptions = {
   store: Store & { dataDir: string };
   speechUrl: string;
   config?: Record<string, unknown>;
-  /** The settings of the outbox. Without them nothing is delivered. */
+  /** The outbox's settings. Without them nothing is delivered. */
   outbox?: Record<string, unknown>;
   clock?: Clock;
   loopback?: boolean;
   factsOf?: ReadFacts;
   objects?: Objects;
   nodes?: Membership;
-  /** Another than the one of all tests of the file. */
+  /** A language runner of its own instead of the shared one. */
   language?: LanguageRunner;
 };
 
-/** One for all tests of a file: its threads take longer to start than most tests. */
+/** One runner for all tests of a file, because its threads take longer to start than most tests. */
 let language: LanguageRunner | undefined;
 afterAll(() => language?.[Symbol.asyncDispose]());
 
-/** The real bridge over a real store and speech socket; only the carrier's socket is not there. */
+/** The real bridge with a real store and speech socket. Only the carrier's socket is missing. */
 export async function testBridge(options: TestBridgeOptions): Promise<TestBridge> {
   language ??= startLanguageRunner();
   const outbox = await startOutbox({
@@ -173,7 +173,7 @@ export function streamStart(overrides: StartOverrides = {}): StreamStart {
   };
 }
 
-/** Pushes audio in carrier frames of 20 ms, as fast as the loop allows, the loop breathing between. */
+/** Pushes audio in carrier frames of 20 ms, as fast as possible, with pauses for the event loop. */
 export async function speak(
   stream: CallStream,
   track: string,

@@ -6,7 +6,7 @@ import { browserProgram } from './chromium.ts';
 const screenshots = new URL('../../screenshots/', import.meta.url).pathname;
 const axeFile = new URL('../../../node_modules/axe-core/axe.min.js', import.meta.url);
 
-/** Without the background-networking flags a browser looks for hosts that no test should need. */
+/** Without these flags a browser contacts hosts that no test should need. */
 const flags = [
   '--no-sandbox',
   '--disable-gpu',
@@ -25,14 +25,14 @@ export type Browser = AsyncDisposable & {
 
 export type OpenPage = {
   page: Page;
-  /** Console messages, page errors, failed requests, answers of 400 and up, requests to other hosts. */
+  /** Console messages, page errors, failed requests, answers from 400 up, and requests to other hosts. */
   problems: string[];
   screenshot(name: string): Promise<void>;
-  /** Violations that axe finds now, as one line each. */
+  /** The violations that axe finds now, one line each. */
   violations(): Promise<string[]>;
 };
 
-/** A headless Chromium with a profile of its own, which is removed with it. */
+/** A headless Chromium with its own profile, which is deleted with it. */
 export async function startBrowser(): Promise<Browser> {
   const { path, env } = await browserProgram();
   const browser = await chromium.launch({
@@ -60,8 +60,8 @@ async function watched(context: BrowserContext, address: string): Promise<OpenPa
   const { host } = new URL(address);
   page.on('console', (message) => problems.push(`console ${message.type()}: ${message.text()}`));
   page.on('pageerror', (error) => problems.push(`error: ${error.message}`));
-  // A browser gives up the requests of a page that is left. That is a fault of neither.
-  // It may ask for more until the next one is there.
+  // A browser cancels the requests of a page that is left, which is no error. The old page may send more until the next
+  // one is there.
   const pages = new WeakMap<Request, number>();
   let asked = 0;
   let shown = 0;
@@ -78,7 +78,7 @@ async function watched(context: BrowserContext, address: string): Promise<OpenPa
   page.on('requestfailed', (request) => {
     const reason = request.failure()?.errorText ?? '';
     if (reason === 'net::ERR_ABORTED' && (pages.get(request) ?? 0) < asked) return;
-    // A player that has read how long its recording is gives up the rest until somebody listens.
+    // A player that knows the length of its recording cancels the rest until somebody plays it.
     if (reason === 'net::ERR_ABORTED' && request.resourceType() === 'media') return;
     problems.push(`failed: ${request.resourceType()} ${request.url()} ${reason}`);
   });
@@ -94,7 +94,7 @@ async function watched(context: BrowserContext, address: string): Promise<OpenPa
       await page.screenshot({ path: join(screenshots, `${name}.png`), fullPage: true });
     },
     async violations() {
-      // Evaluated, not added as a script: the page's own policy would rightly refuse that.
+      // The script is evaluated, because the page's own policy would rightly refuse an added script.
       await page.evaluate(readFileSync(axeFile, 'utf8'));
       return page.evaluate(async () => {
         type Axe = {

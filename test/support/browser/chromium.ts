@@ -7,19 +7,19 @@ import { promisify } from 'node:util';
 import { programOnPath } from '../process/programs.ts';
 import { unpacked } from '../process/unpacked.ts';
 
-/** A browser that Playwright can start, with the variables that it wants. */
+/** A browser that Playwright can start, with the environment that it needs. */
 export type BrowserProgram = { readonly path: string; readonly env: NodeJS.ProcessEnv };
 
 const installed = programOnPath('chromium', 'chromium-browser', 'google-chrome');
 const packed = packedBrowser();
 
-/** The reason why there is no browser, for the name of a skipped test; undefined where there is one. */
+/** The reason why there is no browser, for the name of a skipped test. Undefined if there is one. */
 export const browserMissing: string | undefined =
   installed !== undefined || packed !== undefined
     ? undefined
     : 'Chromium is not installed, and npm brings one for Linux on x86-64 only';
 
-/** The browser of this machine, or else the one that came with `npm ci`. */
+/** The browser of this machine, or the one installed by `npm ci`. */
 export async function browserProgram(): Promise<BrowserProgram> {
   if (installed !== undefined) return { path: installed, env: process.env };
   if (packed === undefined) throw new Error(browserMissing);
@@ -28,7 +28,7 @@ export async function browserProgram(): Promise<BrowserProgram> {
     path: join(folder, 'chromium'),
     env: {
       ...process.env,
-      // The libraries for the keys of TLS, which a bare system lacks, come in the package too.
+      // The package also contains the TLS libraries that a minimal system lacks.
       LD_LIBRARY_PATH: join(folder, 'al2023', 'lib'),
       FONTCONFIG_PATH: join(folder, 'fonts'),
     },
@@ -43,7 +43,7 @@ function packedBrowser(): { version: string } | undefined {
   return { version: (JSON.parse(text) as { version: string }).version };
 }
 
-/** The package's own file of this name looks for the fonts in `/tmp/fonts`, whatever the temporary folder is. */
+/** The package's own configuration searches for fonts in `/tmp/fonts`, whatever the temporary folder is. */
 const fontsConfig = `<?xml version="1.0"?>
 <!DOCTYPE fontconfig SYSTEM "fonts.dtd">
 <fontconfig>
@@ -52,7 +52,10 @@ const fontsConfig = `<?xml version="1.0"?>
 </fontconfig>
 `;
 
-/** The package unpacks itself into the temporary folder of its process, so it gets a process and a folder of its own. */
+/**
+ * The package unpacks itself into the temporary folder of its process, so it runs in a process with a folder of its
+ * own.
+ */
 async function unpack(folder: string): Promise<void> {
   const program = `
     import chromium, { inflate } from '@sparticuz/chromium';

@@ -3,7 +3,7 @@ import type { AnyJson } from '../bridge/test-bridge.ts';
 
 export type StreamMessage = { id: string | undefined; event: string; data: AnyJson };
 
-/** Reads server-sent events as a browser would, id and all. */
+/** Reads server-sent events as a browser does, including ids. */
 export class EventStreamReader implements AsyncDisposable {
   readonly messages: StreamMessage[] = [];
   readonly #abort = new AbortController();

@@ -20,30 +20,30 @@ import type {
 import type { CallEvent } from '../../../src/protocol/events.ts';
 import { jobIdOf, recordedJob, type RecordedJob } from './recorded-jobs.ts';
 
-/** The answers of the operator API that the page is shown. A test may change them while it runs. */
+/** The operator API's answers for the page. A test may change them while it runs. */
 export type Recorded = {
   calls: ApiCall[];
   events: Record<string, CallEvent[]>;
   deliveries: ApiDelivery[];
   installation: Installation;
   jobs?: RecordedJob[];
-  /** Callbacks of the jobs that did not arrive. */
+  /** Job callbacks that did not arrive. */
   callbacks?: ApiJobCallback[];
-  /** Called for each request that changes something. */
+  /** Called for each request that changes data. */
   onPost?: (path: string, body: unknown) => unknown;
 };
 
 export type RecordedApi = AsyncDisposable & {
   readonly url: string;
-  /** Tells every open page. */
+  /** Sends a message to every open page. */
   tell(message: LiveFeedMessage): void;
-  /** Closes every event stream, as a restart would. */
+  /** Closes every event stream, like a restart. */
   cut(): void;
-  /** The Last-Event-ID of each stream that was opened, '' for none. */
+  /** The Last-Event-ID of each opened stream, '' for none. */
   readonly resumedFrom: string[];
 };
 
-/** The real page behind the real port and the real sign-in, with recorded answers behind them. */
+/** The real page behind the real port and sign-in, with recorded answers. */
 export async function startRecordedApi(
   recorded: Recorded,
   options: { apiKeys?: string[]; port?: number } = {},
@@ -199,7 +199,7 @@ function sendWav(request: Request, response: Response): void {
   response.end(part);
 }
 
-/** The routes of jobs as the Jobs view uses them. What changes something is told to `onPost` first, which may refuse. */
+/** The job routes that the Jobs view uses. `onPost` hears of each change first and may refuse it. */
 function recordedJobRoutes(recorded: Recorded): Router {
   const router = Router();
   const jobs = () => (recorded.jobs ??= []);
@@ -281,7 +281,7 @@ function text(message: LiveFeedMessage): string {
   return `${id}event: ${message.type}\ndata: ${JSON.stringify(message)}\n\n`;
 }
 
-/** A stereo WAV in which the sides take turns, three seconds each, as two people do. */
+/** A stereo WAV in which the channels alternate every three seconds, as two people do. */
 function stereoWav(seconds: number, rateHz = 8_000): Buffer {
   const frames = seconds * rateHz;
   const file = Buffer.alloc(44 + frames * 4);
@@ -307,7 +307,7 @@ function stereoWav(seconds: number, rateHz = 8_000): Buffer {
   return file;
 }
 
-/** Two nodes, one of them lost. */
+/** Two nodes, of which one is lost. */
 const recordedNodes: NodeList = {
   items: (['here', 'lost'] as const).map((state) => ({
     id: `${state}-7d2c-4f43-9c11-2b7f3f1f5a10`,

@@ -3,7 +3,7 @@ import { eventExamples } from '../../../src/protocol/event-examples.ts';
 import { envelopeVersion } from '../../../src/protocol/events.ts';
 import type { CallEvent, EventLeg, Role } from '../../../src/protocol/events.ts';
 
-/** Recorded answers for the page: one rich call, and as many plain ones as a test wants. */
+/** Recorded answers for the page: one detailed call and any number of plain ones. */
 type CallLine = {
   role: Role;
   start: number;
@@ -58,7 +58,7 @@ function leg(role: Role): EventLeg {
   };
 }
 
-/** The events of the rich call in order; `upTo` cuts the story short. */
+/** The events of the detailed call in order, up to `upTo`. */
 export function recordedEvents(upTo = Infinity): CallEvent[] {
   const drafts: Omit<CallEvent, 'id' | 'sequence'>[] = [eventExamples['call.started']];
   script.forEach((line, at) => drafts.push(...lineEvents(line, at)));
@@ -148,7 +148,7 @@ export function recordedCall(change: Partial<ApiCall> = {}): ApiCall {
   };
 }
 
-/** Many live calls, for a list that must not grow slow. */
+/** Many live calls, for a list that must stay fast. */
 export function manyCalls(count: number): ApiCall[] {
   return Array.from({ length: count }, (_, at) => {
     const id = `call_01JK5S${String(at).padStart(6, '0')}0123456789ABCD`;

@@ -6,7 +6,7 @@ import type {
 } from '../../../src/protocol/addons.ts';
 import type { PreRecordedJobRecord, PreRecordedResult } from '../../../src/protocol/job.ts';
 
-/** Recorded answers for the Jobs view: what the service says of jobs in every state. */
+/** Recorded answers for the Jobs view: the service's records of jobs in every state. */
 export type RecordedJob = PreRecordedJobRecord & {
   progress?: { seconds_done: number; seconds: number };
   error_message?: string;
@@ -44,7 +44,7 @@ export function jobIdOf(number: number): string {
   return `0d9a4c1e-52b7-4f0e-8a41-${String(number).padStart(12, '0')}`;
 }
 
-/** A finished job with everything that the page asks for. */
+/** A finished job with all features that the page requests. */
 export function recordedJob(change: Partial<RecordedJob> = {}): RecordedJob {
   const id = change.id ?? jobId;
   return {
@@ -151,7 +151,7 @@ function chapter(headline: string, start: number, end: number, summary: string):
   return { headline, gist: headline, keywords: [], start, end, sentences: [], text: '', summary };
 }
 
-/** One job of each state, the newest first. */
+/** One job in each state, newest first. */
 export function recordedJobs(): RecordedJob[] {
   const { file } = recordedJob();
   const unknown = { audio_duration: null, number_of_channels: null };

@@ -7,7 +7,7 @@ export const media = [
   { type: 'audio', format: 'PCMU', channels: ['external', 'internal'], rate: 8000 },
 ];
 
-/** The client's half of AudioHook by hand, so that every number can be wrong. */
+/** The client's side of AudioHook, written by hand so that every number can be made wrong. */
 export class AudiohookClient {
   readonly codec = new AudiohookCodec({ sessionId: id, organizationId });
   seq = 0;

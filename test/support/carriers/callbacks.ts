@@ -3,10 +3,10 @@ import twilioPackage from 'twilio';
 import type { CarrierName } from '../../../src/carriers/all.ts';
 import { provenConfig } from './proven-config.ts';
 
-/** A carrier's callback about a call, in its own words and with its own proof. */
+/** A carrier's callback about a call, with its own format and proof. */
 export type Callback = {
   method?: 'GET';
-  /** The address that it is told, behind the base address of the bridge. */
+  /** The path of the callback, behind the base address of the bridge. */
   path: string;
   headers: Record<string, string>;
   body?: string;
@@ -18,7 +18,7 @@ const keys = generateKeyPairSync('ed25519');
 const signalwireKey = 'PSK_signalwire_of_the_tests';
 const config = provenConfig();
 
-/** The settings that callbacks need beside `provenEnv`. */
+/** The settings for callbacks beside `provenEnv`. */
 export const callbackEnv = {
   TRUNKLINE_SIGNALWIRE_SIGNING_KEY: signalwireKey,
   TRUNKLINE_TELNYX_PUBLIC_KEY: keys.publicKey
@@ -30,7 +30,10 @@ export const callbackEnv = {
 const formType = { 'content-type': 'application/x-www-form-urlencoded' };
 const jsonType = { 'content-type': 'application/json' };
 
-/** The proof of each carrier that calls back, over any body at any address. `base`: how it reaches the bridge. */
+/**
+ * For each carrier that calls back, a function that proves any body at any address. `base` is the address at which it
+ * reaches the bridge.
+ */
 const proofs = {
   twilio: (url, body) => twilioLike('twilio', config.twilioAuthToken[0] ?? '', url, body),
   signalwire: (url, body) => twilioLike('signalwire', signalwireKey, url, body),
@@ -77,7 +80,7 @@ const proofs = {
 export type CallingBack = keyof typeof proofs;
 export const callingBack = Object.keys(proofs) as CallingBack[];
 
-/** A request with whatever body, proven as the carrier proves it. */
+/** A request with any body, with the carrier's proof. */
 export function provenRequest(
   carrier: CallingBack,
   base: string,

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { WebSocket, type ClientOptions } from 'ws';
 
-/** A socket to play a carrier by hand: what it was answered, and how it was closed. */
+/** A socket for playing a carrier by hand. It records the answers and how it was closed. */
 export class CarrierClient implements AsyncDisposable {
   readonly socket: WebSocket;
   readonly received: string[] = [];
@@ -17,7 +17,7 @@ export class CarrierClient implements AsyncDisposable {
     socket.on('close', (code, reason) => (this.closed = { code, reason: reason.toString() }));
   }
 
-  /** The status of the refusal, or the open socket. */
+  /** Resolves with the status of a refusal or with the open socket. */
   static async connect(
     url: string,
     headers: Record<string, string> = {},
@@ -59,7 +59,7 @@ export class CarrierClient implements AsyncDisposable {
       );
   }
 
-  /** The connection under the socket: for bytes that no message is made of, and for counting them. */
+  /** The connection under the socket, for bytes outside any message and for counting bytes. */
   get wire(): Socket {
     return (this.socket as unknown as { _socket: Socket })._socket;
   }
@@ -75,7 +75,10 @@ export class CarrierClient implements AsyncDisposable {
     return this.closed ?? { code: 0, reason: '' };
   }
 
-  /** Resolves when the socket answers: what was sent before has been read by the other side. A closed one never does. */
+  /**
+   * Resolves when the socket answers: the other side has then read everything sent before. A closed socket never
+   * answers.
+   */
   async ping(): Promise<void> {
     const over = new AbortController();
     const signal = AbortSignal.any([over.signal, AbortSignal.timeout(20_000)]);
@@ -99,7 +102,7 @@ export class CarrierClient implements AsyncDisposable {
   }
 }
 
-/** Twilio's first two messages, and one of audio. */
+/** Twilio's first two messages and one audio message. */
 export const twilioConnected = { event: 'connected', protocol: 'Call', version: '1.0.0' };
 
 export function twilioStart(

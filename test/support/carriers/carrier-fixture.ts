@@ -17,7 +17,7 @@ export function fixtureNames(): string[] {
     .sort();
 }
 
-/** A recorded conversation: one line a frame (`atMs`, `from`, `text` or `base64`). */
+/** A recorded conversation with one line per frame (`atMs`, `from`, `text` or `base64`). */
 export function readFixture(name: string): FixtureLine[] {
   return readFileSync(new URL(`${name}.jsonl`, folder), 'utf8')
     .trim()
@@ -39,7 +39,7 @@ export function readFixture(name: string): FixtureLine[] {
     });
 }
 
-/** The first frames of the carrier in a recorded conversation. */
+/** The carrier's first frames in a recorded conversation. */
 export function openingOf(name: string): FixtureLine[] {
   return readFixture(name)
     .filter(({ from }) => from === 'carrier')
@@ -54,7 +54,7 @@ export function upgradeRequest(
   return { target, path, query, headers };
 }
 
-/** The audio that the fixtures are made of: `frame(n)` is one frame's bytes. */
+/** The audio used in the fixtures. `frame(n)` gives the bytes of one frame. */
 export function frame(seed: number, length = 160): Buffer {
   return Buffer.from(Array.from({ length }, (_, at) => (seed * 37 + at * 7) % 251));
 }

@@ -7,7 +7,7 @@ import { CarrierClient } from './carrier-client.ts';
 import { endsBy, trackOf, usualForm } from './carrier-shape.ts';
 import type { RecordedStream } from './recording-bridge.ts';
 
-/** A call of one carrier by its own protocol, with room for anything else between its frames. */
+/** A call of one carrier in its own protocol. Any other bytes can be sent between its frames. */
 export class CarrierLine implements AsyncDisposable {
   readonly client: CarrierClient;
   readonly carrier: CarrierName;
@@ -16,7 +16,7 @@ export class CarrierLine implements AsyncDisposable {
   readonly #dialogue: Dialogue;
   readonly #sent = new Map<string, Buffer[]>();
   #atMs = 0;
-  /** Messages of ours that the dialogue does not know of, but whose numbers count. */
+  /** Messages of ours that the dialogue does not count but whose numbers count. */
   #extra = 0;
 
   private constructor(client: CarrierClient, carrier: CarrierName, parameters = {}) {
@@ -69,7 +69,7 @@ export class CarrierLine implements AsyncDisposable {
 
   async open(): Promise<void> {
     this.client.send(...this.opening());
-    // AudioHook speaks only when it was answered.
+    // AudioHook sends only after an answer.
     await this.client.ping();
     await this.client.ping();
   }
@@ -86,7 +86,7 @@ export class CarrierLine implements AsyncDisposable {
     }
   }
 
-  /** The next frame of audio of every leg. */
+  /** The next audio frame of every leg. */
   frame(): Frame[] {
     const { frameMs } = carriers[this.carrier].player;
     const parts = this.#call.legs.map((leg) => ({ leg, bytes: randomBytes(this.#frameBytes) }));
@@ -97,21 +97,24 @@ export class CarrierLine implements AsyncDisposable {
     return frames;
   }
 
-  /** Sends what is not part of the call; `numbered` messages take the next number of an AudioHook client. */
+  /** Sends a frame that is not part of the call. `numbered` messages take the next number of an AudioHook client. */
   slip(frame: Frame, numbered = 0): void {
     this.#extra += numbered;
     this.client.send(frame);
   }
 
   async finish(): Promise<void> {
-    // AudioHook's replies to our answers are numbered before its close.
+    // AudioHook's replies to our answers have lower numbers than its close.
     await this.client.ping();
     this.#say(this.#dialogue.closing(this.#atMs));
     await this.client.ping();
     await this.client.close(1000);
   }
 
-  /** Expects the received audio to be the sent audio, from its first byte to the break of the line, and one end of the stream. */
+  /**
+   * Expects the received audio to equal the sent audio from its first byte to the break of the line, and the stream to
+   * end once.
+   */
   expectBeginning(stream: RecordedStream, framesAtLeast: number): void {
     for (const [leg, sent] of this.#sent) {
       const came = stream.bytes(trackOf(this.carrier, leg));
@@ -124,7 +127,7 @@ export class CarrierLine implements AsyncDisposable {
     expect(stream.ends.length).toBe(1);
   }
 
-  /** Every byte that was sent is there, in order, and the stream ended once. */
+  /** Expects every sent byte to be there in order, and the stream to end once. */
   expectWhole(stream: RecordedStream): void {
     for (const [leg, sent] of this.#sent) {
       const isWhole = stream.bytes(trackOf(this.carrier, leg)).equals(Buffer.concat(sent));

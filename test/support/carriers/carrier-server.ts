@@ -20,11 +20,11 @@ export type CarrierServer<B extends Bridge = RecordingBridge> = AsyncDisposable 
   part: Part;
   log: string[];
   http: Server;
-  /** Waits until it has read all that this client has sent: what a deadline needs to know of it. */
+  /** Waits until the server has read everything this client sent, so that a test of a deadline can start. */
   hasRead(client: CarrierClient): Promise<void>;
 };
 
-/** The carriers part alone on a port of its own, in front of a bridge that records. */
+/** The carriers' routes alone on their own port, in front of a bridge that records. */
 export async function carrierServer(
   options: {
     config?: Partial<CarriersConfig>;

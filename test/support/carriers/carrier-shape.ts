@@ -1,7 +1,7 @@
 import { carriers, type CarrierName } from '../../../src/carriers/all.ts';
 import type { Encoding, PlayedCall } from '../../../src/player/dialogue.ts';
 
-/** The carrier's names for the audio of the customer and the agent, where they are not `inbound` and `outbound`. */
+/** The carrier's track names for customer and agent, if they differ from `inbound` and `outbound`. */
 const tracks: Partial<Record<CarrierName, { customer: string; agent: string }>> = {
   audiohook: { customer: 'external', agent: 'internal' },
   ringcx: { customer: 'Conference', agent: 'Participant' },
@@ -16,7 +16,7 @@ export function trackOf(carrier: CarrierName, leg: string): string {
   return (leg === 'customer' ? customer : agent) ?? '';
 }
 
-/** These say nothing at the end: they close. */
+/** These carriers send no end message; they close the socket. */
 const closing: readonly CarrierName[] = [
   'asterisk',
   'plivo',
@@ -30,7 +30,7 @@ export function endsBy(carrier: CarrierName): 'stop' | 'close' {
   return closing.includes(carrier) ? 'close' : 'stop';
 }
 
-/** The tracks that a carrier streams by default, and the number of parties in one of its streams. */
+/** The default tracks of a carrier, and the number of parties in one of its streams. */
 export function usualForm(carrier: CarrierName): {
   encoding: Encoding;
   rateHz: number;

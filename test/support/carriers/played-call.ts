@@ -1,6 +1,6 @@
 import type { PlayedCall } from '../../../src/player/dialogue.ts';
 
-/** An inbound mu-law call of one customer; a test says only what is its own. */
+/** An inbound mu-law call of one customer. A test gives only what it changes. */
 export function playedCall(
   own: Pick<PlayedCall, 'callId' | 'streamId'> & Partial<PlayedCall>,
 ): PlayedCall {

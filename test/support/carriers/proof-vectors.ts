@@ -3,14 +3,14 @@ import { CarriersConfig } from '../../../src/carriers/config.ts';
 import type { UpgradeRequest } from '../../../src/carriers/carrier.ts';
 import { upgradeRequest } from './carrier-fixture.ts';
 
-/** An upgrade with the settings that it meets. */
+/** An upgrade request with the settings of the bridge that receives it. */
 export type ProofVector = { what: string; request: UpgradeRequest; config: CarriersConfig };
 
 export type ProofVectors = { good: ProofVector[]; bad: ProofVector[] };
 
 /*
- * Carriers that sign nothing and show a secret that we share with them. Those that sign have vectors of their own,
- * made with the vendors' libraries: `url-signature`, `plivo/signature`, `audiohook/signature`, `vonage/signature`.
+ * Vectors for carriers that do not sign and show a shared secret instead. Carriers that sign have other vectors, made
+ * with the vendors' libraries: `url-signature`, `plivo/signature`, `audiohook/signature`, `vonage/signature`.
  */
 
 const basicSettings = {
@@ -29,7 +29,7 @@ const listSettings = {
   ringcx: 'ringcxSecret',
 } as const;
 
-/** The carriers that have vectors here, freeswitch with both kinds. */
+/** The carriers with vectors here. freeswitch has both kinds. */
 export const secretCarriers = [
   ...new Set([...Object.keys(basicSettings), ...Object.keys(listSettings)]),
 ] as (keyof typeof basicSettings | keyof typeof listSettings)[];

@@ -9,12 +9,12 @@ import type {
   TokenClaim,
 } from '../../../src/bridge/streams.ts';
 
-/** The events that one stream gave to the bridge, in order, with the audio joined by track. */
+/** The events that one stream gave to the bridge, in order, with the audio joined per track. */
 export class RecordedStream implements CallStream {
   readonly callId: string;
   readonly start: StreamStart;
   readonly control: StreamControl;
-  /** Its events but for the audio. */
+  /** All events except the audio. */
   readonly happened: Exclude<StreamEvent, { type: 'audio' }>[] = [];
   readonly #audio = new Map<string, Buffer[]>();
   readonly #changed: () => void;
@@ -53,7 +53,7 @@ export class RecordedStream implements CallStream {
   }
 }
 
-/** A Bridge of its own, for tests of the carriers alone: it keeps everything and does nothing. */
+/** A bridge for tests of the carriers alone. It records everything and does nothing else. */
 export class RecordingBridge implements Bridge {
   readonly streams: RecordedStream[] = [];
   readonly statuses: { carrier: string; callId: string; status: Record<string, string> }[] = [];
@@ -68,7 +68,7 @@ export class RecordingBridge implements Bridge {
     }
   >();
   claims = 0;
-  /** The next `openStream` does this instead of opening. */
+  /** Replaces the next `openStream`. */
   answer: (start: StreamStart) => Promise<OpenedStream | undefined> = () =>
     Promise.resolve(undefined);
   readonly #waiting = new Set<() => void>();
@@ -131,7 +131,7 @@ export class RecordingBridge implements Bridge {
     return Promise.resolve({ token, expiresAt: Date.now() + 30_000 });
   }
 
-  /** As the store would: shared between carrier servers in front of the same bridge. */
+  /** Used nonces, shared between carrier servers of one bridge as in the store. */
   readonly nonces = new Set<string>();
 
   claimNonce(scheme: string, nonce: string): Promise<boolean> {
@@ -151,7 +151,7 @@ export class RecordingBridge implements Bridge {
     return Promise.resolve();
   }
 
-  /** Resolves once the condition holds; looked at on every change. */
+  /** Resolves once the condition holds. It is checked at every change. */
   async until<T>(found: () => T | undefined | false, what = 'it'): Promise<T> {
     const deadline = AbortSignal.timeout(20_000);
     for (;;) {

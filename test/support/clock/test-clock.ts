@@ -1,9 +1,9 @@
 import { systemClock, type Clock } from '../../../src/lib/clock.ts';
 
 /**
- * The one clock of the tests. Its speed says how its own time runs beside the machine's: 0 stands still until a
- * test passes time, 1 keeps the machine's pace and can be moved ahead of it, 20 lets a deadline of ten seconds
- * come after half a second. A wait is over when its time has passed, by running or by hand.
+ * The one clock of the tests. Its speed relates its own time to the machine's: at 0 it stands still until a test passes
+ * time, at 1 it keeps the machine's pace and can be moved ahead, and at 20 a deadline of ten seconds comes after half a
+ * second. A wait ends when its time has passed, either way.
  */
 export class TestClock implements Clock {
   readonly #speed: number;
@@ -15,7 +15,7 @@ export class TestClock implements Clock {
     this.#speed = speed;
   }
 
-  /** The wall clock: at the machine's pace, however fast the other runs, and in whole milliseconds as it is. */
+  /** The wall clock. It keeps the machine's pace, however fast the other clock runs, and returns whole milliseconds. */
   now(): number {
     const systemMs = this.#speed === 0 ? 0 : systemClock.now();
     return Math.floor(systemMs + this.#passedMs + this.#wallAheadMs);
@@ -40,12 +40,12 @@ export class TestClock implements Clock {
     };
   }
 
-  /** Moves the wall clock alone, as an operator or a time server does: no wait notices. */
+  /** Moves only the wall clock, as an operator or a time server does. No wait notices it. */
   setWallAhead(ms: number): void {
     this.#wallAheadMs = ms;
   }
 
-  /** Time passes at once: what is due is done in its order, and has a turn to go on before the next. */
+  /** Lets time pass at once. Due timers run in order, and each may continue its work before the next. */
   async pass(ms: number): Promise<void> {
     const endMs = this.monotonicMs() + ms;
     for (;;) {

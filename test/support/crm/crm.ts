@@ -24,7 +24,7 @@ export type CrmEvent = {
   [key: string]: unknown;
 };
 
-/** Answers by returning a status, or by itself and returns nothing. */
+/** Answers by returning a status, or answers the request itself and returns nothing. */
 type Behave = (
   request: CrmRequest,
   response: ServerResponse,
@@ -45,7 +45,7 @@ export function digestOf(body: Uint8Array | string): string {
   return createHash('sha256').update(body).digest('base64url');
 }
 
-/** A CRM's webhook: verifies each signature and notes what came, in the order in which it came. */
+/** A CRM's webhook. It verifies each signature and records requests in their order of arrival. */
 export async function startCrm(secrets: string[], behave?: Behave): Promise<Crm> {
   let sockets = 0;
   const server = createServer((raw, response) => {
@@ -93,7 +93,7 @@ export async function startCrm(secrets: string[], behave?: Behave): Promise<Crm>
   return crm;
 }
 
-/** For a behaviour that answers by itself: counts the request as arrived. */
+/** Counts a request as arrived, for a behaviour that answers it itself. */
 export function arrived(crm: Crm, request: CrmRequest): void {
   const { event, body } = request;
   crm.arrivals.push({
@@ -110,7 +110,7 @@ async function read(request: IncomingMessage): Promise<Buffer | undefined> {
   try {
     for await (const chunk of request) chunks.push(chunk as Buffer);
   } catch {
-    return undefined; // the sender went away
+    return undefined; // the sender has gone
   }
   return Buffer.concat(chunks);
 }

@@ -1,7 +1,7 @@
 /**
- * Checks the promises that hold in every run, whatever was done to it. Inputs are what outsiders saw: the acknowledgements
- * that the store gave (noted outside the process), what the receiver got, what the store says of the rest,
- * and the audio ledgers. It judges; it explains nothing away.
+ * Checks the promises that must hold in every run, whatever faults it had. Its inputs are observations from outside:
+ * the acknowledgements of the store (recorded outside the process), what the receiver got, what the store says about
+ * the rest, and the audio ledgers. It accepts no excuse.
  */
 export type Issued = { callId: string; sequence: number; id: string; digest?: string };
 
@@ -9,9 +9,9 @@ export type ReceivedEvent = {
   callId: string;
   sequence: number;
   id: string;
-  /** The hash of the bytes that arrived. */
+  /** The hash of the received bytes. */
   digest: string;
-  /** On the receiver's clock. */
+  /** The time by the receiver's clock. */
   atMs: number;
 };
 
@@ -26,37 +26,37 @@ export type AudioLedger = {
 export type History = {
   /** Every event that the producer tried to store, acknowledged or not. */
   issued: readonly Issued[];
-  /** Ids whose commit was acknowledged. */
+  /** The ids of acknowledged commits. */
   acknowledged: ReadonlySet<string>;
   arrivals: readonly ReceivedEvent[];
   /** Ids that the store shows as parked, or that were erased. */
   parked?: ReadonlySet<string>;
   erased?: ReadonlySet<string>;
   ledgers?: readonly AudioLedger[];
-  /** Times a process was killed or paused past its lease: each may repeat one event of a call. */
+  /** The number of times a process was killed, or paused beyond its lease. Each may repeat one event of a call. */
   crashes?: number;
-  /** Arrivals after this are late. */
+  /** Arrivals after this time are late. */
   deadlineMs?: number;
 };
 
 export type Findings = {
-  /** Acknowledged, never arrived, and neither parked nor erased. */
+  /** Acknowledged events that never arrived and are neither parked nor erased. */
   lost: string[];
-  /** Arrived, never issued. */
+  /** Events that arrived without being issued. */
   invented: string[];
-  /** First arrivals of a call that do not rise. */
+  /** First arrivals of a call whose sequence does not rise. */
   order: string[];
-  /** One id with different bytes, or other bytes than were issued. */
+  /** Ids with different bytes, or with other bytes than were issued. */
   altered: string[];
-  /** Two ids with one call and sequence. */
+  /** Pairs of ids with the same call and sequence. */
   doubled: string[];
-  /** Audio that nothing explains. */
+  /** Audio that no ledger entry explains. */
   gaps: string[];
   late: string[];
-  /** Allowed, and counted: arrivals of an id after its first. */
+  /** Later arrivals of an id that had arrived already. They are allowed and counted. */
   repeated: number;
   worstRepeats: number;
-  /** Not known to be acknowledged, arrived all the same. */
+  /** Events that arrived although no acknowledgement was seen. */
   recovered: number;
 };
 
@@ -85,7 +85,7 @@ export function check(history: History): Findings {
   };
 }
 
-/** The findings that no run may have; empty when it holds. */
+/** The findings that no run may have. Empty if all promises hold. */
 export function violations(history: History): string[] {
   const found = check(history);
   const problems = (
@@ -95,7 +95,7 @@ export function violations(history: History): string[] {
       ? [`${kind}: ${found[kind].slice(0, 3).join(', ')} (${found[kind].length})`]
       : [],
   );
-  // In the normal case nothing repeats; each crash may repeat the event of each call that was on its way.
+  // Normally nothing is repeated. Each crash may repeat the event of each call that was being delivered.
   if (history.crashes !== undefined && found.worstRepeats > history.crashes)
     problems.push(
       `repeated: ${found.worstRepeats} times in one call with ${history.crashes} crashes`,
@@ -114,7 +114,7 @@ function outOfOrder(arrivals: readonly ReceivedEvent[]): string[] {
   const highest = new Map<string, number>();
   const wrong: string[] = [];
   for (const { id, callId, sequence } of arrivals) {
-    if (seen.has(id)) continue; // a repetition may come late: receivers ignore what they have
+    if (seen.has(id)) continue; // a repetition may come late, since receivers ignore ids that they know
     seen.add(id);
     if (sequence <= (highest.get(callId) ?? 0)) wrong.push(id);
     else highest.set(callId, sequence);

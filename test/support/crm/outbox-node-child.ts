@@ -11,10 +11,10 @@ import { digestOf } from './crm.ts';
 import { eventOf, silent } from './outbox.ts';
 
 /*
- * One node: stores events, delivers them, and says on its output what it issued and what was acknowledged.
- * With KILL=<point>:<n> it kills itself, as -9, when it comes to that point for the nth time. The points stand
- * around every statement, commit and request; they are put on from outside, the program knows none of them.
- * With FAIL=<point>:<n> that statement, commit or request fails once, before or after it was done.
+ * One node. It stores and delivers events, and prints what it issued and what was acknowledged. With KILL=<point>:<n>
+ * it kills itself with SIGKILL when it reaches that point for the nth time. The points surround every statement, commit
+ * and request; they are added from outside, and the program knows none of them. With FAIL=<point>:<n> that statement,
+ * commit or request fails once, before or after it was done.
  */
 const env = process.env;
 const say = (line: string): void => void writeSync(1, `${line}\n`);
@@ -22,7 +22,7 @@ const [killPoint, killAt] = (env['KILL'] ?? '').split(':');
 const [failPoint, failAt] = (env['FAIL'] ?? '').split(':');
 let passes = 0;
 
-// This node's clock, minutes beside the others': whoever reads the time reads this one.
+// This node's clock is minutes away from the other nodes'. Every reader of the time gets this one.
 const offsetMs = Number(env['CLOCK_OFFSET_MS'] ?? 0);
 const machineNow = Date.now.bind(Date);
 Date.now = () => machineNow() + offsetMs;
@@ -93,7 +93,7 @@ const store: Store = {
     const result = await opened.transaction(async (tx) => {
       const done = await work(tx.withPlugin(points));
       pass('before-commit');
-      // Into the middle of what a commit does.
+      // Strikes in the middle of a commit.
       if (killPoint === 'in-commit' && ++passes >= Number(killAt))
         setTimeout(() => process.kill(process.pid, 'SIGKILL'), Math.random() * 2);
       return done;
@@ -122,7 +122,7 @@ const outbox = await startOutbox({
 pass('after-start');
 say('open');
 
-// The schedule waits for hours; an operator in a hurry does not.
+// The schedule has waits of hours, which this shortens like an operator's retry.
 const hurry = setInterval(() => {
   void opened.db.updateTable('lanes').set({ next_attempt_at: 0 }).where('next_attempt_at', '>', 0).where('claim_id', 'is', null)
     .execute().then(() => outbox.wake(), () => undefined);
@@ -132,13 +132,13 @@ async function produce(callId: string): Promise<void> {
   for (let event = 0; event < Number(env['EVENTS'] ?? 0); event++) {
     const storing = store.transaction(async (tx) => {
       const made = await enqueueEvent(tx, eventOf(callId));
-      // Before the commit: what may come out although nobody was told that it is in.
+      // Printed before the commit: this event may arrive although its commit was never acknowledged.
       say(`issued ${made.id} ${made.callId} ${made.sequence} ${digestOf(made.body)}`);
       return made;
     });
     const stored = await storing.catch((error: unknown) => {
       if (failPoint === '') throw error;
-      return undefined; // not accepted, and nobody is told that it was
+      return undefined; // not accepted, and no acknowledgement is printed
     });
     if (stored) say(`ack ${stored.id}`);
     outbox.wake();

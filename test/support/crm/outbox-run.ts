@@ -5,7 +5,7 @@ import { runChild, type Child } from '../faults/strace.ts';
 
 export type Node = { dataDir: string; databaseUrl?: string; crm: Crm };
 
-/** Where a node can be killed: around every statement, commit and request of the outbox's work. */
+/** The points at which a node can be killed: around every statement, commit and request of the outbox. */
 export const killPoints = [
   ...['sequence', 'event', 'lane', 'fan-out', 'commit', 'claim', 'wakes', 'heads', 'send', 'delivered', 'lane-result', 'failure', 'give-back', 'endpoint', 'endpoints', 'claims', 'open'].flatMap(
     (label) => [`before-${label}`, `after-${label}`],
@@ -13,7 +13,7 @@ export const killPoints = [
   'in-commit', 'in-send', 'after-start',
 ]; // prettier-ignore
 
-/** The lines that the nodes of a run printed, over all their lives. */
+/** The lines printed by the nodes of a run over all their restarts. */
 export class OutboxRun {
   readonly issued: Issued[] = [];
   readonly acknowledged = new Set<string>();
@@ -29,7 +29,7 @@ export class OutboxRun {
     });
   }
 
-  /** Notes what an ended node said. */
+  /** Records the output of an ended node. */
   note(child: Child): void {
     for (const line of child.lines) {
       const [word, id = '', callId = '', sequence = '', digest = ''] = line.split(' ');
@@ -49,7 +49,7 @@ export class OutboxRun {
   }
 }
 
-/** One life at each point in turn, killed or failed there once, then one that delivers what is left. */
+/** Runs one node for each point and kills it, or lets it fail, there once. A last node delivers the rest. */
 export async function killAtPoints(
   node: Node,
   points: readonly string[],
@@ -63,13 +63,13 @@ export async function killAtPoints(
       [what]: `${point}:${rare ? 1 : 1 + Math.floor(random() * 4)}`,
       CALLS: '3',
       EVENTS: '4',
-      // On Postgres a killed node's claims last as long as their leases.
+      // On Postgres the claims of a killed node last as long as their leases.
       LEASE: '2000',
     });
     await child.ended;
     const crashes = run.crashes;
     run.note(child);
-    // A result that could not be written repeats its event, as a crash does.
+    // If a result could not be stored, its event is repeated, as after a crash.
     if (what === 'FAIL') run.crashes = crashes + 1;
   }
   const last = run.start(node);

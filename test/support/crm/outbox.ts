@@ -28,7 +28,7 @@ export async function outboxOn(
   });
 }
 
-/** An event like the example of its type, of the given call. */
+/** An event of the given call, like the example of its type. */
 export function eventOf(
   callId: string,
   type: CallEventType = 'call.transcript',
@@ -50,7 +50,7 @@ export function issuedOf(event: StoredEvent): Issued {
   };
 }
 
-/** Stores one event in a transaction of its own. */
+/** Stores one event in its own transaction. */
 export async function enqueue(
   store: Store,
   callId: string,

@@ -8,7 +8,7 @@ export const root = resolve(import.meta.dirname, '../../..');
 export const deploy = resolve(root, 'config/deploy');
 export const deployFile = (name: string): string => readFileSync(join(deploy, name), 'utf8');
 
-/** Where `.ci/run` installs what comes from the index of Python packages. */
+/** The folder where `.ci/run` installs the packages from the Python index. */
 const checkers = process.env['TEST_CHECKERS'] ?? '/opt/trunkline-checkers';
 
 const paths = {
@@ -20,13 +20,13 @@ const paths = {
 };
 type Tool = keyof typeof paths;
 
-/** Why this tool cannot be asked here, for the name of a skipped test. */
+/** The reason why this tool cannot run here, for the name of a skipped test. */
 export const missing = (tool: Tool): string | undefined =>
   existsSync(paths[tool]) ? undefined : `${tool} is not installed`;
 
 export const pathOf = (tool: Tool): string => paths[tool];
 
-/** Asks the tool and returns its output, with `isContent` for its verdict. */
+/** Runs the tool and returns its output. `isContent` is its verdict. */
 export function ask(
   tool: Tool,
   args: readonly string[],
@@ -41,7 +41,7 @@ export function ask(
   return { isContent: status === 0, says: stdout + stderr };
 }
 
-/** Runs with such a file in a folder that is gone afterwards. */
+/** Runs a function with such a file in a temporary folder. */
 export function withFile<T>(name: string, text: string, run: (path: string) => T): T {
   const folder = mkdtempSync(join(tmpdir(), 'trunkline-deploy-'));
   try {
@@ -53,7 +53,7 @@ export function withFile<T>(name: string, text: string, run: (path: string) => T
   }
 }
 
-/** The file for nginx as a whole configuration, with everything that belongs to a machine in this folder. */
+/** The nginx file as a complete configuration, with all paths of the machine in this folder. */
 export function nginxConfig(
   folder: string,
   given: { port: number; upstreams: readonly string[]; certificate: string },

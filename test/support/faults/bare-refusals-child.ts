@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** The control of an upgrade flood: a server that refuses every upgrade and does nothing else at all. */
+/** The baseline for an upgrade flood: a server that refuses every upgrade and does nothing else. */
 const server = createServer();
 server.on('upgrade', (_request, socket) => {
   socket.on('error', () => socket.destroy());

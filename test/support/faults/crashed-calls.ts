@@ -14,31 +14,31 @@ import { FakeSpeech } from '../speech/fake-speech.ts';
 import { temporaryFolder } from '../store/store.ts';
 import { until } from '../process/until.ts';
 
-/** Messages of ours that would move or end the phone call: a close, or words that say so. */
+/** Messages of ours that would move or end the phone call: a close, or commands with that meaning. */
 const endings = /"type":"(disconnect|closed)"|HANGUP|"event":"(stop|clear)"/;
 
 /**
- * A fifth of a second in one frame: what is tried is the crash, and 200 calls in frames of 20 ms are 10,000
- * frames a second through one program that plays every carrier and the speech service too.
+ * Each frame has a fifth of a second. The test is about the crash, and with 20 ms frames 200 calls would be 10,000
+ * frames per second through one program that plays all carriers and the speech service.
  */
 const frameMs = 200;
 
-/** Longer than any machine takes to place the calls; all calls say the same. */
+/** Longer than any machine needs to place the calls. All calls play the same audio. */
 const audioSeconds = 600;
 
 export type CrashReport = {
   calls: number;
-  /** Calls that heard from us, before our process was gone, that they are over. */
+  /** Calls that we ended before the process was killed. */
   endedByUs: string[];
-  /** Calls that the next process did not end with even books. */
+  /** Calls that the next process did not end with balanced books. */
   lost: string[];
-  /** From the first call to the crash, and from there until every record had ended. */
+  /** The seconds from the first call to the crash, and from there until every record had ended. */
   seconds: { untilCrash: number; untilEnded: number };
 };
 
 /**
- * Calls of every carrier, and `kill -9` of the bridge under them: the carrier sees a socket that breaks,
- * never an ending of ours; the next process ends the records of the calls whose streams stay away.
+ * Starts calls of every carrier and kills the bridge with SIGKILL. Carriers must see a broken socket, never an ending
+ * of ours. The next process must end the records of calls whose streams do not return.
  */
 export async function crashUnderCalls(calls: number): Promise<CrashReport> {
   await using speech = await FakeSpeech.start();
@@ -69,15 +69,15 @@ export async function crashUnderCalls(calls: number): Promise<CrashReport> {
         if (endings.test(text)) endedByUs.push(`${callId}: ${text}`);
       };
       const result = playOne(app.url, carrier, callId, audio, heard);
-      // Told at once: a call that never comes must not be waited for.
+      // Reported at once, because the test must not wait for a call that never starts.
       result.catch((error: unknown) => broken.push(reasonOf(error)));
       played.push({ callId, result });
-      // Calls come one after the other, not all in one millisecond.
+      // Calls start one after the other, not in the same millisecond.
       await sleep(100);
     }
-    // Each carrier names its calls in its own way; the folder has no others.
+    // Each carrier names its calls differently. The folder has no other calls.
     await until(async () => {
-      await sleep(1_000); // the whole list is no small answer
+      await sleep(1_000); // the whole list is a large answer
       if (broken.length > 0) throw new Error(`a call could not be placed: ${broken[0]}`);
       const ours = await callsOf(app);
       for (const { id } of ours) lost.add(id as string);
@@ -89,9 +89,9 @@ export async function crashUnderCalls(calls: number): Promise<CrashReport> {
     await app.end('SIGKILL');
   }
   for (const { callId, result } of played) {
-    // One that was being placed once more has heard nothing.
+    // A call that was just being placed again has received nothing.
     const { outcome, detail } = await result.catch(() => notPlaced);
-    // 1006: the socket broke, with no closing frame of ours.
+    // 1006 means that the socket broke without our closing frame.
     if (!/^1006\b/.test(detail)) endedByUs.push(`${callId}: ${outcome} ${detail}`);
   }
   await using next = await start();
@@ -111,11 +111,11 @@ export async function crashUnderCalls(calls: number): Promise<CrashReport> {
 
 const notPlaced: Pick<PlayResult, 'outcome' | 'detail'> = { outcome: 'refused', detail: '1006' };
 
-/** All of them, page by page. */
+/** All calls, page by page. */
 export async function callsOf(app: App): Promise<AnyJson[]> {
   const calls: AnyJson[] = [];
   for (let cursor = ''; ;) {
-    // A connection that is kept may be closed by the server as it is asked.
+    // The server may close a kept connection just as it is used.
     const close = { headers: { connection: 'close' } };
     const page = (await (await app.get(`/api/calls?limit=100${cursor}`, close)).json()) as AnyJson;
     calls.push(...page.items);
@@ -131,7 +131,7 @@ async function playOne(
   audio: Buffer,
   onMessage: (text: string) => void,
 ): Promise<PlayResult> {
-  // A busy machine may refuse an upgrade for now, or answer too late; a carrier's call is then placed again.
+  // A busy machine may refuse an upgrade or answer too late. The call is then placed again, as a carrier does.
   for (;;) {
     const { url } = await mintStream({ url: base }, { carrier });
     const result = await playAt(url, carrier, callId, audio, onMessage);

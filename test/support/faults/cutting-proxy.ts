@@ -2,22 +2,22 @@ import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 
 type Pair = { client: Socket; server: Socket; frozen: boolean };
 
-/** A TCP wire between a client and a live session, to be cut, frozen or slowed while bytes are under way. */
+/** A TCP connection between a client and a live session. Tests cut, freeze or slow it while bytes are under way. */
 export type CuttingProxy = AsyncDisposable & {
   port: number;
-  /** Rewrites a session URL so that it leads through the wire. */
+  /** Rewrites a session's URL so that it leads through this proxy. */
   through(url: string): string;
-  /** Both ends see the connection go, without a close frame. */
+  /** Ends the connection for both sides without a close frame. */
   cut(): void;
-  /** Silent half-open: the server is cut off, the client is told nothing. */
+  /** Makes the connection half-open: the server is cut off, and the client is not told. */
   freeze(): void;
-  /** Drops what the server says from now on, in the order in which it says it: acks are lost first. */
+  /** Drops the server's bytes from now on, in order, so acks are lost first. */
   muteServer(): void;
-  /** The bytes of the server that were dropped since the start. */
+  /** The number of dropped server bytes since the start. */
   mutedBytes(): number;
-  /** Cuts when that many bytes have gone from the client to the server, in the middle of a frame. */
+  /** Cuts after that many bytes from client to server, in the middle of a frame. */
   cutAfterBytes(bytes: number): Promise<void>;
-  /** Bytes a second from client to server; 0: as fast as they come. */
+  /** Limits bytes per second from client to server. 0 means no limit. */
   slow(bytesPerSecond: number): void;
   connections(): number;
 };
@@ -52,7 +52,7 @@ export async function cuttingProxy(target: number): Promise<CuttingProxy> {
         pair.server.write(data.subarray(0, left), () => setImmediate(cut));
         const done = cutAt?.done;
         cutAt = undefined;
-        // Nothing may follow the cut: a wire loses the end of a frame, never its middle.
+        // Nothing may follow the cut: a connection loses the end of a frame, never its middle.
         pair.frozen = true;
         done?.();
         return;

@@ -1,23 +1,23 @@
 import { connect, type Socket } from 'node:net';
 import { randomBytes } from 'node:crypto';
 
-/** Something of ours that takes text from whoever reaches the port. */
+/** A route of ours that accepts text from anyone who reaches the port. */
 export type StrangersDoor = {
   name: string;
   port: number;
   method: string;
   path: string;
-  /** Headers that bring a proof of the right form and the wrong value, so that the judge of the proof has to work. */
+  /** Headers with a proof of the right form and a wrong value, so that the check of the proof has to work. */
   wrongProof: string;
   contentType?: string;
   bodyBytes?: number;
   isUpgrade?: boolean;
 };
 
-/** One shape of outside text, as large as the port takes it. */
+/** One shape of foreign text, as large as the port accepts. */
 type TextShape = { name: string; query?: string; headers?: string; body?: string };
 
-/** The port takes 8 KiB of request line and headers together; the rest is for what every request has. */
+/** The port accepts 8 KiB of request line and headers together. The remainder is for headers that every request has. */
 const headBytes = 7_000;
 const filled = (unit: (at: number) => string, bytes: number): string => {
   let text = '';
@@ -48,13 +48,13 @@ export function shapesOf(bodyBytes: number): TextShape[] {
   ];
 }
 
-/** Every header whose value somebody of ours takes apart. */
+/** Every header whose value our code parses. */
 function listHeaders(unit: string): string {
   const names = ['Cookie', 'X-Forwarded-For', 'Signature-Input', 'Accept', 'Range'];
   return names.map((name) => `${name}: ${filled(() => unit, 1_150)}\r\n`).join('');
 }
 
-/** Returns the CPU time of the program's main thread in ms, as its preloaded meter tells it. */
+/** Returns the CPU time of the program's main thread in ms, from a meter that the program preloads. */
 export class CpuMeter implements Disposable {
   readonly #socket: Socket;
   #answered: (text: string) => void = () => undefined;
@@ -80,10 +80,13 @@ export class CpuMeter implements Disposable {
   }
 }
 
-/** Each knock comes from another address: one address alone would have to wait after its wrong secrets. */
+/** Each request comes from another address, because one address would have to wait after its wrong secrets. */
 let strangers = 0;
 
-/** Knocks once, and resolves when the door has answered all of it: a refusal, or a pong behind the first message. */
+/**
+ * Sends one request. Resolves when the server has answered all of it, with a refusal or a pong behind the first
+ * message.
+ */
 export async function knock(door: StrangersDoor, shape: TextShape): Promise<string> {
   const { port, method, path, wrongProof, isUpgrade = false } = door;
   const at = strangers++;
@@ -121,7 +124,7 @@ export async function knock(door: StrangersDoor, shape: TextShape): Promise<stri
   });
 }
 
-/** A masked frame of a client; the mask is nought, so that the bytes are as they are. */
+/** A masked client frame. The mask is zero, so the bytes stay as they are. */
 function frame(opcode: number, payload: Buffer): Buffer {
   const { length } = payload;
   const head =
@@ -134,12 +137,13 @@ function frame(opcode: number, payload: Buffer): Buffer {
 }
 
 const fewest = 3;
-/** Where the machine is busy a cheap request can look dear a few times, and not every time. */
+/** On a busy machine a cheap request may look expensive several times, but not every time. */
 const most = 40;
 
 /**
- * The CPU of one knock: the least of several, because what else the program does meanwhile, and code that is not
- * compiled yet, only adds. A dear one is tried on until it was below the bound once, or has never been.
+ * The CPU time of one request: the least of several measurements, since other work of the program and code that is not
+ * compiled yet only add to it. An expensive request is repeated until it was below the limit once, or has failed every
+ * time.
  */
 export async function costMs(
   meter: CpuMeter,

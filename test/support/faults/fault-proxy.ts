@@ -1,19 +1,19 @@
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 
-/** The faults of the wire, both ways. Each can be changed while connections are open. */
+/** The faults of the wire in both directions. Each can be changed while connections are open. */
 export type Wire = {
-  /** Each piece waits this long, plus up to `jitterMs`; order is kept. */
+  /** Each chunk is delayed by this, plus up to `jitterMs`. The order is kept. */
   latencyMs: number;
   jitterMs: number;
-  /** Bytes a second a direction; Infinity: no limit. */
+  /** Bytes per second in each direction. Infinity means no limit. */
   bytesPerSecond: number;
-  /** Pieces of at most this size, each written by itself. */
+  /** Chunks have at most this size, and each is written separately. */
   sliceBytes: number;
-  /** The connection ends after so many bytes from the client. */
+  /** The connection ends after this many bytes from the client. */
   limitBytes: number;
-  /** Nothing passes in either direction, and nobody is told: a half-open connection. */
+  /** Nothing passes in either direction and neither side is told: a half-open connection. */
   frozen: boolean;
-  /** Bytes of this direction vanish while the other goes on. */
+  /** Bytes of this direction vanish while the other continues. */
   lose: 'none' | 'up' | 'down';
 };
 
@@ -29,12 +29,12 @@ const clean: Wire = {
 
 type ProxiedPair = { client: Socket; service: Socket };
 
-/** A TCP proxy for tests that does to a connection what networks do. Loopback only. */
+/** A TCP proxy for tests with the faults of real networks. Loopback only. */
 export class FaultProxy implements AsyncDisposable {
   readonly wire: Wire = { ...clean };
-  /** Connections made in all. */
+  /** The total number of connections. */
   connections = 0;
-  /** Links that were ended, and pieces that were lost, delayed or cut up: 0 as long as no fault has met anything. */
+  /** The number of connections ended and of chunks lost, delayed or divided. 0 until a fault has met something. */
   struck = 0;
   port = 0;
   private readonly links = new Set<ProxiedPair>();
@@ -56,13 +56,13 @@ export class FaultProxy implements AsyncDisposable {
     return `http://127.0.0.1:${this.port}`;
   }
 
-  /** Both sides see their connection end. */
+  /** Ends the connections for both sides. */
   cut(): void {
     this.struck += this.links.size;
     for (const link of this.links) drop(link);
   }
 
-  /** Both sides get a TCP reset. */
+  /** Sends a TCP reset to both sides. */
   reset(): void {
     this.struck += this.links.size;
     for (const { client, service } of this.links) {
@@ -71,19 +71,19 @@ export class FaultProxy implements AsyncDisposable {
     }
   }
 
-  /** Open connections stay and say nothing; new ones too, until `mend`. */
+  /** Open and new connections stay silent until `mend`. */
   freeze(): void {
     this.wire.frozen = true;
   }
 
-  /** From now on the wire is sound. What a frozen connection held back is lost with it. */
+  /** Removes all faults. Bytes that a frozen connection held back are lost. */
   mend(): void {
     const wasFrozen = this.wire.frozen;
     Object.assign(this.wire, clean);
     if (wasFrozen) this.cut();
   }
 
-  /** Nobody listens: connecting is refused, open connections end. */
+  /** Stops listening: connecting is refused and open connections end. */
   async refuse(): Promise<void> {
     const server = this.server;
     this.server = undefined;
@@ -91,7 +91,7 @@ export class FaultProxy implements AsyncDisposable {
     if (server) await new Promise((resolve) => server.close(resolve));
   }
 
-  /** Listens again after `refuse`, on the same port. */
+  /** Listens again on the same port after `refuse`. */
   async accept(): Promise<void> {
     if (!this.server) await this.listen(this.port);
   }
@@ -140,7 +140,7 @@ export class FaultProxy implements AsyncDisposable {
     direction: 'up' | 'down',
     count: (bytes: number) => void,
   ): void {
-    // One chain a direction keeps order whatever the delays are.
+    // One chain per direction keeps the order under any delays.
     let last: Promise<void> = Promise.resolve();
     from.on('data', (piece: Buffer) => {
       count(piece.length);

@@ -2,8 +2,8 @@ import { connect } from 'node:net';
 import type { FloodOrder, FloodReport } from './upgrade-flood.ts';
 
 /*
- * Knocks with prepared requests, at a steady rate, and says what was answered. A program of its own, and no
- * WebSocket library: what a knock costs here must not be taken for what it costs the server.
+ * Sends prepared requests at a steady rate and prints the answers. It is a separate program without a WebSocket
+ * library, so that its own cost is not counted as the server's.
  */
 const order = JSON.parse(process.argv[2] ?? '') as FloodOrder;
 const knocks = order.knocks.map(({ request, then }) => ({
@@ -22,7 +22,7 @@ function knock(): void {
   inFlight++;
   mostInFlight = Math.max(mostInFlight, inFlight);
   const startedMs = performance.now();
-  // From many addresses: one alone would run out of ports.
+  // Many addresses are used, because one would run out of ports.
   const localAddress = `127.0.0.${2 + (at % 100)}`;
   const socket = connect({ port: order.port, host: '127.0.0.1', localAddress });
   let answer = '';
@@ -33,7 +33,7 @@ function knock(): void {
     if (then && !hasSpoken && answer.startsWith('HTTP/1.1 101') && answer.includes('\r\n\r\n')) {
       hasSpoken = true;
       socket.write(then);
-      // A close frame ends it; whoever is not answered one waits for the end of the connection.
+      // A close frame ends the connection. Without an answer the client waits for the connection to end.
     } else if (hasSpoken && /\x88[\x02-\x7d]/.test(answer)) socket.destroy();
   });
   socket.on('close', () => {
@@ -47,7 +47,7 @@ function knock(): void {
 const startedMs = performance.now();
 const elapsedMs = (): number => performance.now() - startedMs;
 while (elapsedMs() < order.seconds * 1_000) {
-  // On schedule: what could not be sent for want of room among those in flight is sent when there is some.
+  // Keeps the schedule: requests that found no room among those in flight are sent when there is some.
   const due = (elapsedMs() / 1_000) * order.perSecond;
   while (sent < due && inFlight < order.atOnce) knock();
   await new Promise((resolve) => setTimeout(resolve, 1));

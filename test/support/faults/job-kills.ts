@@ -14,8 +14,8 @@ export type JobKillsOutcome = { kills: number; states: Record<string, number>; w
 const words = ['my card is lost', 'hello please', 'one two three four five', 'thanks goodbye'];
 
 /**
- * One process, some jobs from uploads and some from addresses, and kill -9 at moments of the seed. Afterwards every
- * job was done once, with its words, one identity of its success was told, and no working file is left.
+ * Runs jobs from uploads and addresses in one process that is killed at random moments of the seed. Afterwards every
+ * job must be done once with its words, its success must be reported under one id, and no working file may be left.
  */
 export async function killJobs(
   seed: number,

@@ -15,7 +15,7 @@ import { until } from '../process/until.ts';
 
 const token = 'twilio-secret-of-the-tests';
 const bytesPerSecond = 8_000;
-/** Longer than a busy machine takes to place the calls; beyond this many legs some say the same. */
+/** Longer than a busy machine needs to place the calls. With more legs than this, some play the same audio. */
 const audioSeconds = 180;
 const voicesAtMost = 50;
 /** At most this much audio exists only in memory. */
@@ -26,24 +26,24 @@ export type KillReport = {
   kills: number;
   bytes: number;
   finals: number;
-  /** The most that one leg's session had heard beyond what the journal knew, in bytes. */
+  /** The most that the session of one leg had heard beyond what the journal knew, in bytes. */
   uncounted: number;
   faults: string[];
 };
 
 /**
- * Kills the whole process with SIGKILL under calls of two legs each, starts it again on the same folder,
- * lets the calls end, and judges each leg by its own side: the bytes that the ledger had counted before
- * the kill, the bytes that the speech service got, the words and the events that came of them.
+ * Kills the whole process with SIGKILL during calls of two legs each, restarts it on the same folder and lets the calls
+ * end. Each leg is then judged by three things: the bytes that the ledger had counted before the kill, the bytes that
+ * the speech service got, and the resulting words and events.
  */
 export async function killRounds(options: {
   rounds: number;
   calls: number;
   seed: number;
-  /** Ends the process under the calls; `kill -9` by default. */
+  /** Ends the process during the calls. The default is SIGKILL. */
   end?: (app: App) => Promise<unknown>;
   env?: Record<string, string>;
-  /** Audio that the end may cost, of what was counted before it; what a kill costs at most without it. */
+  /** The counted audio that the end may lose. By default as much as a kill may lose. */
   lostBytesAtMost?: number;
   frameMs?: number;
   onRound?: (round: number, faults: string[]) => void;
@@ -111,7 +111,7 @@ async function killRound(round: Round): Promise<App> {
     outbound: voices[(at * 2 + 1) % voices.length]!,
   }));
   const playing = plans.map(async ({ callId, inbound, outbound }, at) => {
-    // Calls come one after the other, not all in one millisecond.
+    // Calls start one after the other, not in the same millisecond.
     await sleep(at * Math.min(100, calls));
     const call = () =>
       play({
@@ -131,11 +131,11 @@ async function killRound(round: Round): Promise<App> {
         frameMs: round.frameMs,
         signal: hangUp.signal,
       }).catch(() => undefined);
-    // A busy machine may refuse an upgrade for now; a carrier's call is then placed again.
+    // A busy machine may refuse an upgrade. The call is then placed again, as a carrier does.
     while ((await call())?.outcome === 'refused' && !hangUp.signal.aborted) await sleep(1_000);
   });
   const ids = await until(async () => {
-    await sleep(calls * 4); // the whole list of many calls is no small answer
+    await sleep(calls * 4); // the whole list of many calls is a large answer
     const ours = (await callsOf(app)).filter((call: AnyJson) =>
       plans.some((plan) => plan.callId === call.carrier_call_id),
     );
@@ -174,7 +174,7 @@ async function killRound(round: Round): Promise<App> {
   return next;
 }
 
-/** Without keeping the connection: one that the server just closed would fail the question, not the bridge. */
+/** The connection is not kept: if the server just closed it, the request would fail although the bridge is well. */
 async function ask(app: App, path: string): Promise<AnyJson> {
   try {
     return await (await app.get(path, { headers: { connection: 'close' } })).json();
@@ -185,12 +185,12 @@ async function ask(app: App, path: string): Promise<AnyJson> {
   }
 }
 
-/** One leg's books, bytes and words, against what the speech service heard of what was played. */
+/** Compares a leg's books, bytes and words with what the speech service heard of the played audio. */
 export function judgeLeg(options: {
   leg: AnyJson;
   audio: Buffer;
   events: AnyJson[];
-  /** The bytes that it must have received. */
+  /** The bytes that the service must have received. */
   least: number;
   speech: FakeSpeech;
   report: KillReport;
@@ -214,7 +214,7 @@ export function judgeLeg(options: {
     fault(
       `the speech service heard other bytes than were sent: sessions of ${heard.map((one) => one.length).join(' + ')} bytes`,
     );
-  // While the disk is slow, frames go out before they are on disk: heard, and not counted after a kill.
+  // While the disk is slow, frames are sent before they are on disk. They are heard but not counted after a kill.
   if (bytes.length < received)
     fault(`the speech service heard ${bytes.length} of ${received} bytes`);
   report.uncounted = Math.max(report.uncounted, bytes.length - received);
@@ -223,7 +223,7 @@ export function judgeLeg(options: {
   );
   report.finals += said.length;
   const expected = heard.flatMap((session) => wordsOf(session));
-  // Audio that the process heard and did not commit is read again at the end: late, at its own place in time.
+  // Audio that the process heard but did not commit is read again at the end: late, at its own time.
   const got = said
     .toSorted((a, b) => Number(a.data.start) - Number(b.data.start))
     .map((event) => event.data.text as string);
@@ -231,7 +231,7 @@ export function judgeLeg(options: {
     fault(`${got.length} finals, expected ${expected.length}`);
 }
 
-/** The rules that every ended call's events keep. */
+/** The rules that every ended call's events must keep. */
 export function judgeEvents(callId: string, events: AnyJson[], faults: string[]): void {
   if (events.some((event, at) => event.sequence !== at + 1))
     faults.push(`${callId}: sequence has holes`);

@@ -36,7 +36,7 @@ export type LinkFault = (typeof linkFaults)[number];
 export const phases = ['before ready', 'speaking', 'after stop'] as const;
 export type LinkPhase = (typeof phases)[number];
 
-/** False where the fault has nothing to strike in the phase: before the first session there is no socket to cut. */
+/** False if the fault cannot strike in the phase: before the first session there is no socket to cut. */
 export function strikesIn(fault: LinkFault, phase: LinkPhase): boolean {
   switch (fault) {
     case 'freeze':
@@ -47,13 +47,13 @@ export function strikesIn(fault: LinkFault, phase: LinkPhase): boolean {
     case 'limit':
     case 'withhold':
     case 'bad acks':
-      return phase !== 'after stop'; // no bytes go up, and none are acknowledged any more
+      return phase !== 'after stop'; // no bytes are sent any more, and none are acknowledged
     default:
       return phase !== 'before ready';
   }
 }
 
-/** One fast clock for all: deadlines of ten seconds pass in half a second. */
+/** One fast clock for everything: deadlines of ten seconds pass in half a second. */
 const factor = 20;
 
 function randomOf(seed: number): () => number {
@@ -67,20 +67,20 @@ function randomOf(seed: number): () => number {
 const wait = async (ms: number): Promise<void> =>
   await new Promise((resolve) => setTimeout(resolve, ms));
 
-/** One leg, one fault; answers what is wrong afterwards. The same seed does the same thing. */
+/** Runs one leg with one fault and returns the errors. The same seed does the same. */
 export async function runSeed(seed: number, fault: LinkFault, phase: LinkPhase): Promise<string[]> {
   const random = randomOf(seed);
   await using speech = await FakeSpeech.start({ words: 'frames' });
   await using proxy = await FaultProxy.start(speech.port);
   speech.publicPort = proxy.port;
-  // As a service does it: a machine that stands still for seconds costs a session, and no words.
+  // The grace time of a real service, scaled. A machine that stops for seconds then costs a session, but no words.
   speech.script.graceMs = 60_000 / factor;
   await using rig: Rig = await legRig({ url: proxy.url, clock: new TestClock(factor) });
   const frames = 100 + Math.floor(random() * 150);
   let scriptStruck = 0;
   const struck = (): number => scriptStruck + proxy.struck;
   const strikeNow = async (): Promise<void> => {
-    // Seen at the service: from here on there is a socket for the fault to strike.
+    // Waits for the service to see a socket that the fault can strike.
     if (phase !== 'before ready') await until(() => speech.open.some(({ socket }) => socket));
     await strike(fault, {
       speech,
@@ -106,7 +106,7 @@ export async function runSeed(seed: number, fault: LinkFault, phase: LinkPhase):
   }
   const result = await Promise.race([outcome, wait(50_000).then(() => undefined)]);
   if (!result) return [`did not finish: ${describe(leg, speech)}`];
-  // A service whose acks are nonsense hears some audio twice: it must still hear everything.
+  // If acks are nonsense, the service hears some audio twice, but it must still hear everything.
   const faults = faultsOf(leg, { repeats: fault === 'bad acks' });
   if (result.finals !== 'complete') faults.push('finals late');
   if (struck() === 0) faults.push('the fault struck nothing');
@@ -126,9 +126,9 @@ type Strike = {
   speech: FakeSpeech;
   proxy: FaultProxy;
   random: () => number;
-  /** The number of times that the fault has struck. */
+  /** The number of times that the fault struck. */
   struck: () => number;
-  /** Counts what a fault of the service, not of the wire, has met. */
+  /** Counts what a fault of the service, rather than of the wire, has met. */
   count: (times: number) => void;
 };
 
@@ -137,7 +137,7 @@ async function strike(
   { speech, proxy, random, struck, count }: Strike,
 ): Promise<void> {
   const spellMs = 20 + random() * 180;
-  // A spell ends when its time is over and it has met something; on a busy machine that takes longer, 5 s at most.
+  // A fault ends when its time is over and it has struck. On a busy machine that takes longer, at most 5 s.
   const lastMs = performance.now() + 5_000;
   const after = (run: () => void): void => {
     const end = (): void => {
@@ -194,7 +194,7 @@ async function strike(
         return;
       }
     case 'forget':
-      // The sessions' results stay readable, as after a session was finalised elsewhere.
+      // The results of the sessions stay readable, as after a session that was finalised elsewhere.
       count(speech.open.length);
       speech.expireAll();
       return;
@@ -219,7 +219,7 @@ async function strike(
     default: {
       const code = Number(fault);
       count(socketsNow);
-      // 44xx and 1001: the session is over at the service, its result readable.
+      // 44xx and 1001 mean that the service has ended the session. Its result is readable.
       if (code === 1001 || (code >= 4400 && code < 4500)) {
         for (const session of speech.open) {
           session.socket?.close(code);

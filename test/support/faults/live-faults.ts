@@ -6,7 +6,7 @@ import { telephony, type TestService } from '../speech/speech-service.ts';
 
 export const faultWords = 'my card is lost thanks one two three four five please goodbye';
 
-/** A small generator of its own: a seed gives the same faults everywhere. */
+/** A small random generator, so that a seed gives the same faults everywhere. */
 export function randomOf(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
@@ -17,7 +17,7 @@ export function randomOf(seed: number): () => number {
   };
 }
 
-/** Words with the noise of a line under them: digital silence looks the same everywhere and proves less. */
+/** Words with line noise under them. Digital silence looks the same everywhere and would prove less. */
 export function noisyAudio(seed: number, words = faultWords): Buffer {
   const random = randomOf(seed * 7 + 1);
   return Buffer.from(
@@ -32,14 +32,14 @@ export type FaultOutcome = {
   faults: string[];
   reconnects: number;
   bytes: number;
-  /** The differences from a run without faults; empty when there are none. */
+  /** The differences from a run without faults. Empty if there are none. */
   wrong: string[];
 };
 
 type Fault = 'cut' | 'cut-in-frame' | 'freeze' | 'mute-cut' | 'double' | 'slow';
 const kinds: Fault[] = ['cut', 'cut-in-frame', 'freeze', 'mute-cut', 'double', 'slow'];
 
-/** One session under the faults of its seed, compared byte for byte and word for word. */
+/** Runs one session with the faults of its seed, and compares its bytes and words with a run without faults. */
 export async function runFaults(service: TestService, seed: number): Promise<FaultOutcome> {
   const random = randomOf(seed);
   await using wire = await cuttingProxy(service.port);
@@ -58,7 +58,7 @@ export async function runFaults(service: TestService, seed: number): Promise<Fau
   const faults: string[] = [];
   let at = 0;
   while (at < audio.length) {
-    // Every class of length: frames of 20 ms, odd ones, single bytes, half seconds.
+    // All kinds of lengths: frames of 20 ms, odd lengths, single bytes, half seconds.
     const length =
       [160, 800, 1 + Math.floor(random() * 50), 1 + Math.floor(random() * 4_000)][
         Math.floor(random() * 4)

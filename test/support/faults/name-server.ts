@@ -3,12 +3,12 @@ import { createSocket, type Socket } from 'node:dgram';
 const nameError = 3;
 const serverFailure = 2;
 
-/** The fate of a question. An answer is always 127.0.0.1, at once or after a while. */
+/** The fate of a query. An answer is always 127.0.0.1, at once or after a while. */
 export type NameAnswer = 'unknown' | 'failing' | 'silent' | { afterMs: number };
 
-/** A name server for a test, on loopback; it serves programs that preload `resolve-by.mjs`. */
+/** A name server on loopback for programs that preload `resolve-by.mjs`. */
 export class NameServer implements AsyncDisposable {
-  /** The time of each question, on the monotonic clock. */
+  /** The time of each query, on the monotonic clock. */
   readonly askedAtMs: number[] = [];
   answer: (count: number) => NameAnswer = () => 'unknown';
   readonly #socket: Socket = createSocket('udp4');
@@ -31,7 +31,7 @@ export class NameServer implements AsyncDisposable {
     return server;
   }
 
-  /** The environment of a program that asks here. */
+  /** The environment of a program that uses this name server. */
   get env(): Record<string, string> {
     const { port } = this.#socket.address();
     const hook = new URL('resolve-by.mjs', import.meta.url).href;
@@ -44,7 +44,9 @@ export class NameServer implements AsyncDisposable {
   }
 }
 
-/** The message format of RFC 1035: the head, the question as it came, and at most one address that nobody may keep. */
+/**
+ * A reply in the format of RFC 1035: the head, the question as it came, and at most one address that may not be cached.
+ */
 function replyTo(query: Buffer, answer: NameAnswer): Buffer {
   const code = answer === 'unknown' ? nameError : answer === 'failing' ? serverFailure : 0;
   const found = code === 0;
@@ -53,7 +55,7 @@ function replyTo(query: Buffer, answer: NameAnswer): Buffer {
   head.writeUInt16BE(0x8180 | code, 2);
   head.writeUInt16BE(1, 4);
   head.writeUInt16BE(found ? 1 : 0, 6);
-  // Up to the zero that ends the name, and the type and class behind it.
+  // The question: up to the zero that ends the name, plus type and class.
   const question = query.subarray(12, query.indexOf(0, 12) + 5);
   const address = Buffer.from([0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 0, 0, 4, 127, 0, 0, 1]);
   return Buffer.concat(found ? [head, question, address] : [head, question]);

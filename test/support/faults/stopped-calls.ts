@@ -4,13 +4,13 @@ import { killRounds, type KillReport } from './kills.ts';
 import { until } from '../process/until.ts';
 
 export type StopReport = KillReport & {
-  /** From SIGTERM until nothing new was taken, and until the process was gone. */
+  /** The seconds from SIGTERM until nothing new was accepted, and until the process was gone. */
   seconds: { unready: number; gone: number };
 };
 
 /**
- * SIGTERM under calls that go on: from that moment the process is not ready and takes no leg, it is gone
- * with code 0 within half a minute, and the next one ends every call with every byte.
+ * Sends SIGTERM during running calls. From then on the process must not be ready or accept a leg, it must exit with
+ * code 0 within half a minute, and the next process must end every call with every byte.
  */
 export async function stopUnderCalls(calls: number): Promise<StopReport> {
   const seconds = { unready: NaN, gone: NaN };
@@ -19,7 +19,7 @@ export async function stopUnderCalls(calls: number): Promise<StopReport> {
     rounds: 1,
     calls,
     seed: 66,
-    // 25,000 frames a second of 500 legs are more than one program plays.
+    // With 20 ms frames 500 legs would be 25,000 per second, more than one program can play.
     frameMs: 200,
     lostBytesAtMost: 0,
     end: async (app) => {
@@ -38,7 +38,7 @@ export async function stopUnderCalls(calls: number): Promise<StopReport> {
   return { ...report, faults: [...faults, ...report.faults], seconds };
 }
 
-/** A port that is closed is as good an answer as 503. */
+/** A closed port is as good as the answer 503. */
 async function isReady(app: App): Promise<boolean> {
   const answer = await app
     .get('/health/ready', { headers: { connection: 'close' } })

@@ -3,7 +3,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { endsWithUs } from '../process/ends-with-us.ts';
 
-/** Why system calls cannot be traced here, for the name of a skipped test. */
+/** The reason why system calls cannot be traced here, for the name of a skipped test. */
 export const straceMissing: string | undefined = missing();
 
 function missing(): string | undefined {
@@ -22,7 +22,10 @@ export type Child = {
   saw(line: string): Promise<void>;
 };
 
-/** Runs a program of test/support (named by its path below that folder) with this Node, under strace when arguments for it are given. */
+/**
+ * Runs a program of test/support (by its path below that folder) with this Node, under strace if strace arguments are
+ * given.
+ */
 export function runChild(
   program: string,
   args: readonly string[],

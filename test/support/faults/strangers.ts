@@ -6,7 +6,7 @@ import { twilioConnected, twilioStart } from '../carriers/carrier-client.ts';
 import { textFrames, upgrade, type Knock } from './upgrade-flood.ts';
 
 const wrong = Buffer.alloc(32, 7).toString('base64');
-/** Each carrier with wrong credentials, and addresses that lead nowhere. */
+/** Each carrier with wrong credentials, and addresses that do not exist. */
 export const wrongCredentials: Knock[] = [
   upgrade('/carriers/twilio', 'X-Twilio-Signature: AAAAAAAAAAAAAAAAAAAAAAAAAAA=\r\n'),
   upgrade('/carriers/telnyx', 'Authorization: Bearer not-the-secret\r\n'),
@@ -26,7 +26,7 @@ export const wrongCredentials: Knock[] = [
   upgrade('/carriers/twilio', 'Origin: https://elsewhere.example\r\n'),
 ].map((request) => ({ request }));
 
-/** Only the store can say that it never gave out these. */
+/** Only the store can tell that it never issued these tokens. */
 export const guessedTokens: Knock[] = Array.from({ length: 64 }, (_, at) => {
   const token = randomBytes(24).toString('base64url');
   return [
@@ -36,13 +36,13 @@ export const guessedTokens: Knock[] = Array.from({ length: 64 }, (_, at) => {
 }).map((request) => ({ request }));
 
 const then = textFrames(twilioConnected, twilioStart()).toString('base64');
-/** Without any proof, they are let in until their first messages bring none. */
+/** Requests without any proof. They are admitted until their first messages bring none either. */
 export const withoutProof: Knock[] = ['/carriers/twilio', '/carriers'].map((path) => ({
   request: upgrade(path),
   then,
 }));
 
-/** All upgrades that were not let in as proven ones, by the program's own counts. */
+/** The number of refused upgrades, from the program's own counters. */
 export async function refusedUpgrades(app: App): Promise<number> {
   const text = await (await app.get('/metrics')).text();
   const rows = text.matchAll(
@@ -55,7 +55,7 @@ export async function handlesOf({ pid }: ChildProcess): Promise<number> {
   return (await readdir(`/proc/${pid}/fd`)).length;
 }
 
-/** A status with a body, or a close frame with a reason. */
+/** True for a status with a body, or a close frame with a reason. */
 export function isInWords(answer: string): boolean {
   return (
     /^HTTP\/1\.1 (40[134]|429|503) [^]*\r\n\r\n\S/.test(answer) || /no stream token/.test(answer)

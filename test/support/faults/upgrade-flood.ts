@@ -6,9 +6,9 @@ import { join } from 'node:path';
 import { endsWithUs } from '../process/ends-with-us.ts';
 
 export type Knock = {
-  /** The upgrade as it goes onto the wire. */
+  /** The upgrade request as raw text. */
   request: string;
-  /** The frames that a stranger sends once it was let in, in base64. */
+  /** The frames that a stranger sends once it was admitted, in base64. */
   then?: string;
 };
 
@@ -16,23 +16,23 @@ export type FloodOrder = {
   port: number;
   perSecond: number;
   seconds: number;
-  /** Never more at once: beyond a listener's queue the system would answer in its place. */
+  /** The most connections at once. Beyond the listener's queue the system itself would answer. */
   atOnce: number;
-  /** Taken in turn. */
+  /** The requests, sent in rotation. */
   knocks: Knock[];
 };
 
 export type FloodReport = {
   sent: number;
   tookS: number;
-  /** Everything that came back until the connection closed, and how often. */
+  /** Everything that came back until the connection closed, with counts. */
   answers: Record<string, number>;
   mostInFlight: number;
   latencyMs: { p50: number; p99: number; most: number };
   cpuMicros: number;
 };
 
-/** Strangers at the door, from a process of their own. */
+/** Sends a flood of upgrades from a process of its own. */
 export async function floodUpgrades(order: FloodOrder): Promise<FloodReport> {
   const child = ownChild('flood-child.ts', [JSON.stringify(order)]);
   let output = '';
@@ -44,7 +44,7 @@ export async function floodUpgrades(order: FloodOrder): Promise<FloodReport> {
 
 export type BareRefusals = AsyncDisposable & { port: number; process: ChildProcess };
 
-/** A server that only refuses: what the machine can do at all. */
+/** Floods a server that only refuses, to measure the limit of the machine. */
 export async function bareRefusals(): Promise<BareRefusals> {
   const child = ownChild('bare-refusals-child.ts', []);
   const [line] = (await once(child.stdout!, 'data')) as [Buffer];
@@ -68,17 +68,20 @@ function ownChild(file: string, args: string[]): ChildProcess {
 
 const tickMicros = 10_000;
 
-/** Processor time of another process with all its threads, in microseconds; the system counts it in hundredths. */
+/**
+ * The processor time of another process with all its threads, in microseconds. The system counts it in hundredths of a
+ * second.
+ */
 export async function cpuMicrosOf({ pid }: ChildProcess): Promise<number> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
-  // The name in brackets may hold spaces; what follows it starts with the third field.
+  // The name in brackets may contain spaces. The text behind it starts with the third field.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   return (Number(fields[11]) + Number(fields[12])) * tickMicros;
 }
 
 /**
- * Holds for a peer that keeps its own half open: the other side must give up the connection, not only say
- * goodbye. What is written to a connection that is gone comes back as an error.
+ * Checks with a peer that keeps its own half open: the other side must give up the connection and not only close its
+ * half. Writing to a connection that is gone gives an error.
  */
 export async function refusalEndsConnection(port: number, path: string): Promise<void> {
   const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });

@@ -1,4 +1,4 @@
-/** Ways to write an address that must never be dialled. Generated, so that no form is left out by taste. */
+/** Spellings of an address that must never be dialled. They are generated, so that no form is left out. */
 
 const v4 = [
   '127.0.0.1', '127.1.2.3', '127.255.255.254', '0.0.0.0', '0.1.2.3', '10.0.0.1', '10.255.255.255',
@@ -69,7 +69,7 @@ export const forbiddenHosts: string[] = [
   ]),
 ]; // prettier-ignore
 
-/** Whole URLs that are refused whatever the address. */
+/** Whole URLs that are refused whatever their address is. */
 export const forbiddenUrls: string[] = [
   'ftp://example.com/', 'file:///etc/passwd', 'gopher://example.com/', 'data:text/plain,x', 'javascript:1',
   'ws://example.com/', 'http://user@example.com/', 'http://user:pass@example.com/', 'http://:pass@example.com/',

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { EntitySpan, SentimentLabel, SpokenTurn } from '../../../src/language/types.ts';
 
-/** Labelled lines of test/fixtures/language and how an answer is measured against them. */
+/** Labelled lines of test/fixtures/language, and how an answer is scored against them. */
 export type Split = 'dev' | 'held';
 export type Style = 'written' | 'spoken';
 
@@ -12,7 +12,7 @@ export type CallFixture = {
   style: Style;
   turns: { role: string; text: string }[];
   chapters: number[];
-  /** A fact is groups of words; one word of each group must stand in one sentence. */
+  /** A fact is a list of word groups. One word of each group must occur in the same sentence. */
   facts: string[][][];
 };
 
@@ -42,7 +42,7 @@ export class Counts {
   }
 }
 
-/** Types that may stand for one another when only the family counts. */
+/** The family of a type. Types of one family count as equal. */
 export function familyOf(type: string): string {
   if (type.startsWith('NAME')) return 'name';
   if (type.startsWith('ORGANIZATION')) return 'organization';
@@ -146,7 +146,7 @@ export function turnsOf(call: CallFixture): SpokenTurn[] {
   return call.turns.map((turn, i) => ({ ...turn, start: i, end: i + 1 }));
 }
 
-/** The facts that stand in one sentence of the summary each. */
+/** The facts that the summary contains, each in one sentence. */
 export function factsIn(summary: string, facts: readonly string[][][]): boolean[] {
   const sentences = summary.toLowerCase().split(/(?<=[.?!])\s+/);
   return facts.map((fact) =>
@@ -156,7 +156,7 @@ export function factsIn(summary: string, facts: readonly string[][][]): boolean[
   );
 }
 
-/** Boundaries matched one to one, a turn of tolerance each way. */
+/** Matches boundaries one to one, with a tolerance of one turn each way. */
 export function scoreBoundaries(
   wanted: readonly number[],
   found: readonly number[],
@@ -176,7 +176,7 @@ export function scoreBoundaries(
 
 export type RedactionGroup = 'payment' | 'name' | 'contact';
 
-/** The types under which those of the redaction corpus are counted. */
+/** The group under which a type of the redaction corpus is counted. */
 export function redactionGroupOf(type: string): RedactionGroup {
   if (type.startsWith('NAME')) return 'name';
   return /^(?:CREDIT_CARD|CREDIT_CARD_EXPIRATION|CVV|BANK_ACCOUNT|ROUTING_NUMBER)$/.test(type)
@@ -186,14 +186,14 @@ export function redactionGroupOf(type: string): RedactionGroup {
 
 export type RedactionScore = {
   recall: Record<RedactionGroup, number>;
-  /** The secrets that stayed, wholly or in part, and the line as it left. */
+  /** The secrets that stayed in whole or in part, with the redacted line. */
   misses: string[];
-  /** Lines with nothing to take out of which something was taken. */
+  /** Lines without secrets from which something was removed. */
   alarms: string[];
   freeLines: number;
 };
 
-/** An entity is gone when none of its letters and digits is left. */
+/** An entity counts as removed if none of its letters and digits is left. */
 export function scoreRedaction(
   set: readonly EntityLine[],
   coveredIn: (text: string) => readonly { start: number; end: number; shown: string }[],
@@ -203,7 +203,7 @@ export function scoreRedaction(
   const score: RedactionScore = { recall: gone, misses: [], alarms: [], freeLines: 0 };
   for (const { id, text, entities } of set) {
     const covered = coveredIn(text);
-    // By code units, as spans count.
+    // Split by UTF-16 units, as spans count.
     const left = Array.from({ length: text.length }, (_, i) => text.charAt(i));
     for (const { start, end } of covered) left.fill('#', start, end);
     const shown = left.join('');

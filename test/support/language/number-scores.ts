@@ -3,8 +3,8 @@ import { redactStep, type RedactInput } from '../../../src/language/redaction/re
 import { lines, type Split } from './language-scores.ts';
 
 /**
- * A question of the agent and the caller's answer in the finals that a recogniser gives. What stands in braces is
- * secret. `value` is what the answer means.
+ * A question of the agent and the caller's answer, in the finals of a recogniser. Secrets stand in braces. `value` is
+ * the meaning of the answer.
  */
 export type NumberLine = {
   id: string;
@@ -23,7 +23,7 @@ export function numberLines(split: Split): NumberLine[] {
   return lines<NumberLine>(`numbers-${split}`);
 }
 
-/** The finals without their braces, and where the secrets stand in each. */
+/** The finals without their braces, and the positions of the secrets in each. */
 export function secretsIn(line: NumberLine): { text: string; secrets: [number, number][] }[] {
   return line.finals.map((marked) => {
     const secrets: [number, number][] = [];
@@ -39,16 +39,16 @@ export function secretsIn(line: NumberLine): { text: string; secrets: [number, n
 
 export type SecretScore = {
   secrets: number;
-  /** No word of the secret was covered. */
+  /** Secrets without any covered word. */
   whole: string[];
-  /** A word of the secret stayed, others were covered. */
+  /** Secrets with some words covered and some not. */
   part: string[];
   neutral: number;
-  /** Something was covered in a sentence without a secret. */
+  /** Sentences without a secret in which something was covered. */
   alarms: string[];
 };
 
-/** The secrets that a redacted call still shows; each line is a call of its own. */
+/** The secrets that a redacted call still shows. Each line is a separate call. */
 export function scoreSecrets(set: readonly NumberLine[], entityTypes: string[]): SecretScore {
   const score: SecretScore = { secrets: 0, whole: [], part: [], neutral: 0, alarms: [] };
   for (const line of set) {
@@ -106,18 +106,18 @@ function redactedLine(line: NumberLine, entityTypes: string[]) {
 
 export type ValueScore = {
   lines: number;
-  /** The answer has exactly one entity of the type that was asked for. */
+  /** True if the answer has exactly one entity of the requested type. */
   one: number;
-  /** It has the right value, with its currency and its check digit. */
+  /** True if it has the right value, with its currency and check digit. */
   right: number;
-  /** The number of answers among these that came in several finals. */
+  /** The number of these answers that came in several finals. */
   several: number;
   severalOne: number;
   byType: Record<string, { all: number; right: number }>;
   misses: string[];
 };
 
-/** The meaning of the answers. The calls are of a Wednesday, the fourth of March 2026, in America. */
+/** The values of the answers. The calls take place on Wednesday, 4 March 2026, in America. */
 export function scoreValues(set: readonly NumberLine[]): ValueScore {
   const score: ValueScore = { lines: 0, one: 0, right: 0, several: 0, severalOne: 0, byType: {}, misses: [] }; // prettier-ignore
   for (const line of set) {

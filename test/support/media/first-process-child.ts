@@ -3,8 +3,8 @@ import { setTimeout } from 'node:timers/promises';
 import { openMedia } from '../../../src/hearing/media/media.ts';
 
 /*
- * The first process of a container: it aborts the reading of a file again and again, and prints how many ended processes
- * are left for it. `first-process-child.ts <file> <folder> <times>`
+ * Plays the first process of a container. It repeatedly aborts the reading of a file, and prints how many ended
+ * processes nobody has reaped. `first-process-child.ts <file> <folder> <times>`
  */
 const [file = '', folder = '', times = '1'] = process.argv.slice(2);
 const media = openMedia({ maxSeconds: 10_000 });
@@ -18,7 +18,7 @@ function others(): { pid: string; state: string; command: string }[] {
         const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8');
         return [{ pid, state: fields[0] ?? '', command }];
       } catch {
-        return []; // it ended between the two looks
+        return []; // the process ended between the two reads
       }
     });
 }

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 
-/** Why files of other formats can neither be made nor read here, for the name of a skipped test. */
+/** The reason why files of other formats cannot be made or read here, for the name of a skipped test. */
 export const ffmpegMissing: string | undefined = missing();
 
 function missing(): string | undefined {
@@ -17,15 +17,15 @@ export type WavOptions = {
   bits?: number;
   rateHz?: number;
   channels?: number;
-  /** The length of the data as the header states it. */
+  /** The data length that the header states. */
   saidBytes?: number;
   blockBytes?: number;
-  /** Chunks between the format and the data, whole. */
+  /** Complete chunks between the format and the data. */
   before?: Buffer;
   after?: Buffer;
 };
 
-/** A WAV file of these bytes, telling the truth unless told otherwise. */
+/** A WAV file of these bytes. Its header is true unless the options say otherwise. */
 export function wavFile(data: Buffer, options: WavOptions = {}): Buffer {
   const { tag = 1, bits = 16, rateHz = 8_000, channels = 1 } = options;
   const { before = Buffer.alloc(0), after = Buffer.alloc(0) } = options;
@@ -62,7 +62,7 @@ export function bytesOf(samples: Int16Array): Buffer {
   return Buffer.from(samples.buffer, samples.byteOffset, samples.byteLength);
 }
 
-/** The same samples on each of so many channels. */
+/** The same samples on each of the channels. */
 export function interleaved(channels: readonly Int16Array[]): Int16Array {
   const [first = new Int16Array(0)] = channels;
   return Int16Array.from(

@@ -1,6 +1,6 @@
 import { crc32, deflateRawSync } from 'node:zlib';
 
-/** A zip of stored and deflated files, made by hand. */
+/** A zip file of stored and deflated files, made by hand. */
 export function zipOf(files: readonly (readonly [string, Buffer, 0 | 8])[]): Buffer {
   const bodies: Buffer[] = [];
   const table: Buffer[] = [];

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** Why rules cannot be judged here, for the name of a skipped test. */
+/** The reason why rules cannot be checked here, for the name of a skipped test. */
 export const promtoolMissing: string | undefined = missing();
 
 function missing(): string | undefined {
@@ -15,7 +15,7 @@ function missing(): string | undefined {
   }
 }
 
-/** Asks promtool about such a file, and returns its output and its verdict. JSON is YAML. */
+/** Runs promtool on such a file and returns its output and verdict. The file is JSON, which is valid YAML. */
 export function promtool(
   args: readonly string[],
   file: object | string,

@@ -16,7 +16,7 @@ export function samplesIn(exposition: string): Sample[] {
     });
 }
 
-/** The sum of what has this name and these labels; undefined when there is none. */
+/** The sum of the samples with this name and these labels, or undefined without any. */
 export function valueOf(
   samples: readonly Sample[],
   name: string,

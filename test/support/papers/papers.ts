@@ -5,7 +5,7 @@ const root = resolve(import.meta.dirname, '../../..');
 
 export type Paper = { readonly name: string; readonly text: string };
 
-/** Every page that a person may read, by its path from the top. */
+/** Every page for readers, by its path from the repository's root. */
 export function allPapers(): Paper[] {
   const top = readdirSync(root).filter((name) => name.endsWith('.md'));
   const below = ['.github', 'config', 'src', 'test'].flatMap((folder) =>
@@ -17,13 +17,13 @@ export function allPapers(): Paper[] {
 }
 
 export type Fence = {
-  /** The words behind the three ticks: `sh`, `sh not-run`, `text`, `ts` and so on. */
+  /** The words behind the three backticks: `sh`, `sh not-run`, `text`, `ts` and so on. */
   readonly kind: string;
   readonly text: string;
   readonly line: number;
 };
 
-/** The fenced blocks of a page, also those inside a list. */
+/** The fenced blocks of a page, including those inside a list. */
 export function fencesOf({ text }: Paper): Fence[] {
   return [...text.matchAll(/^( *)```([^\n`]*)\n([^]*?)^\1```$/gm)].map((found) => {
     const [, indent = '', kind = '', body = ''] = found;
@@ -35,12 +35,12 @@ export function fencesOf({ text }: Paper): Fence[] {
   });
 }
 
-/** A page without its fenced blocks and code: what is left may hold links. */
+/** A page without fenced blocks and code. The rest may contain links. */
 export function proseOf({ text }: Paper): string {
   return text.replaceAll(/^( *)```[^]*?^\1```$/gm, '').replaceAll(/`[^`\n]*`/g, '``');
 }
 
-/** The anchors that the headings of a page give, as GitHub makes them. */
+/** The anchors of a page's headings, as GitHub makes them. */
 export function anchorsOf({ text }: Paper): Set<string> {
   const prose = text.replaceAll(/^( *)```[^]*?^\1```$/gm, '');
   const anchors = new Set<string>();

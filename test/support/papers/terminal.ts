@@ -9,9 +9,9 @@ import { freePort } from '../process/free-port.ts';
 const root = resolve(import.meta.dirname, '../../..');
 
 /**
- * The programs that a person has behind the words of a page. `npm start` and `trunkline hooks` go on in a window of their own, as
- * the pages say; `systemctl` starts and stops that same process; what was installed before any test is not installed
- * again; a call is played ten times as fast. All else is the real thing.
+ * The programs behind the commands on a page. `npm start` and `trunkline hooks` keep running in a window of their own,
+ * as the pages say. `systemctl` starts and stops that same process. Packages are installed before any test and not
+ * again. A call is played ten times as fast. Everything else is real.
  */
 const programs: Record<string, string> = {
   npm: `
@@ -46,14 +46,14 @@ case "$1" in
   start) TRUNKLINE_DATA="$TERMINAL/var/lib/trunkline" exec npm start ;;
   *) echo "the terminal knows no systemctl $1" >&2; exit 2 ;;
 esac`,
-  // Ends a window and waits until it is gone; what it said must not pass for the words of the next one.
+  // Ends a window and waits until it is gone, so that its output is not taken for that of the next one.
   end: `
 rm -f "$TERMINAL/$1.log"
 pid=$(cat "$TERMINAL/$1.pid" 2>/dev/null) || exit 0
 rm "$TERMINAL/$1.pid"
 kill "$pid" 2>/dev/null || exit 0
 while kill -0 "$pid" 2>/dev/null; do sleep 0.05; done`,
-  // Shows what a window says, once it says what is waited for.
+  // Shows the output of a window once it contains the awaited text.
   await: `
 pid=$(cat "$TERMINAL/$1.pid")
 looks=0
@@ -74,13 +74,13 @@ export type PlayedBlocks = {
 };
 
 export type PaperTerminal = AsyncDisposable & {
-  /** Plays the blocks one after the other in one shell that ends at the first failure: what each printed. */
+  /** Runs the blocks one after the other in one shell that stops at the first failure. Returns the output of each. */
   play(blocks: readonly string[]): Promise<PlayedBlocks>;
   /** The text in the window of the receiver or of the process. */
   shown(window: 'hooks' | 'app'): Promise<string>;
 };
 
-/** A shell in a folder that looks like a clone, with a service and ports of its own. */
+/** A shell in a folder that looks like a clone, with its own service and ports. */
 export async function openTerminal(): Promise<PaperTerminal> {
   const folder = await mkdtemp(join(tmpdir(), 'trunkline-paper-'));
   const own = join(folder, 'terminal');
@@ -130,7 +130,7 @@ export async function openTerminal(): Promise<PaperTerminal> {
         shell.stdout.on('data', (data: Buffer) => (output += data.toString()));
         shell.stderr.on('data', (data: Buffer) => (errors += data.toString()));
         shell.once('error', failed);
-        // The windows go on: the end of the shell counts, not that of its pipes.
+        // The windows keep running, so the end of the shell counts and not the end of its pipes.
         shell.once('exit', (code) =>
           setImmediate(() => {
             done({ code, outputs: output.split(`${mark}\n`), errors });

@@ -12,26 +12,26 @@ export type App = AsyncDisposable & {
   readonly url: string;
   readonly dataDir: string;
   readonly process: ChildProcess;
-  /** Everything that was printed, line by line. */
+  /** All printed lines. */
   readonly lines: string[];
   /** Fetches a path of this process. */
   get(path: string, init?: RequestInit): Promise<Response>;
-  /** Ends the process and waits for it. */
+  /** Ends the process and waits for its exit. */
   end(signal: NodeJS.Signals): Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
   exited(): Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
 };
 
 export type AppOptions = {
   env?: Record<string, string>;
-  /** Kept when the app is disposed, so that another can be started on it. */
+  /** A data folder that is kept when the app is disposed, so that another app can start on it. */
   dataDir?: string;
-  /** The number of files and sockets that it may have open; as many as ours by default. */
+  /** The limit of open files and sockets. By default the same as for this process. */
   handles?: number;
-  /** Where the program lies, if it is not this one. */
+  /** The path of the program, if it is not this one. */
   program?: string;
 };
 
-/** The whole program as a user starts it, on a free port with a folder of its own and the generated model. */
+/** The whole program as a user starts it, on a free port, with its own folder and the generated model. */
 export async function startApp(options: AppOptions = {}): Promise<App> {
   const ownFolder =
     options.dataDir === undefined ? await mkdtemp(join(tmpdir(), 'trunkline-app-')) : undefined;
@@ -57,7 +57,7 @@ export async function startApp(options: AppOptions = {}): Promise<App> {
   };
 }
 
-/** The program with just this environment, whether it comes up or not. */
+/** Starts the program with only this environment. It may fail to come up. */
 export async function startProcess(env: Record<string, string>, handles?: number, program = root) {
   const command = [
     process.execPath,

@@ -7,13 +7,13 @@ const cli = fileURLToPath(new URL('../../../src/cli.ts', import.meta.url));
 
 export type StartedCommand = {
   child: ChildProcess;
-  /** The text that it printed, to a person or as an error. */
+  /** The printed lines, from both outputs. */
   lines: string[];
   /** Its exit code. */
   ended: Promise<number | null>;
 };
 
-/** `trunkline` with these arguments and none of our settings. */
+/** Runs `trunkline` with these arguments and none of our settings. */
 export function trunkline(args: string[], env: Record<string, string> = {}): StartedCommand {
   const child = endsWithUs(
     spawn(process.execPath, ['--disable-warning=ExperimentalWarning', cli, ...args], {

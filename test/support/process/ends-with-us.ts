@@ -5,7 +5,10 @@ process.once('exit', () => {
   for (const child of running) child.kill('SIGKILL');
 });
 
-/** A test that failed before it ended its processes must not leave them behind, nor a pipe that somebody waits on. */
+/**
+ * Ends the child with this process. A test that fails early must not leave processes behind, nor a pipe that somebody
+ * waits for.
+ */
 export function endsWithUs<Child extends ChildProcess>(child: Child): Child {
   running.add(child);
   child.once('exit', () => running.delete(child));

@@ -2,8 +2,8 @@ import { randomInt } from 'node:crypto';
 import { createServer } from 'node:net';
 
 /**
- * Below the ports that the system gives out by itself: until the program that it is for listens there, and while that is
- * stopped, nothing else on this machine may get the port and answer in its place.
+ * A free port below the range that the system assigns. No other program on this machine can get it before the program
+ * under test listens, or while that program is stopped.
  */
 export async function freePort(): Promise<number> {
   for (;;) {

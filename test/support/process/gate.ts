@@ -1,11 +1,11 @@
 import { until } from './until.ts';
 
-/** Something that waits until it is let go. */
+/** A gate that holds its callers until it is opened. */
 export function gate() {
   const { promise, resolve } = Promise.withResolvers<undefined>();
   let isReached = false;
   return {
-    /** Once; who comes later is not held. */
+    /** Holds the first caller only. */
     hold: (): Promise<undefined> | undefined => {
       if (isReached) return undefined;
       isReached = true;

@@ -1,8 +1,8 @@
 import { BlockList, isIP, Socket } from 'node:net';
 
 /**
- * No test sends anything beyond this machine: a socket that is about to be connected to another address fails, and
- * says so. Vitest loads this before every test file; programs that a test starts are given loopback addresses only.
+ * Keeps tests on this machine: connecting a socket to another address fails with an explanation. Vitest loads this file
+ * before every test file. Programs that a test starts are given loopback addresses only.
  */
 const loopback = new BlockList();
 loopback.addSubnet('127.0.0.0', 8, 'ipv4');
@@ -35,7 +35,7 @@ Socket.prototype.connect = function (this: Socket, ...args: unknown[]): Socket {
     process.nextTick(refuse, this, host);
     return this;
   }
-  // A name is judged when it has become an address, before it is dialled.
+  // A name is checked after it was resolved and before the address is dialled.
   this.prependListener('lookup', (error: Error | null, address: string | undefined) => {
     if (!error && address !== undefined && !isLoopback(address)) refuse(this, address);
   });

@@ -1,7 +1,7 @@
 import type { AnyJson } from '../bridge/test-bridge.ts';
 import type { App } from './app.ts';
 
-/** The newest call with its words, which lists have not; undefined before there is one. */
+/** The newest call with its words, which lists do not have. Undefined before there is one. */
 export async function newestCall(
   app: Pick<App, 'get'>,
   headers: Record<string, string> = {},

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
-/* Facts that Linux gives about a process. */
+/* The children of a process. All functions here read what Linux tells about processes. */
 
 export function childrenOf(pid: number): number[] {
   return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')
@@ -9,7 +9,7 @@ export function childrenOf(pid: number): number[] {
     .map(Number);
 }
 
-/** The process that started this one, in any of its threads. */
+/** The process that started this one, from any of its threads. */
 export function parentOf(pid: number): number {
   const [, fields = ''] = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ');
   return Number(fields.split(' ')[1]);
@@ -17,19 +17,19 @@ export function parentOf(pid: number): number {
 
 export function isRunning(pid: number): boolean {
   try {
-    // The name of a zombie stays until its new parent asks for it: only its state tells.
+    // A zombie keeps its entry until its parent reaps it, so only its state tells.
     return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
   } catch {
     return false;
   }
 }
 
-/** Hundredths of a second that the process has computed. */
+/** The processor time of the process in hundredths of a second. */
 export function cpuTicksOf(pid: number): number {
   return Number(readFileSync(`/proc/${pid}/stat`, 'utf8').split(' ')[13]);
 }
 
-/** The processes that were started with arguments in which all of these stand. */
+/** The processes whose arguments contain all of these texts. */
 export function pidsWith(...parts: string[]): number[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
@@ -39,7 +39,7 @@ export function pidsWith(...parts: string[]): number[] {
         const line = readFileSync(`/proc/${pid}/cmdline`, 'utf8');
         return parts.every((part) => line.includes(part)) && isRunning(pid);
       } catch {
-        return false; // it has ended meanwhile
+        return false; // the process has ended meanwhile
       }
     });
 }

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** Processes of this machine that have this text in their command line or among the settings that they began with. */
+/** The processes of this machine with this text in their command line or initial environment. */
 export function processesWith(where: 'cmdline' | 'environ', text: string): number[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
@@ -8,7 +8,7 @@ export function processesWith(where: 'cmdline' | 'environ', text: string): numbe
       try {
         return readFileSync(`/proc/${pid}/${where}`, 'utf8').includes(text);
       } catch {
-        return false; // it has just ended, or is somebody else's
+        return false; // the process has just ended, or belongs to another user
       }
     })
     .map(Number);

@@ -6,13 +6,13 @@ const root = resolve(import.meta.dirname, '../../..');
 const program = 'src/hearing/child/child.ts';
 if (!existsSync(join(root, program))) throw new Error(`the recogniser's program is not ${program}`);
 
-/** The recogniser processes that this process has started and that run now. */
+/** The running recogniser processes that this process has started. */
 export function recognisersOf(parent: number): number[] {
   return pidsWith(program).filter((pid) => {
     try {
       return parentOf(pid) === parent;
     } catch {
-      return false; // it ended between the two looks
+      return false; // the process ended between the two reads
     }
   });
 }

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 /**
- * A folder that is filled once and kept in the temporary folder for all later runs. Test files that run side by side
- * may fill it at the same time: each fills a folder of its own, and the first one to finish gives its folder the name.
+ * A folder that is filled once and kept in the temporary folder for later runs. Test files that run in parallel may
+ * fill it at the same time: each fills its own folder, and the first to finish gives it the final name.
  */
 export async function unpacked(
   name: string,
@@ -17,7 +17,7 @@ export async function unpacked(
   const filling = mkdtempSync(`${folder}-`);
   try {
     await fill(filling);
-    // Servers that refuse to run as root read it in the name of another user.
+    // Servers that refuse to run as root read it as another user.
     await chmod(filling, 0o755);
     renameSync(filling, folder);
   } catch (error) {
@@ -30,7 +30,7 @@ export async function unpacked(
 function isOurs(folder: string, user: number): boolean {
   const found = statSync(folder, { throwIfNoEntry: false });
   if (found === undefined) return false;
-  // Anybody can make a folder of this name in the temporary folder: programs of others are not run.
+  // Anybody can create a folder of this name in the temporary folder. Programs of another user must not be run.
   if (found.uid !== user) throw new Error(`${folder} belongs to another user: remove it`);
   return true;
 }

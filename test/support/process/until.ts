@@ -1,4 +1,4 @@
-/** Waits for the thing, with a deadline that only a broken program meets. */
+/** Waits until the function returns a value. Only a broken program reaches the deadline. */
 export async function until<T>(
   look: () => T | undefined | false | null | Promise<T | undefined | false | null>,
   deadlineMs = 30_000,

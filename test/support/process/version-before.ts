@@ -6,10 +6,10 @@ import { join, resolve } from 'node:path';
 
 const root = resolve(import.meta.dirname, '../../..');
 
-/** The program as it was before the last change of its schema, from git, ready to be started. */
+/** The program before the last change of its schema, checked out from git and ready to start. */
 export type VersionBefore = AsyncDisposable & { folder: string; commit: string; knows: number };
 
-/** Why there is none, for the name of a skipped test; undefined when there is one. */
+/** The reason why there is no such version, for the name of a skipped test. Undefined if there is one. */
 export const versionBeforeMissing: string | undefined = (() => {
   try {
     git('rev-parse', 'HEAD');
@@ -38,7 +38,8 @@ export function versionBefore(): VersionBefore {
   execFileSync('tar', ['-x', '-C', folder], { input: archive });
   const [older, ours] = [folder, root].map(packagesOf);
   if (older === ours) symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
-  // Other packages than ours: npm has them from its cache, or fetches them. No script runs, and none is needed here.
+  // The old version has other packages. npm takes them from its cache or fetches them. No install scripts run, and none
+  // are needed.
   else execFileSync('npm', ['ci', '--omit=dev', '--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund', '--silent'], { cwd: folder }); // prettier-ignore
   return {
     folder,
@@ -48,7 +49,7 @@ export function versionBefore(): VersionBefore {
   };
 }
 
-/** The packages that the lock file of a program names. */
+/** The packages in a program's lock file. */
 function packagesOf(folder: string): string {
   const lock = JSON.parse(readFileSync(join(folder, 'package-lock.json'), 'utf8')) as {
     packages: Record<string, { version?: string; dev?: boolean }>;

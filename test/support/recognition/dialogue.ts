@@ -4,15 +4,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { wavSamples } from './prompts.ts';
 
-/** Who speaks in a dialogue, and when, in seconds. */
+/** The speaker of a turn in a dialogue, and its times in seconds. */
 export type TrueTurn = { start: number; end: number; voice: string };
 export type SpokenDialogue = { samples: Int16Array; turns: TrueTurn[] };
 
-/** One thing that somebody says, at 8 kHz, and the pause before it; a pause below 0 speaks into the last one. */
+/** One utterance at 8 kHz, and the pause before it. A negative pause overlaps the previous one. */
 export type Saying = { voice: string; samples: Int16Array; pauseS: number };
 
 const rateHz = 8_000;
-/** Without the silence at both ends, so that a turn begins and ends with its voice. */
+/** Removes the silence at both ends, so that a turn begins and ends with its voice. */
 const trimmed = [
   'silence',
   '1',
@@ -30,21 +30,21 @@ export function canSpeak(): boolean {
   return ['flite', 'sox'].every((program) => spawnSync(program, ['--version']).error === undefined);
 }
 
-/** Speaks a text by one of flite's voices, at 8 kHz. `effects` are sox's, to make another voice of it. */
+/** Speaks a text with one of flite's voices at 8 kHz. `effects` are arguments of sox that change the voice. */
 export function sayWithFlite(voice: string, text: string, effects: string[] = []): Int16Array {
   return said(effects, (file) => {
     execFileSync('flite', ['-voice', voice, '-t', text, '-o', file]);
   });
 }
 
-/** Speaks a text by one of festival's voices. The text is bytes where the voice wants another encoding than UTF-8. */
+/** Speaks a text with one of festival's voices. The text is bytes if the voice needs another encoding than UTF-8. */
 export function sayWithFestival(
   text: string | Uint8Array,
   effects: string[] = [],
   voice = 'cmu_us_slt_arctic_hts',
 ): Int16Array {
   return said(effects, (file) => {
-    const how = { input: text, stdio: 'pipe' } as const; // it tells of each pair of sounds that a voice lacks
+    const how = { input: text, stdio: 'pipe' } as const; // festival reports each pair of sounds that a voice lacks
     execFileSync('text2wave', ['-eval', `(voice_${voice})`, '-o', file], how);
   });
 }
@@ -56,7 +56,7 @@ function said(effects: string[], speak: (file: string) => void): Int16Array {
     const telephone = join(folder, 'telephone.wav');
     speak(file);
     const format = ['-r', String(rateHz), '-b', '16', '-c', '1'];
-    // -R: the same dither each time, so that two runs hear the same.
+    // -R makes the dither the same each time, so that two runs hear the same.
     execFileSync('sox', ['-R', '-v', '0.8', file, ...format, telephone, ...effects, ...trimmed], {
       stdio: 'pipe',
     });
@@ -66,7 +66,7 @@ function said(effects: string[], speak: (file: string) => void): Int16Array {
   }
 }
 
-/** One line on which everybody speaks. */
+/** A dialogue of all speakers on one line. */
 export function dialogueOf(sayings: readonly Saying[]): SpokenDialogue {
   const turns: TrueTurn[] = [];
   const placed: { at: number; samples: Int16Array }[] = [];
@@ -84,12 +84,12 @@ export function dialogueOf(sayings: readonly Saying[]): SpokenDialogue {
   return { samples, turns };
 }
 
-/** A word, or a turn, and who is taken to have said it. */
+/** A word or a turn, and its supposed speaker. */
 export type GuessedWord = { start: number; end: number; speaker: number };
 
 /**
- * Counts the words that have their speaker: each number stands for the voice that suits it best, no voice twice. A word
- * belongs to the turn that its middle is in or nearest to; where two speak at once, to either.
+ * Counts the words with the right speaker. Each number stands for the voice that fits it best, and no voice is used
+ * twice. A word belongs to the turn that contains its middle or is nearest to it; if two speak at once, either counts.
  */
 export function rightWords(heard: readonly GuessedWord[], turns: readonly TrueTurn[]): number {
   const voices = [...new Set(turns.map(({ voice }) => voice))];
@@ -111,8 +111,8 @@ function voicesAt({ start, end }: GuessedWord, turns: readonly TrueTurn[]): Set<
 }
 
 /**
- * Diarization error: seconds that were missed, heard where nobody spoke, or given to another voice, and the seconds of
- * speech. Instants nearer than the collar to where a turn begins or ends are left out.
+ * The diarization error: seconds that were missed, reported without speech, or given to another voice, and the seconds
+ * of speech. Times closer than the collar to the start or end of a turn are not counted.
  */
 export function wrongSeconds(
   heard: readonly GuessedWord[],
@@ -143,7 +143,7 @@ export function wrongSeconds(
   return { wrongS: (needed - right) * stepS, speechS: speech * stepS };
 }
 
-/** Speakers and voices are few: every way is tried. */
+/** There are few speakers and voices, so every assignment is tried. */
 function bestAssignment(
   score: readonly number[][],
   row: number,
@@ -151,7 +151,7 @@ function bestAssignment(
 ): number {
   const own = score[row];
   if (!own) return 0;
-  let best = bestAssignment(score, row + 1, used); // this number is nobody's
+  let best = bestAssignment(score, row + 1, used); // this number stands for no voice
   for (const [voice, count] of own.entries())
     if (!used.has(voice))
       best = Math.max(best, count + bestAssignment(score, row + 1, new Set([...used, voice])));

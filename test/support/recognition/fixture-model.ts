@@ -1,4 +1,4 @@
-import onnxProto from 'onnx-proto'; // CommonJS: its one export has no name here
+import onnxProto from 'onnx-proto'; // a CommonJS module whose only export has no name here
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
@@ -7,12 +7,12 @@ import { join } from 'node:path';
 const { onnx } = onnxProto;
 
 /**
- * A recognition model of a few kilobytes: each word is a tone, so what it hears is known to the
- * sample, and everything from the socket to the native engine runs as it does with real weights.
+ * A recognition model of a few kilobytes. Each word is a tone, so the expected result is known exactly. Everything from
+ * the socket to the native engine runs as with real weights.
  *
  *   mel energies (80 bands) → mean of 4 frames → band of each word minus the mean of all → softmax
  *
- * The blank's bias is what a tone must rise above: silence, line noise and speech stay below it.
+ * A tone must exceed the bias of the blank; silence, line noise and speech stay below it.
  */
 const fixtureWords = [
   'hello', 'thanks', 'one', 'two', 'three', 'four', 'five', 'my', 'refund', 'card', 'lost',
@@ -27,7 +27,9 @@ const bandsPerWord = 2;
 const framesPerToken = 4;
 const blankBias = 7;
 
-/** The engine's mel scale (20 Hz to 7600 Hz, 80 triangles): the tone of a word is the middle of its band. */
+/**
+ * The frequency of a word's tone: the middle of its band on the engine's mel scale (20 Hz to 7600 Hz, 80 triangles).
+ */
 function toneHz(word: FixtureWord): number {
   const mel = (hz: number) => 1127 * Math.log(1 + hz / 700);
   const step = (mel(7600) - mel(20)) / (melBands + 1);
@@ -41,10 +43,10 @@ function bandOf(word: FixtureWord): number {
 
 export type TonesOptions = {
   sampleRate?: number;
-  /** Length of one word's tone; the model needs about 120 ms. */
+  /** The length of a word's tone. The model needs about 120 ms. */
   wordS?: number;
   gapS?: number;
-  /** Silence before the first word and after the last. */
+  /** The silence before the first word and after the last one. */
   leadS?: number;
   tailS?: number;
   amplitude?: number;
@@ -78,14 +80,14 @@ function addTone(
   { amplitude = 0.3 }: TonesOptions,
 ): void {
   for (let i = 0; i < length && from + i < samples.length; i++) {
-    // Faded in and out: a hard edge is a click, and a click is heard in every band.
+    // Tones fade in and out, because a sudden edge is a click, which is heard in every band.
     const fade = Math.min(1, i / 80, (length - 1 - i) / 80);
     const wave = Math.sin(2 * Math.PI * cyclesPerSample * i);
     samples[from + i] = Math.round(32767 * amplitude * fade * wave);
   }
 }
 
-/** The folder of the model, made once per content; tests and processes that run at the same time share it. */
+/** The folder of the model, made once for each content. Tests and processes that run at the same time share it. */
 export async function fixtureModel(): Promise<string> {
   const files: Record<string, Uint8Array | string> = {
     'model.onnx': modelBytes(),
@@ -109,7 +111,7 @@ export async function fixtureModel(): Promise<string> {
   try {
     await rename(draft, folder);
   } catch {
-    await rm(draft, { recursive: true }); // another process was first with the same bytes
+    await rm(draft, { recursive: true }); // another process has already made the same files
   }
   return folder;
 }
@@ -126,7 +128,7 @@ function modelBytes(): Uint8Array {
   const { FLOAT, INT64 } = onnx.TensorProto.DataType;
   const cache = [1, 1, 1, 1];
   const metadata = {
-    vocab_size: words, // without the blank
+    vocab_size: words, // the blank is not counted
     subsampling_factor: framesPerToken,
     normalize_type: '',
     window_size: 2 * framesPerToken,

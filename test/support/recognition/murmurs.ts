@@ -8,28 +8,28 @@ import type {
 const rateHz = 16_000;
 const windowSamples = 512;
 const pauseS = 0.5;
-/** Louder than this is heard. Quieter sound than a voice may still be one: a murmur. */
+/** Sound above this level is heard. Sound too quiet for a voice may still be a murmur. */
 const heardAbove = 2;
-/** A voice from this level on is heard and not understood. */
+/** A voice above this level is heard and not understood. */
 export const gibberishFrom = 30_000;
 
 type OpenMurmurs = { from: number; options: unknown };
 
 export type MurmurRecogniser = Recogniser & {
-  /** Streams that are open now, and the most that were open at once. */
+  /** The open streams, and the largest number that was open at once. */
   readonly streams: Set<OpenMurmurs>;
   readonly mostAtOnce: () => number;
-  /** Streams that were opened, all together. */
+  /** The total number of opened streams. */
   readonly opened: () => number;
-  /** While it is held back it decides nothing. */
+  /** While true, the stream decides nothing. */
   held: boolean;
-  /** Every stream that is open fails. */
+  /** Makes every open stream fail. */
   fail(): void;
 };
 
 /**
- * A recogniser without a model: each voice is a sound of some level, whose word is that level, and it also hears
- * murmurs that are nearly silence. It cuts as the real ones do: by windows, and after half a second of quiet.
+ * A recogniser without a model. Each voice is a sound of some level, and its word is that level. It also hears murmurs
+ * that are nearly silent. Like the real recognisers it cuts by windows and after half a second of quiet.
  */
 export function murmurRecogniser(mostProcesses: number): MurmurRecogniser {
   const streams = new Set<OpenMurmurs & { fail(): void; look(): void }>();

@@ -31,7 +31,7 @@ function whiteNoise(seconds: number, level: number, seed = 1): Int16Array {
   return fill(seconds, () => level * (2 * random() - 1));
 }
 
-/** Equal power in every octave: seven octaves of held random values (Voss). */
+/** Pink noise, with equal power in every octave, made from seven octaves of held random values (Voss). */
 export function pinkNoise(seconds: number, level: number, seed = 2): Int16Array {
   const random = randomOf(seed);
   const rows = new Array<number>(12).fill(0);
@@ -45,18 +45,18 @@ export function pinkNoise(seconds: number, level: number, seed = 2): Int16Array 
 const tone = (seconds: number, hz: number, level = 0.3) =>
   fill(seconds, (at) => level * sine(hz, at));
 
-/** 440 and 480 Hz, two seconds in six. */
+/** A ringing tone: 440 and 480 Hz for two seconds out of six. */
 const ringing = (seconds: number) =>
   fill(seconds, (at) => (at % 6 < 2 ? 0.15 * (sine(440, at) + sine(480, at)) : 0));
 
-/** 480 and 620 Hz, half a second in one. */
+/** A busy tone: 480 and 620 Hz for half a second out of one. */
 const busy = (seconds: number) =>
   fill(seconds, (at) => (at % 1 < 0.5 ? 0.15 * (sine(480, at) + sine(620, at)) : 0));
 
 const low = [697, 770, 852, 941];
 const high = [1209, 1336, 1477, 1633];
 
-/** A key every 300 ms, each held for 120 ms. */
+/** DTMF keys: one every 300 ms, each held for 120 ms. */
 function dtmf(seconds: number, seed = 3): Int16Array {
   const random = randomOf(seed);
   const keys = Array.from({ length: Math.ceil(seconds / 0.3) }, () => [
@@ -69,7 +69,7 @@ function dtmf(seconds: number, seed = 3): Int16Array {
   });
 }
 
-/** Something like music on hold: slow chords with a melody, harmonics and a little tremolo. */
+/** A sound like music on hold: slow chords with a melody, harmonics and some tremolo. */
 function holdMusic(seconds: number, seed = 4): Int16Array {
   const random = randomOf(seed);
   const notes = Array.from({ length: Math.ceil(seconds / 0.4) }, () => Math.floor(random() * 12));
@@ -85,7 +85,7 @@ function holdMusic(seconds: number, seed = 4): Int16Array {
   });
 }
 
-/** Clicks and crackle. */
+/** Clicks and crackling. */
 function crackle(seconds: number, seed = 5): Int16Array {
   const random = randomOf(seed);
   let rest = 0;
@@ -96,7 +96,7 @@ function crackle(seconds: number, seed = 5): Int16Array {
   });
 }
 
-/** Breath-like bursts of noise. */
+/** Bursts of noise that sound like breaths. */
 function breathing(seconds: number, seed = 6): Int16Array {
   const random = randomOf(seed);
   let last = 0;
@@ -106,11 +106,11 @@ function breathing(seconds: number, seed = 6): Int16Array {
   });
 }
 
-/** Mains hum with harmonics. */
+/** Mains hum with its harmonics. */
 const hum = (seconds: number) =>
   fill(seconds, (at) => 0.05 * (sine(50, at) + sine(150, at) + 0.5 * sine(250, at)));
 
-/** A fax or modem calling: 1100 Hz half a second in 3.5, with an answer tone that reverses phase. */
+/** A calling fax or modem: 1100 Hz for half a second out of 3.5, and an answer tone that reverses phase. */
 const fax = (seconds: number) =>
   fill(seconds, (at) => {
     const calling = at % 3.5 < 0.5 ? 0.2 * sine(1100, at) : 0;
@@ -118,7 +118,7 @@ const fax = (seconds: number) =>
     return at % 12 > 8 ? 0.2 * reversed * sine(2100, at) : calling;
   });
 
-/** Noise that swells four times a second, as syllables do. */
+/** Noise that swells four times per second, as syllables do. */
 function syllabicNoise(seconds: number, level = 0.3, seed = 7): Int16Array {
   const noise = pinkNoise(seconds, 1, seed);
   return fill(seconds, (at, i) => {
@@ -127,7 +127,7 @@ function syllabicNoise(seconds: number, level = 0.3, seed = 7): Int16Array {
   });
 }
 
-/** A tone that slides up and down, with harmonics: a siren, a door, a whistle. */
+/** A tone that slides up and down with harmonics, like a siren, a door or a whistle. */
 function sliding(seconds: number): Int16Array {
   let phase = 0;
   return fill(seconds, (at) => {
@@ -136,13 +136,13 @@ function sliding(seconds: number): Int16Array {
   });
 }
 
-/** Bursts of noise between digital silence: comfort noise switching on and off. */
+/** Bursts of noise between digital silence, like comfort noise switching on and off. */
 function silenceAfterNoise(seconds: number, seed = 8): Int16Array {
   const random = randomOf(seed);
   return fill(seconds, (at) => (at % 1.5 < 0.7 ? 0.02 * (2 * random() - 1) : 0));
 }
 
-/** Everything by name, each as long as asked. */
+/** All noises by name, each of the given length. */
 export function lineNoises(seconds: number): Map<string, Int16Array> {
   return new Map([
     ['silence', new Int16Array(seconds * rateHz)],
@@ -168,7 +168,7 @@ export function lineNoises(seconds: number): Map<string, Int16Array> {
 
 const tracks = '/usr/share/asterisk/moh';
 
-/** The first seconds of each track of Debian's asterisk-moh-opsound-wav, by name; none where it is not installed. */
+/** The first seconds of each track in Debian's asterisk-moh-opsound-wav, by name. Empty if it is not installed. */
 export function musicOnHold(seconds: number): Map<string, Int16Array> {
   const files = existsSync(tracks)
     ? readdirSync(tracks).filter((name) => name.endsWith('.wav'))

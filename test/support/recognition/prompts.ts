@@ -6,12 +6,12 @@ const sounds = '/usr/share/asterisk/sounds/en_US_f_Allison';
 
 export type Prompt = { name: string; text: string; samples: Int16Array };
 
-/** False where the packages are missing, or were installed without their documentation. */
+/** False if the packages are missing, or were installed without their documentation. */
 export function promptsAreThere(): boolean {
   return existsSync(texts) && existsSync(sounds);
 }
 
-/** Telephone prompts of Debian's asterisk-core-sounds-en(-wav), 8 kHz, with what they say. */
+/** Telephone prompts from Debian's asterisk-core-sounds-en(-wav), 8 kHz, with their texts. */
 export function telephonePrompts(leastWords = 4): Prompt[] {
   if (!promptsAreThere())
     throw new Error('apt-get install asterisk-core-sounds-en asterisk-core-sounds-en-wav');

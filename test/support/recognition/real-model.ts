@@ -3,14 +3,14 @@ import { folderOf, problemsOf } from '../../../src/hearing/models/installed.ts';
 import { pullModel } from '../../../src/hearing/models/pull.ts';
 import { modelsFolder } from '../../../src/hearing/models/supply.ts';
 
-/** Kept between runs: the models are 44 and 28 MB, and the tests must not fetch them each time. */
+/** Kept between runs: the models have 44 and 28 MB, and tests must not download them each time. */
 const models = new URL('../../../node_modules/.cache/trunkline/models', import.meta.url).pathname;
 
 export type RealModel = { model: string; models: string };
 
 /**
- * The settings of the default model or of another one, fetched on the first use; undefined where no source can be
- * reached, and then the tests that need it are skipped by name.
+ * The settings of the default model or of another one, downloaded on the first use. Undefined if no source can be
+ * reached; the tests that need it are then skipped by name.
  */
 export async function realModel(
   name: 'moonshine-tiny-en' | 'voice-encoder' = 'moonshine-tiny-en',
@@ -32,8 +32,8 @@ export async function realModel(
 }
 
 /**
- * The folder of the second reader where it has been pulled, with the right checksums; undefined elsewhere. Tests never
- * fetch it: it is 76 MB, and it is kept away from the other models, because jobs read with it wherever they find it.
+ * The folder of the second reader if it has been pulled with the right checksums, otherwise undefined. Tests never
+ * download its 76 MB. It is kept apart from the other models, because jobs would use it wherever they find it.
  */
 export async function pulledSecondReader(): Promise<string | undefined> {
   const entry = catalogueEntry('whisper-tiny-en');

@@ -36,14 +36,14 @@ export type TestStream = {
   stream: RecogniserStream;
   events: RecogniserEvent[];
   finals: RecognisedUtterance[];
-  /** Resolves when an event fits, also one that came before. */
+  /** Resolves with the first event that fits, including earlier ones. */
   until(fits: (event: RecogniserEvent) => boolean): Promise<RecogniserEvent>;
-  /** finish(), then everything is here. */
+  /** Calls finish() and resolves when all events have come. */
   end(): Promise<void>;
   text(): string;
 };
 
-/** Opens a stream and keeps what it says. */
+/** Opens a stream and records its events. */
 export function hear(
   recogniser: Recogniser,
   options: Partial<RecogniserStreamOptions> = {},
@@ -85,7 +85,7 @@ export function hear(
   };
 }
 
-/** Pushes in chunks of one length, the last one shorter. */
+/** Pushes the audio in chunks of one length. The last one may be shorter. */
 export function pushAll(stream: RecogniserStream, audio: Int16Array, chunk = 800): void {
   for (let at = 0; at < audio.length; at += chunk) stream.push(audio.subarray(at, at + chunk));
 }

@@ -1,4 +1,4 @@
-/** Word error rate with what spelling leaves open made equal: case, punctuation, numbers, symbols. */
+/** Word error rate with variants of spelling made equal: case, punctuation, numbers, symbols. */
 const spelled: Record<string, string> = {
   '#': 'pound', '*': 'star', '&': 'and', '%': 'percent', ok: 'okay', "user's": 'users', voicemail: 'voice mail',
   filename: 'file name', keywords: 'key words', mailbox: 'mail box', blacklist: 'black list',
@@ -51,7 +51,7 @@ function cardinal(value: number, and: boolean): string[] {
   return [small[Math.floor(value / 100)] ?? '', 'hundred', ...joined, ...(rest ? below100(rest) : [])]; // prettier-ignore
 }
 
-/** The ways to say a row of digits; the first is that of a text which is compared with nothing. */
+/** The ways to say a sequence of digits. The first is used for a text without a truth to compare with. */
 function spokenNumbers(digits: string): string[][] {
   const value = Number(digits);
   const each = Array.from(digits, (digit) => small[Number(digit)] ?? '');
@@ -82,22 +82,22 @@ function ordinalOf(words: readonly string[]): string[] {
 }
 
 /**
- * The words of a text with what spelling leaves open made equal: case, punctuation, contractions, titles, compounds,
- * signs and numbers. A number can be said in several ways; where a truth is given, each is taken as it is the nearest
- * to that ("$342" for "three hundred and forty two dollars").
+ * The words of a text with variants of spelling made equal: case, punctuation, contractions, titles, compounds, signs
+ * and numbers. A number can be said in several ways. If a truth is given, the way nearest to it is used ("$342" for
+ * "three hundred and forty two dollars").
  */
 export function normalisedWords(text: string, truth: readonly string[] = []): string[] {
   return normalisedEach([text], truth).flat();
 }
 
-/** The same of texts that follow each other, each with its own words. */
+/** Does the same for consecutive texts, each with its own words. */
 export function normalisedEach(texts: readonly string[], truth: readonly string[]): string[][] {
   const parts = texts.map(waysOf);
   const chosen = nearestWay(parts.flat(), truth);
   return parts.map((own) => chosen.splice(0, own.length).flat());
 }
 
-/** The parts of a text, each with the ways in which it can be said. */
+/** The elements of a text, each with the ways in which it can be said. */
 function waysOf(text: string): string[][][] {
   let spoken = text
     .toLowerCase()
@@ -124,7 +124,7 @@ function plainWords(text: string): string[] {
     .flatMap((word) => (Object.hasOwn(spelled, word) ? spelled[word]! : word).split(' '));
 }
 
-/** Each number said in the way with which the fewest words of the text are wrong; of equals in the first. */
+/** Says each number in the way that makes the fewest words of the text wrong; of equal ways, the first. */
 function nearestWay(parts: readonly string[][][], truth: readonly string[]): string[][] {
   const chosen = parts.map((ways) => ways[0] ?? []);
   for (const [at, ways] of parts.entries()) {
@@ -135,7 +135,7 @@ function nearestWay(parts: readonly string[][][], truth: readonly string[]): str
   return chosen;
 }
 
-/** Insertions, deletions and substitutions. */
+/** Counts insertions, deletions and substitutions. */
 export function wordErrors(truth: readonly string[], heard: readonly string[]): number {
   let row = Array.from({ length: heard.length + 1 }, (_, i) => i);
   for (const [i, word] of truth.entries()) {
@@ -147,7 +147,7 @@ export function wordErrors(truth: readonly string[], heard: readonly string[]): 
   return row.at(-1)!;
 }
 
-/** The said words with their differences from the heard ones: [said>heard], [-passed over], [+added]. */
+/** The true words with their differences from the recognised ones: [said>heard], [-omitted], [+added]. */
 export function differences(truth: readonly string[], heard: readonly string[]): string {
   const errors = truth.concat('').map(() => new Array<number>(heard.length + 1).fill(0));
   for (let i = truth.length; i >= 0; i--)

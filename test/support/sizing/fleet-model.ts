@@ -1,12 +1,12 @@
 /*
- * The needs of a fleet, reckoned from the cost of one call. Each cost is taken apart into what a call costs however short
- * it is, what each second of it costs, and what each final costs: everything that was measured is a sum of these
- * three, so three loads give them, and a fourth one tells whether they hold.
+ * Computes the needs of a fleet from the cost of one call. Each cost is divided into a fixed cost per call, a cost per
+ * second, and a cost per final. Every measurement is a sum of these three, so three loads give them, and a fourth load
+ * checks them.
  */
 
 export type CallLoad = { calls: number; callS: number; finals: number };
 
-/** The cost of a load, whatever is counted: statements, rows, bytes, milliseconds of a processor. */
+/** The costs of a load: statements, rows, bytes, milliseconds of processor time. */
 export const costs = [
   'statements',
   'transactions',
@@ -32,7 +32,10 @@ export type FleetFigures = {
   idle: Costs;
 };
 
-/** The parts of each cost from three loads that differ in length and in words: three equations, solved by Cramer. */
+/**
+ * Computes the parts of each cost from three loads that differ in length and words: three equations, solved by Cramer's
+ * rule.
+ */
 export function partsOf(measured: readonly [load: CallLoad, cost: number][]): CostParts {
   const rows = measured.map(([{ calls, callS, finals }]) => [calls, calls * callS, finals]);
   const whole = determinant(rows);
@@ -48,28 +51,28 @@ export function partsOf(measured: readonly [load: CallLoad, cost: number][]): Co
 export const costOf = ({ perCall, perSecond, perFinal }: CostParts, load: CallLoad): number =>
   load.calls * perCall + load.calls * load.callS * perSecond + load.finals * perFinal;
 
-/** The way people talk, and the machines of a node and a database. */
+/** Assumptions about how people talk, and about the machines of a node and a database. */
 export const assumed = {
   callS: 240,
   finalsPerMinute: 15,
   legs: 2,
   /**
-   * The cost of a frame where many legs share a node (`npm run bench -- bridge`, 500 legs): the few legs of a measured load
-   * pay for more wake-ups.
+   * The cost of a frame if many legs share a node (`npm run bench -- bridge`, 500 legs). The few legs of a measured
+   * load cause more wake-ups per frame.
    */
   frameMicros: 37,
   framesPerS: 50,
-  /** A node is filled to this share of the one core that it uses for calls: the rest is for a burst, and a lost node. */
+  /** The share of a node's one core for calls that is used. The rest is for bursts and a lost node. */
   fillOfNode: 0.5,
-  /** Legs that one core hears with our own model (`npm run bench -- recognition`). */
+  /** The number of legs that one core recognises with our own model (`npm run bench -- recognition`). */
   legsPerRecogniserCore: 10,
-  /** Share of a database's cores that may work in the long run. */
+  /** The share of a database's cores that may be busy permanently. */
   fillOfDatabase: 0.5,
-  /** Cores of one server of Postgres, and the nodes that share it: beyond either a second fleet begins. */
+  /** The cores of one Postgres server, and the nodes that share it. Beyond either limit a second fleet begins. */
   coresOfDatabase: 16,
   nodesOfFleet: 50,
   connectionsPerNode: 10,
-  /** A sign of life is written so often, and all nodes are looked at. */
+  /** Beats per second: at each one a sign of life is written and all nodes are checked. */
   beatsPerSecond: 5 / 7.5,
   hoursPerDay: 10,
   daysOfRows: 90,
@@ -78,7 +81,7 @@ export const assumed = {
 
 export type Need = {
   calls: number;
-  /** Each has a database of its own, and every call belongs to one of them. */
+  /** The number of fleets. Each has its own database, and every call belongs to one of them. */
   fleets: number;
   callsBegunPerS: number;
   eventsPerS: number;
@@ -99,7 +102,7 @@ export type Need = {
   recordingsTB: number;
 };
 
-/** The needs of this many calls at once, all the time. */
+/** The needs of this many simultaneous calls, permanently. */
 export function needOf(calls: number, { parts, idle }: FleetFigures, given = assumed): Need {
   const begun = calls / given.callS;
   const inOneSecond: CallLoad = { calls: begun, callS: given.callS, finals: (calls * given.finalsPerMinute) / 60 }; // prettier-ignore
@@ -107,7 +110,7 @@ export function needOf(calls: number, { parts, idle }: FleetFigures, given = ass
   const { perCall, perFinal } = parts.nodeCpuMs;
   const frameMs = (given.legs * given.framesPerS * given.frameMicros) / 1_000;
   const nodeCpuMs = costOf({ perCall, perSecond: frameMs, perFinal }, inOneSecond);
-  // One more: any of them may be lost.
+  // One node more, since any of them may be lost.
   const nodes = Math.max(2, Math.ceil(nodeCpuMs / 1_000 / given.fillOfNode) + 1);
   const withIdle = (cost: Cost): number => perS(cost) + nodes * idle[cost];
   const daily = given.hoursPerDay * 3_600;
@@ -130,7 +133,7 @@ export function needOf(calls: number, { parts, idle }: FleetFigures, given = ass
     walMBPerS: withIdle('walBytes') / 1e6,
     databaseCores,
     connections: nodes * given.connectionsPerNode,
-    // Every node reads the rows of all, twice a beat: of one fleet.
+    // Every node of a fleet reads the rows of all nodes twice per beat.
     nodeRowsReadPerS: 2 * (nodes / fleets) ** 2 * given.beatsPerSecond,
     carrierMbitPerS: (perS('carrierNetworkBytes') * 8) / 1e6,
     speechMbitPerS: (perS('speechNetworkBytes') * 8) / 1e6,

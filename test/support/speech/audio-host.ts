@@ -7,13 +7,13 @@ import { wavOf } from './uploads.ts';
 export type AudioHost = AsyncDisposable & {
   host: string;
   url: (path: string) => string;
-  /** Headers of the requests that came, the latest last. */
+  /** The headers of the received requests, latest last. */
   requests: IncomingMessage['headers'][];
 };
 
 const bomb = gzipSync(Buffer.alloc(50_000_000));
 
-/** A host of audio files, most of them bad ones. */
+/** A host of audio files, most of which are defective. */
 export async function audioHost(): Promise<AudioHost> {
   const requests: IncomingMessage['headers'][] = [];
   const server = createServer((request, response) => {
@@ -96,7 +96,7 @@ function pour(response: ServerResponse): void {
   more();
 }
 
-/** A byte now and then: never silent for as long as a stall. */
+/** Sends a byte from time to time, so that it is never silent for as long as a stall. */
 function drip(response: ServerResponse): void {
   const timer = setInterval(() => response.write('x'), 100);
   response.once('close', () => clearInterval(timer));

@@ -1,7 +1,7 @@
 /** One frame of telephone audio: 20 ms of mu-law at 8 kHz. */
 export const frameBytes = 160;
 
-/** A frame that says its own number, so that what the service heard can be read back as text. */
+/** A frame that contains its own number, so that the audio that the service heard can be read as text. */
 export function numberedFrame(number: number): Buffer {
   const frame = Buffer.alloc(frameBytes, number & 0x7f);
   frame.writeUInt32LE(number, 0);
@@ -9,7 +9,7 @@ export function numberedFrame(number: number): Buffer {
   return frame;
 }
 
-/** Audio in which no second is like another, from a seed. */
+/** Audio from a seed in which no two seconds are alike. */
 export function seededAudio(bytes: number, seed: number): Buffer {
   const audio = Buffer.alloc(bytes);
   let state = (seed * 2_654_435_761 + 1) >>> 0;

@@ -9,7 +9,7 @@ function readDescription(): readonly Described[] {
   const { paths } = openApiDocument({ version: '1.0.0', carrierRoutes: [] });
   return (
     Object.entries(paths as Record<string, Operations>)
-      // A path without a parameter stands before the one whose parameter it would fit.
+      // A path without a parameter comes before a path whose parameter would match it.
       .sort(([one], [other]) => Number(one.includes('{')) - Number(other.includes('{')))
       .flatMap(([path, operations]) =>
         Object.entries(operations).map(([method, { responses }]) => ({
@@ -22,8 +22,8 @@ function readDescription(): readonly Described[] {
 }
 
 /**
- * Throws where the description of the API does not name this status of that route. Every answer that a client of the
- * tests sees goes through here. What is no route of ours has no description.
+ * Throws if the API description does not name this status for the route. Every answer to a client of the tests is
+ * checked here. A path that is not ours has no description.
  */
 export function assertDescribed(method: string, target: string, status: number): void {
   described ??= readDescription();

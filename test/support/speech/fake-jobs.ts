@@ -12,28 +12,28 @@ export type FakeJob = {
 export type JobsScript = {
   upload?: (count: number) => JobAnswer | undefined;
   begin?: (count: number) => JobAnswer | undefined;
-  /** The answer to an upload, a begun job or a deletion comes when this resolves; what is done is done by then. */
+  /** The answer to an upload, a new job or a deletion waits for this promise. The action is done by then. */
   hold?: (what: 'upload' | 'begin' | 'delete') => Promise<void> | undefined;
-  /** Jobs stay at work until this is false again. */
+  /** Jobs stay unfinished while this is true. */
   isSlow?: boolean;
-  /** The end of each job, by the number of jobs begun before it; all end well by default. */
+  /** The error of a job, by the number of jobs created before it. By default all jobs succeed. */
   failWith?: (count: number) => number | undefined;
   utterances?: object[];
-  /** The words of each job, by what was asked for. */
+  /** The utterances of a job, depending on its request. */
   utterancesOf?: (job: FakeJob) => object[];
 };
 
-/** The pre-recorded half of a fake speech service: uploads and jobs in memory, and everything that was asked of it. */
+/** The pre-recorded half of a fake speech service: uploads and jobs in memory, and a record of all requests. */
 export class FakeJobs {
   readonly script: JobsScript = {};
   readonly uploads = new Map<string, { sha: string; bytes: number; head: string }>();
   readonly jobs = new Map<string, FakeJob>();
-  /** Method and path without ids, in order. */
+  /** The method and path of each request, without ids, in order. */
   readonly asked: string[] = [];
   uploaded = 0;
   begun = 0;
 
-  /** False for what is no business of these routes. */
+  /** Returns false if the request does not belong to these routes. */
   take(request: IncomingMessage, response: ServerResponse, baseUrl: string): boolean {
     const { pathname, searchParams } = new URL(request.url ?? '', 'http://local');
     const [, first, second, id, verb] = pathname.split('/');

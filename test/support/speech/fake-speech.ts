@@ -15,23 +15,23 @@ const framesPerFinal = 25;
 export type FakeSession = {
   readonly id: string;
   readonly request: Record<string, unknown>;
-  /** The audio it has heard: a view of `room`, which grows with space to spare. */
+  /** The audio heard so far: a view of `room`, which grows with space to spare. */
   bytes: Buffer;
   room: Buffer;
-  /** The number of its bytes that have become words. */
+  /** The number of bytes that have become words. */
   said: number;
   stopped: boolean;
   state: 'live' | 'done' | 'gone';
   sockets: number;
-  /** Every audio message, by the number of its socket. */
+  /** Every audio message with the number of its socket. */
   pieces: { socket: number; bytes: number }[];
-  /** The headers with which its newest socket asked. */
+  /** The upgrade headers of the newest socket. */
   upgradeHeaders: IncomingHttpHeaders;
-  /** The end of each ack: a client that comes back may begin at any of them. */
+  /** The end of each ack. A returning client may begin at any of them. */
   ackEnds: number[];
-  /** Messages that found no socket: the next one gets them. */
+  /** Messages that found no socket. The next socket gets them. */
   queue: string[];
-  /** The record that `GET` answers. */
+  /** The messages in the record that `GET` returns. */
   messages: string[];
   socket: WebSocket | undefined;
 };
@@ -44,59 +44,61 @@ export type SpeechScript = {
   create?: (
     count: number,
   ) => { status: number; headers?: Record<string, string>; body?: object } | 'hang' | undefined;
-  /** An address that is given as a session's address instead of its own. */
+  /** An address that is returned instead of the session's own. */
   address?: (url: string, session: FakeSession) => string;
-  /** A second of silence is no word, as to a recogniser. Otherwise it has its digest like any other. */
+  /**
+   * True if a second of silence gives no word, as with a recogniser. Otherwise it has a digest like any other second.
+   */
   silenceHasNoWords?: boolean;
-  /** As many words in each final, all of the one digest; one without it. */
+  /** The number of words in each final, all made from one digest. Default: one. */
   wordsPerFinal?: number;
-  /** Rewrites the byte range of an ack, or withholds it (undefined). */
+  /** Rewrites the byte range of an ack, or withholds the ack by returning undefined. */
   ack?: (range: [number, number], session: FakeSession) => [number, number] | undefined;
-  /** Resent audio is simply appended, as a careless service would. */
+  /** True to append resent audio without comparing it, as a careless service would. */
   naive?: boolean;
-  /** A close code for a session that has taken this audio. */
+  /** The close code for a session that has received this audio. */
   closeAt?: (session: FakeSession) => number | undefined;
-  /** Every socket is closed with this code as soon as it is open. */
+  /** Closes every socket with this code as soon as it is open. */
   closeAtOnce?: number;
-  /** Larger messages are refused with 1009. */
+  /** Refuses larger messages with 1009. */
   messageBytesAtMost?: number;
-  /** The ending comes this much later after the stop; Infinity for never. */
+  /** The ending follows the stop after this delay. Infinity means never. */
   finalsDelayMs?: number;
-  /** A session without a socket for this long is finished as if stopped. */
+  /** A session without a socket for this long is finished as if it was stopped. */
   graceMs?: number;
-  /** The record of a finished session is not ready at once. */
+  /** The record of a finished session is ready only after this delay. */
   recordDelayMs?: number;
-  /** Messages that no socket brings and the record has. */
+  /** Messages that no socket sends but the record has. */
   swallow?: (type: string) => boolean;
   maxSessions?: number;
-  /** Each message twice. */
+  /** Sends each message twice. */
   twice?: boolean;
   partials?: boolean;
-  /** `neutral`: nobody feels anything. */
+  /** `neutral` makes every sentiment neutral. */
   sentiment?: boolean | 'neutral';
   entities?: boolean;
-  /** Add-ons answer with their error. */
+  /** Makes add-ons answer with an error. */
   failAddons?: boolean;
 };
 
 /**
- * The one fake of a speech service, over real sockets. Its sessions outlive their sockets, acknowledge every
- * message, and say words that are a function of the bytes they heard: equal text proves equal audio. Words are
- * either a digest of each full second, or the numbers of numbered frames. What can go wrong is its script.
+ * The only fake of a speech service, over real sockets. Its sessions outlive their sockets and acknowledge every
+ * message. Their words depend only on the received bytes, so equal text proves equal audio. A word is a digest of a
+ * full second, or the number of a numbered frame. `script` holds its faults.
  */
 export class FakeSpeech implements AsyncDisposable {
   readonly sessions = new Map<string, FakeSession>();
   readonly script: SpeechScript = {};
-  /** Uploads and pre-recorded jobs. */
+  /** Its uploads and pre-recorded jobs. */
   readonly recordings = new FakeJobs();
-  /** Every POST, refused ones too. */
+  /** Every POST, including refused ones. */
   readonly posts: { atMs: number; key: string | undefined; query: string }[] = [];
   port = 0;
-  /** Where session addresses lead: the proxy's port in tests with a proxy. */
+  /** The port in session addresses. Tests with a proxy set the proxy's port. */
   publicPort = 0;
-  /** Follows every session address. */
+  /** A suffix for every session address. */
   addressSuffix = '';
-  /** Another name for this machine, where a test has a name server. */
+  /** Another name of this machine, for tests with a name server. */
   publicHost = '127.0.0.1';
   readonly #words: 'seconds' | 'frames';
   readonly #server = createServer((request, response) => this.#answer(request, response));
@@ -141,13 +143,13 @@ export class FakeSpeech implements AsyncDisposable {
     for (const { socket } of this.sessions.values()) socket?.close(code);
   }
 
-  /** On the sockets only: the record does not have it. */
+  /** Sends a message on the sockets only; the record does not have it. */
   sendToAll(message: (session: FakeSession) => object): void {
     for (const session of this.sessions.values())
       session.socket?.send(JSON.stringify(message(session)));
   }
 
-  /** Ends a live session that has no socket after its grace time, as if it was stopped. */
+  /** Ends every live session without a socket after its grace time, as if it was stopped. */
   expireAll(): void {
     for (const session of this.open) this.expire(session);
   }
@@ -156,7 +158,7 @@ export class FakeSpeech implements AsyncDisposable {
     this.#finish(session);
   }
 
-  /** The service does not read from its sockets for a while. */
+  /** While on, the service does not read from its sockets. */
   deaf(on: boolean): void {
     for (const { socket } of this.sessions.values()) {
       if (on) socket?.pause();
@@ -253,13 +255,13 @@ export class FakeSpeech implements AsyncDisposable {
     session.sockets++;
     session.upgradeHeaders = headers;
     if (this.script.closeAtOnce !== undefined) return ws.close(this.script.closeAtOnce);
-    /** Where the next byte of this socket belongs; unknown until the first message of a resumed one. */
+    /** The position of the next byte from this socket. Unknown until the first message of a resumed socket. */
     let place: number | undefined = session.sockets > 1 ? undefined : 0;
     for (const text of session.queue.splice(0)) ws.send(text);
     ws.on('close', (code) => {
       if (session.socket !== ws) return;
       session.socket = undefined;
-      // A client that closes in good order without a stop ends its session all the same.
+      // A client that closes with 1000 without a stop ends its session too.
       if (code === 1000) this.#finish(session);
       if (this.script.graceMs !== undefined)
         this.#later(this.script.graceMs, () => {
@@ -267,7 +269,7 @@ export class FakeSpeech implements AsyncDisposable {
         });
     });
     ws.on('message', (data: Buffer, isBinary) => {
-      // Messages that were on their way when a newer socket took the session over are in that socket's first message.
+      // A newer socket has taken over the session. Its first message contains those that were still on their way here.
       if (session.socket !== ws) return;
       if (!isBinary) return this.#command(session, ws, data.toString());
       place ??= this.script.naive ? session.bytes.length : placeOf(session, data);
@@ -297,7 +299,7 @@ export class FakeSpeech implements AsyncDisposable {
     if (code !== undefined) ws.close(code);
   }
 
-  /** Whatever is not the stop is answered as an empty chunk of audio is. */
+  /** Any command except the stop is answered like an empty chunk of audio. */
   #command(session: FakeSession, ws: WebSocket, text: string): void {
     const at = session.bytes.length;
     if (!text.includes('stop_recording'))
@@ -401,7 +403,7 @@ export class FakeSpeech implements AsyncDisposable {
       else session.queue.push(text);
   }
 
-  /** Answers belong to their socket: they are neither kept nor sent again. */
+  /** Answers belong to their socket and are neither stored nor sent again. */
   #reply(session: FakeSession, ws: WebSocket, type: string, data: object): void {
     ws.send(messageOf(session, type, { acknowledged: true, error: null, data }));
   }
@@ -415,7 +417,10 @@ export function wordsOf(audio: Buffer, secondBytes = 8_000): string[] {
   return words;
 }
 
-/** Compared with itself, moved by one: ten minutes of silence in a test must not take its own event loop. */
+/**
+ * Compares the buffer with itself moved by one byte. Ten minutes of silence in a test must not block its own event
+ * loop.
+ */
 function isOneByte(bytes: Buffer): boolean {
   return bytes.subarray(1).equals(bytes.subarray(0, -1));
 }
@@ -424,7 +429,7 @@ function digestWord(bytes: Buffer): string {
   return `w${createHash('sha256').update(bytes).digest('hex').slice(0, 10)}`;
 }
 
-/** The word of one frame: its number, or what is wrong with it. */
+/** The word of one frame: its number, or its error. */
 function frameWord(frame: Buffer): string {
   const number = frame.readUInt32LE(0);
   if (numberedFrame(number).equals(frame)) return `f${number}`;
@@ -492,8 +497,8 @@ function recordOf(session: FakeSession): object {
 }
 
 /**
- * Where the first message of a resumed socket begins: the earliest end of an ack from which it repeats all that
- * was heard; a message that is shorter than that begins at the earliest end whose bytes it repeats.
+ * The position at which the first message of a resumed socket begins: the earliest end of an ack from which it repeats
+ * everything heard. A shorter message begins at the earliest end whose bytes it repeats.
  */
 function placeOf({ bytes, ackEnds }: FakeSession, data: Buffer): number {
   const places = [0, ...ackEnds].filter((at) => at <= bytes.length).sort((a, b) => a - b);

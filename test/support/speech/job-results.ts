@@ -6,7 +6,7 @@ import { parsePreRecordedRequest } from '../../../src/protocol/parse-pre-recorde
 import type { AddonRunner } from '../../../src/speech-service/results/answer.ts';
 import { resultOf } from '../../../src/speech-service/results/result.ts';
 
-/** Answers instead of the language threads, for the tasks that it has; the others are done at once, here. */
+/** Replaces the language threads for the tasks that it contains. Other tasks are done at once in this thread. */
 export type TaskAnswers = {
   [K in TaskName]?: (input: LanguageTasks[K]['input']) => LanguageTasks[K]['output'];
 };
@@ -18,7 +18,7 @@ export function runnerHere(answers: TaskAnswers = {}): AddonRunner {
   };
 }
 
-/** An utterance of so many words, half a second each. */
+/** An utterance with the words of the text, half a second each. */
 export function spoken(text: string, start: number, more: Partial<Utterance> = {}): Utterance {
   const pieces = text.split(' ');
   const words = pieces.map((word, i) => ({
@@ -31,7 +31,7 @@ export function spoken(text: string, start: number, more: Partial<Utterance> = {
   return { text, start, end, words, channel: 0, confidence: 0.9, language: 'en', ...more };
 }
 
-/** The result of a job as a client would read it: through JSON and the schema of the interface. */
+/** The result of a job as a client reads it: through JSON and the API's schema. */
 export async function resultFor(
   body: object,
   utterances: Utterance[],

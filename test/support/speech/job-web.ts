@@ -2,24 +2,24 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { PreRecordedCallback } from '../../../src/protocol/callbacks.ts';
 
-/** Signed callbacks carry the identity of their message; with another secret or none there is nothing to count. */
+/** Only signed callbacks carry the id of their message, so a wrong secret would leave nothing to count. */
 export const callbackSecret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
 
-/** `id` is the identity of the message, which only a signed one has. */
+/** `id` is the id of the message. Only a signed message has one. */
 export type Told = { method: string; body: unknown; id: string | undefined };
 
 export type JobWeb = AsyncDisposable & {
   url: string;
   host: string;
-  /** The bodies that were POSTed or PUT here. */
+  /** The bodies received by POST or PUT. */
   told: Told[];
-  /** The number of times that a file was fetched. */
+  /** The number of fetches of each file. */
   fetched: Map<string, number>;
-  /** A fetch waits for this before it is answered. */
+  /** A fetch is answered only after this promise resolves. */
   hold: (() => Promise<unknown> | undefined) | undefined;
 };
 
-/** A web server that has some audio, or answers with a status instead, and that takes callbacks. */
+/** A web server that serves some audio or answers with a status, and that receives callbacks. */
 export async function jobWeb(
   files: Record<string, Buffer | number> = {},
   answer: () => number = () => 200,
@@ -64,7 +64,7 @@ export async function jobWeb(
   return web;
 }
 
-/** The identities under which the end of each job was told, by its id. */
+/** The ids under which the end of each job was reported, by job id. */
 export function toldOf({ told }: Pick<JobWeb, 'told'>): Map<string, Set<string>> {
   const identities = new Map<string, Set<string>>();
   for (const { id, body } of told) {

@@ -10,7 +10,7 @@ export function wavOf(words: string, options: Parameters<typeof tones>[1] = {}):
   return wavFile([tones(words, options)]);
 }
 
-/** 16-bit PCM at 8 kHz, the channels interleaved. */
+/** 16-bit PCM at 8 kHz with interleaved channels. */
 export function wavFile(channels: readonly Int16Array[]): Buffer {
   const frames = Math.max(...channels.map(({ length }) => length));
   const bytes = Buffer.alloc(frames * channels.length * 2);
@@ -28,13 +28,13 @@ export function wavFile(channels: readonly Int16Array[]): Buffer {
 
 export type JobsApi = {
   upload(bytes: Buffer, filename?: string): Promise<UploadedFile>;
-  /** POSTs and answers with the id. */
+  /** Creates a job with POST and resolves with its id. */
   begin(body: Record<string, unknown>): Promise<string>;
   record(id: string): Promise<PreRecordedJobRecord>;
   ended(id: string, deadlineMs?: number): Promise<PreRecordedJobRecord>;
 };
 
-/** The requests of clients for pre-recorded jobs, over the same HTTP as everything else. */
+/** Client requests for pre-recorded jobs, over the same HTTP as all others. */
 export function jobsApi({ http }: Pick<SpeechHttp, 'http'>): JobsApi {
   const record = async (id: string): Promise<PreRecordedJobRecord> => {
     const response = await http(`/v2/pre-recorded/${id}`);

@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 
-/** The result of another program for the sound below, with the real weights and in double precision. */
+/** Another program's result for the sound below, with the real weights in double precision. */
 export const reference = JSON.parse(
   readFileSync(new URL('../../fixtures/speakers/reference.json', import.meta.url), 'utf8'),
 ) as { direction: number[] };
 
-/** Numbers from −1 to 1 that any program can make again. */
+/** Numbers from −1 to 1 that any program can reproduce. */
 export function noise(seed: number): () => number {
   let state = seed;
   return () => {
@@ -26,10 +26,10 @@ export function madeUpSound(): Float32Array {
   );
 }
 
-/** A direction near one of its own for each voice, with so much noise. */
+/** For each voice, a direction near its own one, with the given noise. */
 export function madeUpDirection(voice: number, next: () => number, spread = 0.7): Float32Array {
   const own = noise(100 + voice);
-  // The first numbers of neighbouring seeds are alike.
+  // The first numbers of neighbouring seeds are similar, so they are skipped.
   for (let skipped = 0; skipped < 50; skipped++) own();
   const direction = Float32Array.from({ length: 192 }, () => own() + spread * next());
   const length = Math.hypot(...direction);

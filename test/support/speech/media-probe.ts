@@ -3,5 +3,5 @@ import type { Probe } from '../../../src/speech-service/files/files.ts';
 
 const media = openMedia({ maxSeconds: 8_100 });
 
-/** The questions that the process itself asks about a file, for rooms that are tested alone. */
+/** The real probe of a file, for tests of rooms that get it as an argument. */
 export const mediaProbe: Probe = (path, signal) => media.probe(path, signal);

@@ -2,11 +2,11 @@ import { WebSocket } from 'ws';
 import type { ServerMessage } from '../../../src/protocol/live-messages.ts';
 
 export type ResumingClient = {
-  /** Sends when there is a socket, keeps until acknowledged. */
+  /** Sends audio while there is a socket, and keeps it until it is acknowledged. */
   send(audio: Buffer): void;
   /** Resolves when everything is acknowledged. */
   acknowledged(): Promise<void>;
-  /** Stops, again after each lost socket, until the service closes for good. */
+  /** Sends the stop, repeated after each lost socket, until the service closes for good. */
   stop(): Promise<number>;
   /** Opens another socket while the old one is still open. */
   doubleUp(): void;
@@ -20,8 +20,8 @@ const final = (code: number): boolean =>
   code === 1000 || (code >= 4400 && code <= 4499 && code !== 4409);
 
 /**
- * A client that keeps every rule of the interface: positions absolute, everything unacknowledged sent again in pieces,
- * a socket without an ack for a while given up, the stop repeated.
+ * A client that keeps every rule of the API: absolute positions, all unacknowledged audio sent again in pieces, a
+ * socket without acks abandoned after a while, the stop repeated.
  */
 export function resumingClient(
   url: string,

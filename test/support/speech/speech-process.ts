@@ -6,21 +6,21 @@ import { openStore } from '../../../src/store/store.ts';
 import { startTestService, type TestServiceOptions } from './speech-service.ts';
 import { endsWithUs } from '../process/ends-with-us.ts';
 
-/** The delay of the service's event loop since the last question, and its memory. */
+/** The delay of the service's event loop since the last call, and its memory. */
 export type Figures = { longestStallMs: number; p99Ms: number; rssBytes: number; cpuMs: number };
 
 export type SpeechProcess = AsyncDisposable & {
   url: string;
   port: number;
-  /** The longest its event loop stood still since the last time this was asked, in ms. */
+  /** The longest time, in ms, that the event loop was blocked since the last call. */
   longestStallMs(): Promise<number>;
   rssBytes(): Promise<number>;
   figures(): Promise<Figures>;
-  /** As a crash would: nothing is closed, nothing is flushed. */
+  /** Kills the process as a crash would: nothing is closed or flushed. */
   kill(): Promise<void>;
 };
 
-/** The speech service in a process of its own, to be killed in the middle of a session. */
+/** The speech service in its own process, to be killed during a session. */
 export async function speechProcess(
   dataDir: string,
   options: { port?: number; config?: TestServiceOptions['config']; databaseUrl?: string } = {},

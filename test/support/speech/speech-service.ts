@@ -28,11 +28,11 @@ export type Job = { id: string; url: string; created_at: string };
 
 export type SpeechHttp = {
   post(body?: unknown, query?: string): Promise<Job>;
-  /** Waits while the service is at its limit, as a client should. */
+  /** Waits while the service is at its limit, as clients should. */
   postWhenFree(body?: unknown): Promise<Job>;
   http(path: string, init?: TestRequest): Promise<Response>;
   job(id: string): Promise<LiveJobRecord>;
-  /** Waits until the job is done or in error. */
+  /** Waits until the job has ended, successfully or in error. */
   ended(id: string): Promise<LiveJobRecord>;
 };
 
@@ -65,7 +65,7 @@ export async function fixtureRecogniser(): Promise<Recogniser> {
   return recogniserOf(await fixtureModel());
 }
 
-/** The speech service alone, on a port of its own. */
+/** The speech service alone, on its own port. */
 export async function startTestService(options: TestServiceOptions = {}): Promise<TestService> {
   const stack = new AsyncDisposableStack();
   const store = options.store ?? stack.use(await temporaryStore());
@@ -79,7 +79,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
         apiKeys: options.keys ?? [],
         ...(options.publicUrl === undefined ? {} : { publicUrl: options.publicUrl }),
       }),
-      // A public address without keys is refused otherwise.
+      // Without keys a public address would be refused.
       insecure: options.publicUrl !== undefined,
       internalKey: 'internal-key-of-this-test',
       log: silentLog,
@@ -89,7 +89,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     await startSpeechService({
       config: SpeechServiceConfig.parse({
         ...options.config,
-        // Models that somebody has pulled on this machine change no test.
+        // Models that are installed on this machine must not change a test.
         recogniser: { models: join(store.dataDir, 'models'), ...options.config?.recogniser },
       }),
       dataDir: store.dataDir,
@@ -168,7 +168,7 @@ export const telephony = {
   language_config: { languages: ['en'] },
 };
 
-/** The sound that says these words to the fixture model, as a telephone would send it. */
+/** The sound that says these words to the fixture model, as a telephone sends it. */
 export function mulawOf(words: string, options: Parameters<typeof tones>[1] = {}): Buffer {
   return Buffer.from(Uint8Array.from(tones(words, options), linearToMulaw));
 }
@@ -198,7 +198,7 @@ export async function connect(url: string): Promise<TestClient> {
   return client;
 }
 
-/** Without waiting for the handshake. */
+/** Opens a socket without waiting for the handshake. */
 export function open(url: string): TestClient {
   const socket = new WebSocket(url, { perMessageDeflate: false });
   const messages: ServerMessage[] = [];

@@ -1,9 +1,9 @@
-/** A cue as a player that forgives nothing reads it. */
+/** A cue as read by a strict player. */
 export type ReadCue = { startMs: number; endMs: number; rows: string[] };
 
 /**
- * Reads SRT or WebVTT strictly, by character: line ends must all be the same, numbers must count from 1, times must
- * have exactly their digits, rows must be there and nothing may be left over. Throws what is wrong and where.
+ * Reads SRT or WebVTT strictly, character by character: all line ends must be equal, numbers must count from 1, times
+ * must have exactly their digits, rows must exist, and nothing may be left over. Throws the error with its position.
  */
 export function readSubtitles(
   text: string,

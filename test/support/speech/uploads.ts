@@ -6,7 +6,7 @@ import { buildWavHeader } from './wav-file.ts';
 export const boundary = 'b0undary-of-this-test';
 export const formType = `multipart/form-data; boundary=${boundary}`;
 
-/** Telephony PCM of that many bytes behind its header. */
+/** Telephony PCM of that many bytes with its header. */
 export function wavOf(bytes: number): Buffer {
   return Buffer.concat([buildWavHeader(bytes), Buffer.alloc(bytes, 7)]);
 }
@@ -40,7 +40,7 @@ export type RawAnswer = {
   json: any;
 };
 
-/** An upload over a plain socket: the test decides which bytes go when. */
+/** An upload over a plain socket. The test decides when which bytes are sent. */
 export class RawUpload {
   readonly socket: Socket;
   readonly answer: Promise<RawAnswer>;
@@ -61,13 +61,13 @@ export class RawUpload {
     );
   }
 
-  /** Resolves when the system has taken the bytes, or the connection has ended. */
+  /** Resolves when the system has taken the bytes or the connection has ended. */
   async write(bytes: Buffer): Promise<void> {
     if (this.socket.write(bytes) || this.socket.destroyed) return;
     await Promise.race([once(this.socket, 'drain').catch(() => undefined), this.closed]);
   }
 
-  /** As one piece of a chunked body. */
+  /** Writes one chunk of a chunked body. */
   async writeChunk(bytes: Buffer): Promise<void> {
     await this.write(
       Buffer.concat([Buffer.from(`${bytes.length.toString(16)}\r\n`), bytes, Buffer.from('\r\n')]),

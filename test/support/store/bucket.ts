@@ -23,16 +23,16 @@ import { until } from '../process/until.ts';
 export type TestBucket = AsyncDisposable & {
   readonly port: number;
   readonly url: string;
-  /** The names of the objects below the prefix, in the order of the alphabet. */
+  /** The names of the objects below the prefix, in alphabetical order. */
   keys(): Promise<string[]>;
-  /** The file of an object. */
+  /** The path of an object's file. */
   pathOf(key: string): string;
-  /** The server is gone, at once, and comes back on the same port with what it had. */
+  /** Stops the server at once. It restarts on the same port with its data. */
   stop(): Promise<void>;
   start(): Promise<void>;
 };
 
-/** Why there is none, for the name of a skipped test; undefined when there is one. */
+/** The reason why there is none, for the name of a skipped test. Undefined if there is one. */
 export const bucketMissing: string | undefined = (process.env['PATH'] ?? '')
   .split(delimiter)
   .some((folder) => existsSync(join(folder, 'versitygw')))
@@ -60,7 +60,7 @@ export async function startBucket(): Promise<TestBucket> {
   const start = async (): Promise<void> => {
     const args = ['--access', accessKey, '--secret', secretKey, '--port', `127.0.0.1:${port}`];
     await until(async () => {
-      // One that could not have its port at once has ended.
+      // A server that did not get its port has ended.
       if (child === undefined || child.exitCode !== null)
         child = endsWithUs(
           spawn('versitygw', [...args, '--quiet', 'posix', folder], { stdio: 'ignore' }),
@@ -75,7 +75,7 @@ export async function startBucket(): Promise<TestBucket> {
     keys: async () => {
       const found = await readdir(below, { recursive: true, withFileTypes: true }).catch(
         (error: unknown) => {
-          if (isMissing(error)) return []; // nothing was ever put into it
+          if (isMissing(error)) return []; // nothing was ever stored in it
           throw error;
         },
       );
@@ -94,7 +94,7 @@ export async function startBucket(): Promise<TestBucket> {
   };
 }
 
-/** The settings that lead to the bucket, at this address. */
+/** The settings for the bucket at this address. */
 export function bucketEnv(url: string): Record<string, string> {
   return {
     TRUNKLINE_OBJECTS: `s3://${bucketName}/${prefix}`,
@@ -109,7 +109,7 @@ export function bucketConfig(url: string): ObjectsOptions['config'] {
   return { ...names, region: 'us-east-1', pathStyle: true, tailS: 0 };
 }
 
-/** The store's part that copies to the bucket, with pauses that suit a test. */
+/** The component that copies to the bucket, with pauses short enough for a test. */
 export function objectsOn(url: string, store: Store, more: Partial<ObjectsOptions> = {}): Objects {
   return new Objects({
     config: bucketConfig(url),
@@ -125,8 +125,8 @@ export function objectsOn(url: string, store: Store, more: Partial<ObjectsOption
 type Odd = (request: IncomingMessage, response: ServerResponse) => boolean;
 
 /**
- * Stands in front of the server and answers in its place where `odd` says so. A request that `hold` holds back goes on to
- * the server when its promise resolves.
+ * Stands in front of the server and answers itself if `odd` says so. A request that `hold` holds goes to the server
+ * when its promise resolves.
  */
 export async function oddStore(target: TestBucket): Promise<
   AsyncDisposable & {

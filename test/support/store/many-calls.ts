@@ -2,14 +2,14 @@ import { partyKey, tagKey, type CallKey } from '../../../src/bridge/events/call-
 import { newId } from '../../../src/lib/ids.ts';
 import type { Store } from '../../../src/store/store.ts';
 
-/** Rows of one statement: SQLite takes some thousand values. */
+/** The number of rows per statement. SQLite accepts some thousand values. */
 const batch = 500;
 
 export type StoredCall = { id: string; from: string; durationMs: number; carrier: string };
 
 /**
- * Ended calls of a year, a few minutes between them, as an installation with one number of its own has them: callers by
- * the thousand, two carriers, one in a hundred incomplete, one in a hundred with a tag, some without words of the agent.
+ * A year of ended calls, a few minutes apart, as of an installation with one number: thousands of callers, two
+ * carriers, one call in a hundred incomplete, one in a hundred with a tag, some without words of the agent.
  */
 export async function storeCalls(
   store: Store,

@@ -4,24 +4,24 @@ import { createLog } from '../../../src/lib/log.ts';
 import { StoreConfig } from '../../../src/store/config.ts';
 import { migratePostgres } from '../../../src/store/postgres.ts';
 
-/** Events of one call: with two legs that speak, some more than the built-in test call has. */
+/** Events per call: with two speaking legs, slightly more than in the built-in test call. */
 const eventsPerCall = 40;
 
 export type Rows = {
-  /** Events; every other table is in proportion to them. */
+  /** The number of events. Every other table is in proportion to them. */
   events: number;
-  /** The time of the newest row; the others lie before it. */
+  /** The time of the newest row. The others lie before it. */
   untilMs: number;
-  /** The calls are spread over this many days. */
+  /** The number of days over which the calls are spread. */
   days: number;
-  /** The node that has them all. */
+  /** The node that owns all of them. */
   node: string;
 };
 
 /**
- * Rows as a fleet of years has them, made by the database itself: ended calls in the order of their time, their events,
- * delivered, and what every other table has of them. Ids are like ours: time first, in the digits that sort. For an empty
- * database of Postgres, which gets its schema with every index.
+ * Rows as in a fleet after years, made by the database itself: ended calls in order of time, their delivered events,
+ * and the corresponding rows of every other table. Ids are like ours: time first, in digits that sort. For an empty
+ * Postgres database, which gets its schema with every index.
  */
 export async function storeRows(databaseUrl: string, rows: Rows): Promise<void> {
   const log = createLog({ level: 'silent' });
@@ -33,7 +33,7 @@ export async function storeRows(databaseUrl: string, rows: Rows): Promise<void> 
   const everyMs = Math.max(1, Math.floor((rows.days * 86_400_000) / calls));
   const fromMs = rows.untilMs - calls * everyMs;
   const node = `'${rows.node.replaceAll("'", "''")}'`;
-  // These are no ids of time: the interface asks for UUIDs.
+  // These are not ids with a time: the API requires UUIDs.
   const [session, job, file] = ["'session' || n || ' ' || leg", "'job' || n", "'file' || n"].map(
     (seed) => `md5(${seed})::uuid::text`,
   );
@@ -133,7 +133,7 @@ async function ask(databaseUrl: string, ...statements: string[]): Promise<void> 
   }
 }
 
-/** One of each of what the pages ask for, from the middle. */
+/** One of each thing that the pages show, from the middle of the data. */
 export async function namesInTheMiddle(
   databaseUrl: string,
 ): Promise<{ callId: string; number: string; eventId: string; jobId: string }> {

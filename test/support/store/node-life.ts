@@ -14,12 +14,13 @@ import { bucketEnv, bucketMissing, startBucket } from './bucket.ts';
 const secret = `whsec_${Buffer.from('a secret of the node that lives').toString('base64')}`;
 const json = { 'content-type': 'application/json' };
 
-/** The pages of the node that are asked for, and the values that may be put into their addresses. */
+/** The values to put into the addresses of the node's pages. */
 export type NamesOfRows = { callId: string; number: string; eventId: string; jobId: string };
 
 /**
- * All that a node asks its database in its life: it starts, has calls of two legs, tells a CRM of them, answers for every
- * list and every page of it, sends again, and sweeps, which is a minute after its start. `isWhole`: waits for that.
+ * Exercises everything that a node asks its database. The node starts, has calls of two legs, reports them to a CRM,
+ * answers every list and page, sends again, and sweeps, which happens a minute after its start. `isWhole` waits for
+ * that sweep.
  */
 export async function liveOn(
   databaseUrl: string,
@@ -92,7 +93,7 @@ async function playOne(app: App, callSid: string): Promise<void> {
   await carrier.close(1000);
 }
 
-/** Every list by every filter, every page of a thing, and what changes something. Answers what was not answered. */
+/** Requests every list with every filter, every page of a thing, and every change. Returns the requests that failed. */
 async function askAll(app: App, known: NamesOfRows): Promise<string[]> {
   const number = encodeURIComponent(known.number);
   const cursor = known.callId;

@@ -14,7 +14,7 @@ const program = programOnPath('pgbouncer');
 export const pgbouncerMissing: string | undefined =
   program === undefined ? 'PgBouncer is not installed' : undefined;
 
-/** A real PgBouncer before one database. */
+/** A real PgBouncer in front of one database. */
 export async function pgbouncer(
   databaseUrl: string,
   mode: 'transaction' | 'statement',
@@ -40,7 +40,7 @@ export async function pgbouncer(
       'auth_type = trust',
       `auth_file = ${users}`,
       `pool_mode = ${mode}`,
-      // Fewer than there are connections of one process: every one of them is shared.
+      // Fewer than the connections of one process, so every one of them is shared.
       'default_pool_size = 3',
       'max_client_conn = 200',
       ...more,

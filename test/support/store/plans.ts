@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import pg from 'pg';
 
-/** A server that notes the plan of every statement it has carried out, with what each step really read. */
+/** A server that logs the plan of every executed statement with the rows that each step really read. */
 export const explaining = [
   'logging_collector=on',
   'log_destination=jsonlog',
@@ -36,15 +36,15 @@ type PlanNode = {
 type ExplainedStatement = { 'Query Text': string; Plan: PlanNode };
 
 export type Bounds = {
-  /** Rows of the tables that are large: nothing reads these from end to end. */
+  /** The numbers of rows in large tables. No statement may read these from end to end. */
   largeTables: ReadonlyMap<string, number>;
-  /** Rows that one step of a plan reads, or sorts. */
+  /** The most rows that one step of a plan may read or sort. */
   rowsRead: number;
-  /** Pages of 8 KiB that one statement touches. */
+  /** The most 8 KiB pages that one statement may touch. */
   pages: number;
 };
 
-/** A statement in the run of it that touched most pages. */
+/** A statement, in its run that touched most pages. */
 export type Statement = {
   query: string;
   ms: number;
@@ -53,7 +53,7 @@ export type Statement = {
   faults: string[];
 };
 
-/** The entries that the server has noted since the look before. The file is read once there is an entry. */
+/** Reads the entries that the server has logged since the last call. */
 export class PlanLog {
   readonly #path: string;
   #from: number;
@@ -84,7 +84,7 @@ export class PlanLog {
     if (size <= this.#from) return [];
     const stream = createReadStream(this.#path, { start: this.#from, end: size - 1 });
     for await (const line of createInterface({ input: stream })) {
-      // The last one may be half written: it is read the next time.
+      // The last entry may be incomplete and is then read the next time.
       const end = this.#from + Buffer.byteLength(line) + 1;
       if (end > size) break;
       this.#from = end;
@@ -110,7 +110,7 @@ export class PlanLog {
   }
 }
 
-/** The tables that hold so many rows or more, as the last `analyze` counted them. */
+/** The tables with at least this many rows, by the last `analyze`. */
 export async function largeTables(databaseUrl: string, rows: number): Promise<Map<string, number>> {
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();
@@ -136,7 +136,7 @@ function faultsOf(node: PlanNode, bounds: Bounds): string[] {
       (node['Rows Removed by Index Recheck'] ?? 0)) *
     loops;
   const faults = (node.Plans ?? []).flatMap((inner) => faultsOf(inner, bounds));
-  if (loops === 0) return faults; // never carried out
+  if (loops === 0) return faults; // never executed
   const index = node['Index Name'] === undefined ? '' : ` by ${node['Index Name']}`;
   if (kind === 'Seq Scan' && bounds.largeTables.has(table))
     faults.push(`scanned the whole of ${table}: ${read} rows`);
@@ -146,7 +146,7 @@ function faultsOf(node: PlanNode, bounds: Bounds): string[] {
   return faults;
 }
 
-/** Lists of parameters are as long as what they ask for. */
+/** Shortens lists of parameters, which are as long as the requested data. */
 function plain(query: string): string {
   return query
     .replace(/\s+/g, ' ')

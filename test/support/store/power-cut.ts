@@ -4,10 +4,9 @@ import { basename, dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 
 /*
- * The files that a power cut leaves, from a trace of system calls: synced bytes stay, every 512-byte piece of
- * what was written since stays or goes by chance, and so does each name that was made or taken away since
- * its folder was last synced. Acknowledgements stand in the same trace, so each cut knows what had been
- * promised by then.
+ * Computes the files that a power cut leaves, from a trace of system calls. Synced bytes stay. Each 512-byte piece
+ * written since stays or goes at random, and so does each name created or removed since its folder was last synced.
+ * Acknowledgements are in the same trace, so each cut knows what had been promised by then.
  */
 export type DiskCall =
   | { call: 'write'; file: string; at: number; bytes: Buffer }
@@ -26,7 +25,7 @@ export const traced = [
   '1000000',
 ];
 
-/** Reads the trace of `strace -f -xx -o`; files other than the database and its log are left out. */
+/** Reads the trace of `strace -f -xx -o`. Files other than the database and its log are ignored. */
 export function readTrace(path: string, database: string): DiskCall[] {
   const calls: DiskCall[] = [];
   const files = new Map<number, string>();
@@ -77,7 +76,7 @@ export function readTrace(path: string, database: string): DiskCall[] {
   return calls;
 }
 
-/** A call that another thread interrupted is written in two halves. An acknowledgement counts from its start. */
+/** A call interrupted by another thread is logged in two halves. An acknowledgement counts from its start. */
 function whole(text: string, thread: string, begun: Map<string, string>): string | undefined {
   if (text.endsWith('<unfinished ...>')) {
     begun.set(thread, text.slice(0, -'<unfinished ...>'.length).trimEnd());
@@ -97,7 +96,10 @@ function text2(escaped: string): string {
 
 const piece = 512;
 
-/** The disk as the calls go by: what is durable, and what waits for a sync. A name leads to a file, as on a disk. */
+/**
+ * The state of the disk during the calls: durable data, and data that waits for a sync. A name refers to a file, as on
+ * a real disk.
+ */
 class Disk {
   readonly acks: number[] = [];
   readonly #content = new Map<string, Buffer>();
@@ -120,7 +122,7 @@ class Disk {
     }
   }
 
-  /** After the power went off now. */
+  /** The files after a power cut at this moment. */
   cut(random: () => number): Map<string, Buffer> {
     const found = new Map<string, Buffer>();
     for (const name of new Set([...this.#names.keys(), ...this.#durableNames.keys()])) {
@@ -170,7 +172,7 @@ function apply(files: Map<string, Buffer>, file: string, call: DiskCall): void {
 
 export type CutResult = { cuts: number; lossy: number; lostRows: number; corrupt: number };
 
-/** Rebuilds the disk at so many moments and counts what had been acknowledged and is not there. */
+/** Rebuilds the disk at this many moments, and counts acknowledged rows that are missing. */
 export function replayCuts(
   calls: readonly DiskCall[],
   database: string,
@@ -232,7 +234,7 @@ function lostRows(path: string, acks: readonly number[]): number | 'corrupt' {
   }
 }
 
-/** The same sequence for the same seed, so that a failure can be shown again. */
+/** The same sequence for the same seed, so that a failure can be reproduced. */
 export function seeded(seed: number): () => number {
   let state = seed >>> 0;
   return () => {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 
 export type SmallDisk = Disposable & { path: string };
 
-/** A file system of that size, which is full when it is full. */
+/** A file system of that size, which really becomes full. */
 export function mountSmallDisk(mebibytes: number): SmallDisk {
   const path = mkdtempSync(join(tmpdir(), 'trunkline-disk-'));
   try {
@@ -29,7 +29,7 @@ function mount(path: string, mebibytes: number): void {
   });
 }
 
-/** Why no disk can be mounted here; undefined where one can. */
+/** The reason why no disk can be mounted here. Undefined if one can. */
 export const smallDiskMissing = ((): string | undefined => {
   try {
     mountSmallDisk(1)[Symbol.dispose]();

@@ -2,8 +2,8 @@ import { writeSync } from 'node:fs';
 import { openStore } from '../../../src/store/store.ts';
 
 /*
- * Writes rows and says which of them were acknowledged: `ack N` goes out with one write call after the
- * commit of row N resolved, so that a trace of system calls shows it in its place among the syncs.
+ * Writes rows and prints which of them were acknowledged. `ack N` is printed with one write call after the commit of
+ * row N resolved, so a trace of system calls shows it in its place among the syncs.
  *
  *   node store-writer-child.ts <folder> <rows> <at once> [hold]
  */
@@ -24,7 +24,7 @@ let row = next;
 const last = row + Number(rows);
 say('open');
 
-/** Turns of this thread's loop while a commit waits: none would come if a sync held it. */
+/** Turns of this thread's event loop while a commit waits. There would be none if a sync blocked the thread. */
 let turns = 0;
 const clock = setInterval(() => turns++, 5);
 

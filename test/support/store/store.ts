@@ -12,7 +12,7 @@ export async function temporaryFolder(): Promise<AsyncDisposable & { path: strin
   };
 }
 
-/** A store in a temporary folder that goes with it. */
+/** A store in a temporary folder, which is deleted with it. */
 export async function temporaryStore(
   options: StoreOptions = {},
 ): Promise<Store & { dataDir: string }> {
@@ -28,7 +28,7 @@ export async function temporaryStore(
   });
 }
 
-/** The ids of the events in a closed store, read past the program. */
+/** The ids of the events in a closed store, read without the program. */
 export function storedRows(dataDir: string): Set<string> {
   const database = new DatabaseSync(join(dataDir, 'trunkline.sqlite'));
   const rows = database.prepare('SELECT id FROM events').all();

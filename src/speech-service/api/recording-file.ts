@@ -4,9 +4,14 @@ import type { Objects } from '../../objects/objects.ts';
 import { Problem } from '../../port/problem.ts';
 import { sendRange } from '../../port/range.ts';
 import type { LiveRequest } from '../../protocol/live-request.ts';
-import { pathsOf } from '../live/session-audio.ts';
-import { sessionKeys } from '../live/stored-audio.ts';
-import { buildHeader, formatOf, headerReachBytes, parseHeader } from '../live/audio-format.ts';
+import { pathsOf } from '../live/disk/session-audio.ts';
+import { sessionKeys } from '../live/disk/stored-audio.ts';
+import {
+  buildHeader,
+  formatOf,
+  headerReachBytes,
+  parseHeader,
+} from '../live/incoming/audio-format.ts';
 import { isMissing } from '../../lib/is-missing.ts';
 
 type SessionRecording = {

@@ -5,22 +5,27 @@ import type { LiveRequest } from '../../protocol/live-request.ts';
 import type { Callbacks } from '../callbacks/callbacks.ts';
 import type { SpeechServiceConfig } from '../config.ts';
 import type { AddonRunner } from '../results/answer.ts';
-import type { Addons } from './addons.ts';
-import { type AudioFormat, formatOf, frameBytes, headerReachBytes } from './audio-format.ts';
-import { callbackBody, Broadcast, webhookBody, webhookEventsOf } from './broadcast.ts';
-import type { DiskWriter } from './disk-writer.ts';
+import type { Addons } from './words/addons.ts';
+import {
+  type AudioFormat,
+  formatOf,
+  frameBytes,
+  headerReachBytes,
+} from './incoming/audio-format.ts';
+import { callbackBody, Broadcast, webhookBody, webhookEventsOf } from './outgoing/broadcast.ts';
+import type { DiskWriter } from './disk/disk-writer.ts';
 import type { SessionEnd } from './ending.ts';
-import { FrameCutter } from './frame-cutter.ts';
-import { Outbound } from './outbound.ts';
-import { placesAfterRestart, type Places } from './overlap.ts';
-import { add, noResults, type SessionResults } from './result.ts';
+import { FrameCutter } from './incoming/frame-cutter.ts';
+import { Outbound } from './outgoing/outbound.ts';
+import { placesAfterRestart, type Places } from './incoming/overlap.ts';
+import { add, noResults, type SessionResults } from './words/session-result.ts';
 import {
   audioOnDisk,
   audioInMemory,
   type SessionPaths,
   type SessionAudio,
-} from './session-audio.ts';
-import { fileLog, type LogLine, noLog, type SessionLog } from './session-log.ts';
+} from './disk/session-audio.ts';
+import { fileLog, type LogLine, noLog, type SessionLog } from './outgoing/session-log.ts';
 import type { SessionRows } from './session-rows.ts';
 import { LiveSession } from './session.ts';
 import type { SessionState } from './state.ts';

@@ -2,11 +2,11 @@ import type { Clock } from '../../lib/clock.ts';
 import { round3 } from '../../lib/round.ts';
 import type { PostFinalResult } from '../../protocol/job.ts';
 import type { LiveRequest } from '../../protocol/live-request.ts';
-import type { Addons } from './addons.ts';
-import type { AudioFormat } from './audio-format.ts';
-import type { Broadcast } from './broadcast.ts';
-import type { FrameCutter } from './frame-cutter.ts';
-import { message } from './messages.ts';
+import type { Addons } from './words/addons.ts';
+import type { AudioFormat } from './incoming/audio-format.ts';
+import type { Broadcast } from './outgoing/broadcast.ts';
+import type { FrameCutter } from './incoming/frame-cutter.ts';
+import { message } from './words/server-messages.ts';
 import { transcriptionOf } from '../results/blocks.ts';
 import {
   type PostBlocks,
@@ -14,7 +14,7 @@ import {
   type SessionResults,
   spokenOf,
   utterancesOf,
-} from './result.ts';
+} from './words/session-result.ts';
 
 /** The way in which a session ended, for the row and the log. */
 export type SessionEnd =

@@ -10,7 +10,7 @@ import type { Store } from '../../store/store.ts';
 import type { SpeechServiceConfig } from '../config.ts';
 import type { RecordingRule } from './assembly.ts';
 import type { SessionRows } from './session-rows.ts';
-import { forgetAudioBefore } from './stored-audio.ts';
+import { forgetAudioBefore } from './disk/stored-audio.ts';
 import type { Sessions } from './sessions.ts';
 
 type SessionRetentionOptions = {

@@ -1,7 +1,7 @@
 import type { LiveRequest } from '../../protocol/live-request.ts';
 import type { Objects } from '../../objects/objects.ts';
 import type { Store } from '../../store/store.ts';
-import { sessionKeys } from './stored-audio.ts';
+import { sessionKeys } from './disk/stored-audio.ts';
 import { deleteJobRows, metadataPairs, type JobRow } from '../records/job-records.ts';
 
 type NewSessionRow = {

@@ -5,21 +5,21 @@ import { every } from '../../lib/every.ts';
 import type { Logger } from '../../lib/log.ts';
 import { round3 } from '../../lib/round.ts';
 import type { LiveRequest } from '../../protocol/live-request.ts';
-import type { Addons } from './addons.ts';
+import type { Addons } from './words/addons.ts';
 import type { LiveListener } from '../../hearing/speakers/live-listener.ts';
 import type { Recogniser } from '../../hearing/recogniser.ts';
-import type { AudioFormat } from './audio-format.ts';
-import { Inbound, type Ack } from './inbound.ts';
-import type { FrameCutter } from './frame-cutter.ts';
-import { message } from './messages.ts';
-import type { Broadcast } from './broadcast.ts';
-import { SessionChannels } from './channels.ts';
-import { add, type SessionResults } from './result.ts';
+import type { AudioFormat } from './incoming/audio-format.ts';
+import { Inbound, type Ack } from './incoming/inbound.ts';
+import type { FrameCutter } from './incoming/frame-cutter.ts';
+import { message } from './words/server-messages.ts';
+import type { Broadcast } from './outgoing/broadcast.ts';
+import { SessionChannels } from './words/channels.ts';
+import { add, type SessionResults } from './words/session-result.ts';
 import { type EndingOptions, runEnding, type SessionEnd } from './ending.ts';
-import type { Places } from './overlap.ts';
-import type { SessionLog } from './session-log.ts';
-import { SpeakerLabels, wantsSpeakers } from './speaker-labels.ts';
-import { TranscriptMessages } from './transcript-messages.ts';
+import type { Places } from './incoming/overlap.ts';
+import type { SessionLog } from './outgoing/session-log.ts';
+import { SpeakerLabels, wantsSpeakers } from './words/speaker-labels.ts';
+import { TranscriptMessages } from './words/transcript-messages.ts';
 import {
   firstState,
   step,
@@ -27,7 +27,7 @@ import {
   type SessionEvent,
   type SessionState,
 } from './state.ts';
-import type { SessionAudio } from './session-audio.ts';
+import type { SessionAudio } from './disk/session-audio.ts';
 import { SessionTimers, type SessionTimes } from './timers.ts';
 
 type SessionParts = {

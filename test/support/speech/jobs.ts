@@ -1,6 +1,6 @@
 import type { PreRecordedJobRecord } from '../../../src/protocol/job.ts';
 import type { UploadedFile } from '../../../src/protocol/pre-recorded.ts';
-import { buildHeader } from '../../../src/speech-service/live/audio-format.ts';
+import { buildHeader } from '../../../src/speech-service/live/incoming/audio-format.ts';
 import { tones } from '../recognition/fixture-model.ts';
 import { until } from '../process/until.ts';
 import type { SpeechHttp } from './speech-service.ts';

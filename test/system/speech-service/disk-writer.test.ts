@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { AppendFile, DiskWriter } from '../../../src/speech-service/live/disk-writer.ts';
+import { AppendFile, DiskWriter } from '../../../src/speech-service/live/disk/disk-writer.ts';
 import { temporaryFolder } from '../../support/store/store.ts';
 
 test('an append that resolved is in its file, in the order of the calls, whatever else is written', async () => {

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { linearToAlaw, linearToMulaw } from '../../../src/audio/g711.ts';
 import { ServerMessage } from '../../../src/protocol/live-messages.ts';
-import { buildHeader } from '../../../src/speech-service/live/audio-format.ts';
+import { buildHeader } from '../../../src/speech-service/live/incoming/audio-format.ts';
 import type { Recogniser } from '../../../src/hearing/recogniser.ts';
 import { TestClock } from '../../support/clock/test-clock.ts';
 import { tones } from '../../support/recognition/fixture-model.ts';

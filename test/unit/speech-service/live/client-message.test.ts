@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { readCommand } from '../../../../src/speech-service/live/client-message.ts';
+import { readCommand } from '../../../../src/speech-service/live/incoming/client-message.ts';
 
 const read = (value: unknown) =>
   readCommand(Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)));

@@ -7,8 +7,8 @@ import {
   frameBytes,
   parseHeader,
   samplesOf,
-} from '../../../../src/speech-service/live/audio-format.ts';
-import { FrameCutter } from '../../../../src/speech-service/live/frame-cutter.ts';
+} from '../../../../src/speech-service/live/incoming/audio-format.ts';
+import { FrameCutter } from '../../../../src/speech-service/live/incoming/frame-cutter.ts';
 
 const mulaw: AudioFormat = { encoding: 'wav/ulaw', bitDepth: 8, sampleRate: 8000, channels: 1 };
 const formats: AudioFormat[] = [

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
-import { Inbound, type Ack } from '../../../../src/speech-service/live/inbound.ts';
+import { Inbound, type Ack } from '../../../../src/speech-service/live/incoming/inbound.ts';
 import { TestClock } from '../../../support/clock/test-clock.ts';
-import { FrameCutter } from '../../../../src/speech-service/live/frame-cutter.ts';
+import { FrameCutter } from '../../../../src/speech-service/live/incoming/frame-cutter.ts';
 import {
   audioInMemory,
   type SessionAudio,
-} from '../../../../src/speech-service/live/session-audio.ts';
+} from '../../../../src/speech-service/live/disk/session-audio.ts';
 
 const audio = Buffer.from(Array.from({ length: 2_400 }, (_, index) => (index * 7_919) % 251));
 

@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import { expect, test } from 'vitest';
 import type { WebSocket } from 'ws';
-import { maxStalledMs, Outbound } from '../../../../src/speech-service/live/outbound.ts';
+import { maxStalledMs, Outbound } from '../../../../src/speech-service/live/outgoing/outbound.ts';
 import { TestClock } from '../../../support/clock/test-clock.ts';
 
 /** A socket whose peer reads when it is told to. */

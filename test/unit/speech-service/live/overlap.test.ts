@@ -8,7 +8,7 @@ import {
   remember,
   type AckTrail,
   type Places,
-} from '../../../../src/speech-service/live/overlap.ts';
+} from '../../../../src/speech-service/live/incoming/overlap.ts';
 
 const noise = (bytes: number): Buffer =>
   Buffer.from(

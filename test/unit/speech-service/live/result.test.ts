@@ -2,14 +2,22 @@ import { describe, expect, test } from 'vitest';
 import type { Utterance } from '../../../../src/protocol/addons.ts';
 import { PostFinalResult } from '../../../../src/protocol/job.ts';
 import { StreamingRequest, type LiveRequest } from '../../../../src/protocol/live-request.ts';
-import { isWanted, message, utteranceId } from '../../../../src/speech-service/live/messages.ts';
+import {
+  isWanted,
+  message,
+  utteranceId,
+} from '../../../../src/speech-service/live/words/server-messages.ts';
 import { utteranceOf } from '../../../../src/hearing/utterance.ts';
-import { add, noResults, resultOf } from '../../../../src/speech-service/live/result.ts';
+import {
+  add,
+  noResults,
+  resultOf,
+} from '../../../../src/speech-service/live/words/session-result.ts';
 import {
   decodeLines,
   encodeLine,
   type LogLine,
-} from '../../../../src/speech-service/live/session-log.ts';
+} from '../../../../src/speech-service/live/outgoing/session-log.ts';
 
 const said = (text: string, start: number, channel = 0): Utterance => ({
   text, start, end: start + 1, channel, confidence: 0.9, language: 'en', words: [],

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
 import type { SpeakersData } from '../../../../src/protocol/live-messages.ts';
 import { parseLiveRequest } from '../../../../src/protocol/parse-live-request.ts';
-import { noResults } from '../../../../src/speech-service/live/result.ts';
+import { noResults } from '../../../../src/speech-service/live/words/session-result.ts';
 import {
   SpeakerLabels,
   wantsSpeakers,
-} from '../../../../src/speech-service/live/speaker-labels.ts';
+} from '../../../../src/speech-service/live/words/speaker-labels.ts';
 import type { HeardLeg } from '../../../../src/hearing/speakers/live-listener.ts';
 import { TestClock } from '../../../support/clock/test-clock.ts';
 import { silentLog } from '../../../support/recognition/recogniser.ts';

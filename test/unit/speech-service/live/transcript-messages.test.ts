@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { StreamingRequest } from '../../../../src/protocol/live-request.ts';
-import type { Addons } from '../../../../src/speech-service/live/addons.ts';
-import { TranscriptMessages } from '../../../../src/speech-service/live/transcript-messages.ts';
+import type { Addons } from '../../../../src/speech-service/live/words/addons.ts';
+import { TranscriptMessages } from '../../../../src/speech-service/live/words/transcript-messages.ts';
 
 const utterance = {
   index: 0,

@@ -1,6 +1,6 @@
 import { closeSync, openSync, writeSync } from 'node:fs';
 import { parentPort } from 'node:worker_threads';
-import { isMissing } from '../../lib/is-missing.ts';
+import { isMissing } from '../../../lib/is-missing.ts';
 
 /** One batch for the disk thread: the bytes of all files in one buffer, in the order of the calls. */
 export type DiskBatch = {

@@ -1,8 +1,8 @@
 import { open, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sql } from 'kysely';
-import type { LocalAudio, Objects } from '../../objects/objects.ts';
-import type { Store } from '../../store/store.ts';
+import type { LocalAudio, Objects } from '../../../objects/objects.ts';
+import type { Store } from '../../../store/store.ts';
 
 /** The prefix of the audio of ended sessions in the object store. */
 export const sessionKeys = 'sessions/';

@@ -1,6 +1,6 @@
 import { rm } from 'node:fs/promises';
-import { AppendFile, type DiskWriter } from './disk-writer.ts';
-import type { ResultEntry } from './result.ts';
+import { AppendFile, type DiskWriter } from '../disk/disk-writer.ts';
+import type { ResultEntry } from '../words/session-result.ts';
 
 /**
  * The log of a session: one line for each fact that a restarted process needs to continue.

@@ -1,7 +1,7 @@
-import type { LanguageTasks } from '../../language/tasks.ts';
-import type { Clock } from '../../lib/clock.ts';
-import type { AddonBlock, Utterance } from '../../protocol/addons.ts';
-import type { PostProcessing, RealtimeProcessing } from '../../protocol/live-request.ts';
+import type { LanguageTasks } from '../../../language/tasks.ts';
+import type { Clock } from '../../../lib/clock.ts';
+import type { AddonBlock, Utterance } from '../../../protocol/addons.ts';
+import type { PostProcessing, RealtimeProcessing } from '../../../protocol/live-request.ts';
 import {
   answerOf,
   failedBlock,
@@ -9,8 +9,8 @@ import {
   type AddonAnswer,
   type AddonFailure,
   type AddonRunner,
-} from '../results/answer.ts';
-import type { PostBlocks, ResultEntry } from './result.ts';
+} from '../../results/answer.ts';
+import type { PostBlocks, ResultEntry } from './session-result.ts';
 
 type AddonsOptions = {
   runner: AddonRunner;

@@ -1,6 +1,10 @@
-import type { MessageKind } from '../callbacks/callback-queue.ts';
-import type { MessageOf, ServerMessage, ServerMessageType } from '../../protocol/live-messages.ts';
-import type { MessagesConfig } from '../../protocol/live-request.ts';
+import type { MessageKind } from '../../callbacks/callback-queue.ts';
+import type {
+  MessageOf,
+  ServerMessage,
+  ServerMessageType,
+} from '../../../protocol/live-messages.ts';
+import type { MessagesConfig } from '../../../protocol/live-request.ts';
 
 type MessageBody<Type extends ServerMessageType> = Omit<
   MessageOf<Type>,

@@ -4,10 +4,10 @@ import type {
   SentimentItem,
   TranslatedTranscript,
   Utterance,
-} from '../../protocol/addons.ts';
-import type { PostFinalResult, UnreadSpeech } from '../../protocol/job.ts';
-import type { LiveRequest } from '../../protocol/live-request.ts';
-import { withSpeakers, type VoiceTurn } from '../../hearing/speakers/turns.ts';
+} from '../../../protocol/addons.ts';
+import type { PostFinalResult, UnreadSpeech } from '../../../protocol/job.ts';
+import type { LiveRequest } from '../../../protocol/live-request.ts';
+import { withSpeakers, type VoiceTurn } from '../../../hearing/speakers/turns.ts';
 import {
   execTimeOf,
   inOrder,
@@ -16,7 +16,7 @@ import {
   sentimentBlock,
   transcriptionOf,
   translationBlock,
-} from '../results/blocks.ts';
+} from '../../results/blocks.ts';
 
 /** The utterances of a session and the answers of its add-ons, collected over its life. */
 export type SessionResults = {

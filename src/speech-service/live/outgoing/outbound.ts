@@ -1,7 +1,7 @@
 import type { WebSocket } from 'ws';
-import type { Clock } from '../../lib/clock.ts';
-import { every, type Loop } from '../../lib/every.ts';
-import type { MessageKind } from '../callbacks/callback-queue.ts';
+import type { Clock } from '../../../lib/clock.ts';
+import { every, type Loop } from '../../../lib/every.ts';
+import type { MessageKind } from '../../callbacks/callback-queue.ts';
 
 /**
  * At most this many messages are kept for a client that is away. A session is abandoned after a minute, long before

@@ -1,10 +1,10 @@
-import type { ServerMessage } from '../../protocol/live-messages.ts';
-import type { LiveRequest } from '../../protocol/live-request.ts';
-import type { CallbackQueue } from '../callbacks/callback-queue.ts';
-import { isWanted, kindOf } from './messages.ts';
+import type { ServerMessage } from '../../../protocol/live-messages.ts';
+import type { LiveRequest } from '../../../protocol/live-request.ts';
+import type { CallbackQueue } from '../../callbacks/callback-queue.ts';
+import { isWanted, kindOf } from '../words/server-messages.ts';
 import type { Outbound } from './outbound.ts';
 import type { SessionLog } from './session-log.ts';
-import type { SessionState } from './state.ts';
+import type { SessionState } from '../state.ts';
 
 type BroadcastOptions = {
   sessionId: string;

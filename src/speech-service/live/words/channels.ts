@@ -1,13 +1,13 @@
-import type { Clock } from '../../lib/clock.ts';
-import type { LiveRequest } from '../../protocol/live-request.ts';
-import { type AudioFormat, frameBytes, samplesOf } from './audio-format.ts';
-import type { FrameCutter } from './frame-cutter.ts';
-import { lostAckWindowMs } from './overlap.ts';
-import { expectedWords } from '../../hearing/expected-words.ts';
-import type { SessionResults } from './result.ts';
-import type { SessionAudio } from './session-audio.ts';
-import { Channel, type ChannelEvent } from '../../hearing/channel.ts';
-import type { Recogniser } from '../../hearing/recogniser.ts';
+import type { Clock } from '../../../lib/clock.ts';
+import type { LiveRequest } from '../../../protocol/live-request.ts';
+import { type AudioFormat, frameBytes, samplesOf } from '../incoming/audio-format.ts';
+import type { FrameCutter } from '../incoming/frame-cutter.ts';
+import { lostAckWindowMs } from '../incoming/overlap.ts';
+import { expectedWords } from '../../../hearing/expected-words.ts';
+import type { SessionResults } from './session-result.ts';
+import type { SessionAudio } from '../disk/session-audio.ts';
+import { Channel, type ChannelEvent } from '../../../hearing/channel.ts';
+import type { Recogniser } from '../../../hearing/recogniser.ts';
 
 type SessionChannelsOptions = {
   request: LiveRequest;

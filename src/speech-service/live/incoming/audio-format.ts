@@ -1,5 +1,5 @@
-import type { LiveRequest } from '../../protocol/live-request.ts';
-import { alawToLinear, mulawToLinear } from '../../audio/g711.ts';
+import type { LiveRequest } from '../../../protocol/live-request.ts';
+import { alawToLinear, mulawToLinear } from '../../../audio/g711.ts';
 
 /** The format of a session's bytes. The POST fixes it and nothing changes it later. */
 type AudioEncoding = 'wav/pcm' | 'wav/alaw' | 'wav/ulaw';

@@ -1,4 +1,4 @@
-import type { Clock } from '../../lib/clock.ts';
+import type { Clock } from '../../../lib/clock.ts';
 import { readCommand } from './client-message.ts';
 import type { FrameCutter } from './frame-cutter.ts';
 import {
@@ -10,7 +10,7 @@ import {
   type AckTrail,
   type Places,
 } from './overlap.ts';
-import type { SessionAudio } from './session-audio.ts';
+import type { SessionAudio } from '../disk/session-audio.ts';
 
 type InboundOptions = {
   cutter: FrameCutter;

@@ -1,12 +1,12 @@
-import { within, type Clock } from '../../lib/clock.ts';
-import type { Logger } from '../../lib/log.ts';
-import { round3 } from '../../lib/round.ts';
-import type { SpeakersData } from '../../protocol/live-messages.ts';
-import type { LiveRequest } from '../../protocol/live-request.ts';
-import type { LiveTurns } from '../../hearing/speakers/live-messages.ts';
-import type { HeardLeg } from '../../hearing/speakers/live-listener.ts';
-import { inOrderOfAppearance, speakerOf, type VoiceTurn } from '../../hearing/speakers/turns.ts';
-import { type SessionResults, utterancesOf } from './result.ts';
+import { within, type Clock } from '../../../lib/clock.ts';
+import type { Logger } from '../../../lib/log.ts';
+import { round3 } from '../../../lib/round.ts';
+import type { SpeakersData } from '../../../protocol/live-messages.ts';
+import type { LiveRequest } from '../../../protocol/live-request.ts';
+import type { LiveTurns } from '../../../hearing/speakers/live-messages.ts';
+import type { HeardLeg } from '../../../hearing/speakers/live-listener.ts';
+import { inOrderOfAppearance, speakerOf, type VoiceTurn } from '../../../hearing/speakers/turns.ts';
+import { type SessionResults, utterancesOf } from './session-result.ts';
 
 type SpeakerLabelsOptions = {
   rateHz: number;

@@ -19,7 +19,7 @@ import { nodeIdOf } from './lib/node-id.ts';
 import { startNodes, type NodesPart } from './nodes/nodes.ts';
 import { Objects } from './objects/objects.ts';
 import { startOutbox } from './outbox/outbox.ts';
-import type { SpeechTarget } from './speech-client/api.ts';
+import type { SpeechTarget } from './speech-client/service-api.ts';
 import { speechUrls } from './speech-client/config.ts';
 import type { SpeechNode } from './speech-client/speech-nodes.ts';
 import { secondReaderFolder } from './hearing/models/second-reader.ts';
@@ -163,7 +163,7 @@ async function openParts(opened: OpenProcess, internalKey: string): Promise<void
   const { config, log, store, http, mount, own } = opened;
   const { publicUrl } = http;
   const roles = new Set(config.roles);
-  const carrierRoutes = new URL('./carriers/webhooks.ts', import.meta.url);
+  const carrierRoutes = new URL('./carriers/webhook-routes.ts', import.meta.url);
   mount(openDocs({ version, carrierRoutes, publicUrl: () => publicUrl() }));
   const nodes = mount(
     await startNodes({

@@ -27,9 +27,9 @@ import { LostRecordings } from './recordings/lost-recordings.ts';
 import { Recordings } from './recordings/recordings.ts';
 import { Tails } from './recordings/tails.ts';
 import type { Objects } from '../objects/objects.ts';
-import { Retention } from './api/retention.ts';
+import { Retention } from './api/call-retention.ts';
 import { SecondPasses } from './second-pass/second-passes.ts';
-import { StreamTokens } from './api/tokens.ts';
+import { StreamTokens } from './api/stream-tokens.ts';
 
 export type BridgeOptions = {
   config: BridgeConfig;

@@ -6,7 +6,7 @@ import { streamsApi } from './api/streams-api.ts';
 import { testEventsApi } from './api/test-events.ts';
 import type { BridgeOptions, BridgeParts } from './bridge-parts.ts';
 import { openRelay } from './relay/relay.ts';
-import { SearchBacklog } from './search/backlog.ts';
+import { SearchBacklog } from './search/search-backlog.ts';
 import { searchApi } from './search/search-api.ts';
 
 /** The bridge's routes. Where there are other nodes, requests for their calls are passed on to them before ours are asked. */

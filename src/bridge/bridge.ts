@@ -12,7 +12,7 @@ import { goOnWithCalls } from './call/after-start.ts';
 import { handOverCalls } from './call/hand-over.ts';
 import { openParts, type BridgeOptions, type BridgeParts } from './bridge-parts.ts';
 import { bridgeRouters } from './bridge-routers.ts';
-import type { Retention } from './api/retention.ts';
+import type { Retention } from './api/call-retention.ts';
 import { lastStreamOf } from './api/last-streams.ts';
 import { keepStatus } from './api/statuses.ts';
 import { storable } from '../lib/storable.ts';

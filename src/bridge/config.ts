@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { defaultRoleRules, roleRuleSchema } from './roles.ts';
-import { redactionProblem } from '../language/redaction/names.ts';
+import { redactionProblem } from '../language/redaction/redaction-names.ts';
 import { SessionTemplate } from './session/session-template.ts';
 
 const day = z.number().min(0).max(36_500);

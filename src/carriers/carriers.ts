@@ -15,8 +15,8 @@ import { RecentNonces } from './credentials.ts';
 import { upgradesTotal, webhooksTotal } from './metrics.ts';
 import { RefusalLog } from './refusal-log.ts';
 import { carrierSetups } from './setups.ts';
-import { Upgrades, type UpgradeContext } from './upgrades.ts';
-import { webhookRouter } from './webhooks.ts';
+import { Upgrades, type UpgradeContext } from './carrier-upgrades.ts';
+import { webhookRouter } from './webhook-routes.ts';
 
 type CarriersOptions = {
   config: CarriersConfig;

@@ -6,7 +6,7 @@ import { printable } from '../lib/printable.ts';
 import { type Api, findCall, getCall, watchCall } from '../player/api-client.ts';
 import type { Encoding } from '../player/dialogue.ts';
 import type { Faults } from '../player/faults.ts';
-import { legsOfFiles } from '../player/leg-audio.ts';
+import { legsOfFiles } from '../player/leg-samples.ts';
 import { type CallPlan, playCall } from '../player/play-call.ts';
 import type { PlayResult } from '../player/play.ts';
 import type { ApiCall, LiveFeedMessage } from '../protocol/api.ts';

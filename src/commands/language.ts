@@ -21,7 +21,7 @@ export function registerLanguage(program: Command): void {
     .command('entities')
     .description('{id, text} in; {id, entities: [{type, text, start, end}]} out')
     .action(async () => {
-      const { findEntities } = await import('../language/entities/find.ts');
+      const { findEntities } = await import('../language/entities/find-entities.ts');
       await overLines(TextLine, ({ id, text }) => ({ id, entities: findEntities(text) }));
     });
   language

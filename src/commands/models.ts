@@ -6,7 +6,7 @@ import { TrunklineError } from '../lib/errors.ts';
 import { catalogue, catalogueEntry } from '../hearing/models/catalogue.ts';
 import { folderOf, problemsOf } from '../hearing/models/installed.ts';
 import { pullModel } from '../hearing/models/pull.ts';
-import { progressDisplay } from '../hearing/models/progress.ts';
+import { progressDisplay } from '../hearing/models/pull-progress.ts';
 import { modelsFolder } from '../hearing/models/supply.ts';
 import { sampleText, testModel } from './model-test.ts';
 import { printLine, printNote } from './terminal.ts';

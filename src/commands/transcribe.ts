@@ -13,7 +13,7 @@ import {
   whyUnreadable,
   type JobInput,
 } from './transcription/inputs.ts';
-import { jobRequest, type JobWishes } from './transcription/job-request.ts';
+import { jobRequest, type JobWishes } from './transcription/wished-job.ts';
 import {
   JobRefused,
   JobService,
@@ -23,7 +23,7 @@ import {
 import { transcribeOne, whyFailed, type RecordingOutcome } from './transcription/one-recording.ts';
 import { whyUnwritable, writeOutput } from './transcription/outputs.ts';
 import { patiently } from './transcription/patience.ts';
-import { ProgressBars } from './transcription/progress.ts';
+import { ProgressBars } from './transcription/file-progress.ts';
 import { contentsOf, kindsOf, shortcomings, type Wanted } from './transcription/result-files.ts';
 import { resultText } from './transcription/transcript-text.ts';
 

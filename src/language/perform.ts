@@ -1,5 +1,5 @@
 import { asBlock, needsProvider } from './block.ts';
-import { findEntities } from './entities/find.ts';
+import { findEntities } from './entities/find-entities.ts';
 import { redactStep } from './redaction/redact.ts';
 import { redactAll, redactKnown } from './redaction/redact-all.ts';
 import { rewriteUtterance } from './rewrite/rewrite.ts';

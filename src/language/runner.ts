@@ -2,7 +2,7 @@ import { Worker } from 'node:worker_threads';
 import { systemClock, type Clock } from '../lib/clock.ts';
 import type { LlmConfig } from './config.ts';
 import { llmProvider } from './llm/provider.ts';
-import { withModel, type OnThread } from './llm/route.ts';
+import { withModel, type OnThread } from './llm/with-model.ts';
 import {
   failedTask,
   type AnswerMessage,
@@ -10,7 +10,7 @@ import {
   type OrderMessage,
   type TaskName,
 } from './tasks.ts';
-import { maxOrdersWaiting, Turns } from './turns.ts';
+import { maxOrdersWaiting, Turns } from './fair-queue.ts';
 
 type LanguageRunnerOptions = {
   /** The language model, if one is configured. */

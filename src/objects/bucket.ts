@@ -5,7 +5,7 @@ import { within, type Clock } from '../lib/clock.ts';
 import { every } from '../lib/every.ts';
 import { GuardedClient } from '../lib/guarded-fetch.ts';
 import type { ObjectsConfig } from './config.ts';
-import { CredentialSource, NoCredentials } from './credentials.ts';
+import { CredentialSource, NoCredentials } from './bucket-credentials.ts';
 
 /** A body for the bucket: complete before it is sent, and read as fast as it goes. */
 export type ObjectBody = {

@@ -3,7 +3,7 @@ import { mintStream, mintStreamIfOffered, type Api } from './api-client.ts';
 import { builtInConversation } from './conversation.ts';
 import type { CarrierPlayer, Encoding, PlayedCall, PlayerSecrets } from './dialogue.ts';
 import type { Faults } from './faults.ts';
-import { encodeLegs, mixedLegs, samplesOf, type LegSamples } from './leg-audio.ts';
+import { encodeLegs, mixedLegs, samplesOf, type LegSamples } from './leg-samples.ts';
 import { play, type LegAudio, type PlayResult } from './play.ts';
 
 export type CallPlan = {

@@ -2,15 +2,15 @@ import { wait, type Clock } from '../lib/clock.ts';
 import { every, type Loop, type Next } from '../lib/every.ts';
 import type { Logger } from '../lib/log.ts';
 import type { StreamingRequest } from '../protocol/live-request.ts';
-import { SpeechApi, sessionUrl, type RecordResult, type SpeechTarget } from './api.ts';
+import { SpeechApi, sessionUrl, type RecordResult, type SpeechTarget } from './service-api.ts';
 import { CatchUp } from './catch-up.ts';
 import { Connection, type SessionLine } from './connection.ts';
 import type { SpeechConfig } from './config.ts';
 import { ServiceGate, type GateCause } from './service-gate.ts';
 import { speechTotals } from './metrics.ts';
 import { Orphans, type OrphanSearch } from './orphans.ts';
-import { SpeechJobs } from './jobs.ts';
-import { SpeechSession, type SessionOptions } from './session.ts';
+import { SpeechJobs } from './jobs-api.ts';
+import { SpeechSession, type SessionOptions } from './speech-session.ts';
 import { SpeechNodes, type SpeechNode } from './speech-nodes.ts';
 
 type SpeechClientOptions = {

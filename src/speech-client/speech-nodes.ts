@@ -1,6 +1,6 @@
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
-import type { SpeechTarget } from './api.ts';
+import type { SpeechTarget } from './service-api.ts';
 import { backOffMs } from './back-off.ts';
 import { speechTotals } from './metrics.ts';
 import type { GateCause } from './service-gate.ts';

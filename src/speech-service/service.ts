@@ -3,7 +3,7 @@ import type { Part } from '../port/part.ts';
 import { Admissions } from './api/admissions.ts';
 import { jobCallbackRoutes } from './api/job-callback-routes.ts';
 import { LiveSockets } from './live/sockets.ts';
-import { startRetention } from './live/retention.ts';
+import { startRetention } from './live/session-retention.ts';
 import { openSpeechServiceParts, type SpeechServiceOptions } from './service-parts.ts';
 import { interfaceFor, speechRouters } from './service-routes.ts';
 

@@ -27,7 +27,7 @@ import { createInterface } from 'node:readline';
 import { carriers } from '../../src/carriers/all.ts';
 import { CarriersConfig } from '../../src/carriers/config.ts';
 import { readServerMessage } from '../../src/protocol/live-messages.ts';
-import { scanAck } from '../../src/speech-client/messages.ts';
+import { scanAck } from '../../src/speech-client/message-identity.ts';
 import { twilioStart } from '../support/carriers/carrier-client.ts';
 import type { GeneratorCommand, GeneratorReport } from './bridge/generator.ts';
 import type { ProbeReading } from './bridge/probe.ts';

@@ -33,7 +33,7 @@ export async function run(): Promise<void> {
   const rssBefore = megabytes();
   const startedMs = performance.now();
   const { performTask } = await import('../../src/language/perform.ts');
-  const { findEntities } = await import('../../src/language/entities/find.ts');
+  const { findEntities } = await import('../../src/language/entities/find-entities.ts');
   const { scoreSentiment } = await import('../../src/language/sentiment/score.ts');
   const { summarize } = await import('../../src/language/summary/summarize.ts');
   const { boundariesOf } = await import('../../src/language/summary/boundaries.ts');

@@ -1,8 +1,8 @@
 import { performance } from 'node:perf_hooks';
 import { sql } from 'kysely';
 import { callItems } from '../../src/bridge/api/call-json.ts';
-import { findSaid } from '../../src/bridge/search/find.ts';
-import { parseQuery } from '../../src/bridge/search/query.ts';
+import { findSaid } from '../../src/bridge/search/find-calls.ts';
+import { parseQuery } from '../../src/bridge/search/search-query.ts';
 import { newId } from '../../src/lib/ids.ts';
 import { postgresMissing, startPostgres } from '../support/store/postgres.ts';
 import { temporaryStore } from '../support/store/store.ts';

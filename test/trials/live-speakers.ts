@@ -11,9 +11,9 @@ import {
 } from './speakers/trial-dialogues.ts';
 import { missingUnseenVoices } from './speakers/unseen-voices.ts';
 import { VoiceDetector, vadModelPath } from '../../src/hearing/offline/voice-activity.ts';
-import { VoiceEncoder } from '../../src/hearing/speakers/encoder.ts';
+import { VoiceEncoder } from '../../src/hearing/speakers/voice-encoder.ts';
 import { LegVoices, liveHints } from '../../src/hearing/speakers/leg-voices.ts';
-import { withSpeakers, type VoiceTurn } from '../../src/hearing/speakers/turns.ts';
+import { withSpeakers, type VoiceTurn } from '../../src/hearing/speakers/speaker-turns.ts';
 import { weightsPath } from '../../src/hearing/speakers/weights.ts';
 
 /**

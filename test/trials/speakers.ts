@@ -7,8 +7,8 @@ import { readChannels } from '../../src/speech-service/jobs/reading.ts';
 import { openMedia } from '../../src/hearing/media/media.ts';
 import type { Recogniser } from '../../src/hearing/recogniser.ts';
 import { openSpeakers, type Speakers } from '../../src/hearing/speakers/speakers.ts';
-import { withSpeakersOf } from '../../src/hearing/speakers/turns.ts';
-import type { SpeakerHints } from '../../src/hearing/speakers/voices.ts';
+import { withSpeakersOf } from '../../src/hearing/speakers/speaker-turns.ts';
+import type { SpeakerHints } from '../../src/hearing/speakers/voice-groups.ts';
 import {
   canSpeak,
   rightWords,

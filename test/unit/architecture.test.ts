@@ -1,5 +1,5 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { dirname, join, relative, resolve } from 'node:path';
+import { basename, dirname, join, relative, resolve } from 'node:path';
 import ts from 'typescript';
 import { describe, expect, test } from 'vitest';
 
@@ -194,6 +194,17 @@ describe('architecture', () => {
       .filter((file) => /^export default /m.test(readFileSync(file, 'utf8')))
       .map((file) => relative(src, file));
     expect(wrong).toEqual([]);
+  });
+
+  test('a name of a file means one thing in the whole tree, or the same thing in each room', () => {
+    // The rooms' own slices of settings and counters, the files that each carrier has, a file for each command.
+    const samePattern =
+      /(?:^|\/)(?:config|metrics)\.ts$|^carriers\/\w+\/(?:player|settings|setup|signature|webhooks)\.ts$|^commands\/[\w-]+\.ts$/;
+    const places = new Map<string, string[]>();
+    for (const name of files.map((file) => relative(src, file)))
+      if (!samePattern.test(name))
+        places.set(basename(name), [...(places.get(basename(name)) ?? []), name]);
+    expect([...places.values()].filter((where) => where.length > 1)).toEqual([]);
   });
 
   test('a name of a class or type means one thing in the whole tree', () => {

@@ -14,7 +14,7 @@ import type { Calls } from '../call/calls.ts';
 import type { Recordings } from '../recordings/recordings.ts';
 import type { LiveFeed } from '../live-feed.ts';
 import { digestOfCall } from './statuses.ts';
-import { eraseTokens } from './tokens.ts';
+import { eraseTokens } from './stream-tokens.ts';
 
 /**
  * Data that remains for a while after an erasure: in the database's log, while another program still reads an older

@@ -4,7 +4,7 @@ import { Problem } from '../../port/problem.ts';
 import { NewStreamRequest, type NewStream } from '../../protocol/api.ts';
 import { check } from '../../protocol/validation.ts';
 import { metadataLimit } from '../records/call-record.ts';
-import type { StreamTokens } from './tokens.ts';
+import type { StreamTokens } from './stream-tokens.ts';
 
 /**
  * Serves `POST /api/streams`: returns a URL and parameters that open one stream of one carrier, once and within a

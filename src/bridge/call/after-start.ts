@@ -2,7 +2,7 @@ import type { LostNode, Membership } from '../../nodes/membership.ts';
 import type { Recordings } from '../recordings/recordings.ts';
 import type { Calls } from './calls.ts';
 import { LegStates } from './leg-states.ts';
-import { leaveTakenLegs, recoverCalls } from './recovery.ts';
+import { leaveTakenLegs, recoverCalls } from './call-recovery.ts';
 import { takeOverCalls } from './take-over.ts';
 
 type GoOnOptions = {

@@ -3,9 +3,9 @@ import { within } from '../../lib/clock.ts';
 import { reasonOf } from '../../lib/errors.ts';
 import { newId } from '../../lib/ids.ts';
 import { loggedId, type Logger } from '../../lib/log.ts';
-import { CallClock } from './clock.ts';
+import { CallClock } from './call-clock.ts';
 import { CallHoles, gapDetails } from './holes.ts';
-import { CallEnding } from './ending.ts';
+import { CallEnding } from './call-ending.ts';
 import { shareLegs } from './leg-states.ts';
 import { CallLeg } from './call-leg.ts';
 import type { CallEnvironment } from './environment.ts';
@@ -17,7 +17,7 @@ import {
   type CallInput,
   type CallState,
   type Effect,
-} from './state.ts';
+} from './call-state.ts';
 import { CallEvents } from '../events/call-events.ts';
 import type { CallLease } from '../records/lease.ts';
 import type {
@@ -28,7 +28,7 @@ import type {
   StreamEvent,
   StreamStart,
 } from '../streams.ts';
-import type { RecoveredLeg } from '../journal/recovery.ts';
+import type { RecoveredLeg } from '../journal/journal-recovery.ts';
 import type { LegGap } from '../records/ledger.ts';
 import { Leg } from '../leg/leg-audio.ts';
 import type { LegState } from '../leg/session-state.ts';

@@ -6,7 +6,7 @@ import { every, type Loop } from '../../lib/every.ts';
 import { memoryShortage } from '../../port/memory.ts';
 import { enqueueEvent, type StoredEvent } from '../../outbox/enqueue.ts';
 import type { Database } from '../../store/schema.ts';
-import type { CallState } from './state.ts';
+import type { CallState } from './call-state.ts';
 import { callKey, callMetadata, eventCallOf, type CallRecord } from '../records/call-record.ts';
 import { insertCall, insertLeg, insertStream } from '../events/call-rows.ts';
 import type { OpenedStream, ReadFacts, StreamControl, StreamStart } from '../streams.ts';

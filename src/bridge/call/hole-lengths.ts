@@ -1,4 +1,4 @@
-import { smallestHoleS } from './clock.ts';
+import { smallestHoleS } from './call-clock.ts';
 
 /**
  * A carrier may send any number. A gap of more than four months is declared with this length, so that its end is a

@@ -2,7 +2,7 @@ import type { LegGap } from '../records/ledger.ts';
 import { wholeBytes } from '../records/leg-record.ts';
 import type { CallEvents } from '../events/call-events.ts';
 import type { CallLeg } from './call-leg.ts';
-import { smallestHoleS, type CallClock } from './clock.ts';
+import { smallestHoleS, type CallClock } from './call-clock.ts';
 import { discardedS, holeBetweenStreams, lostHole, quietS, restOf } from './hole-lengths.ts';
 
 /** Reasons for missing audio, as the call's gap states them. */

@@ -13,13 +13,13 @@ import { legAfterLoss, type SharedLegState } from '../leg/after-loss.ts';
 import { LegLedger } from '../records/ledger.ts';
 import { canFetchTail, fetchTail } from '../recordings/tails.ts';
 import { bridgeMetrics } from '../metrics.ts';
-import type { RecoveredLeg } from '../journal/recovery.ts';
+import type { RecoveredLeg } from '../journal/journal-recovery.ts';
 import type { Call } from './call.ts';
 import type { Calls } from './calls.ts';
 import type { CallEnvironment } from './environment.ts';
 import { lengthOf } from './length.ts';
 import { callKey } from '../records/call-record.ts';
-import { stateFrom, triesLimit } from './recovery.ts';
+import { stateFrom, triesLimit } from './call-recovery.ts';
 
 /** Calls per round. Other nodes look at the same moment and take some of the rest; the next round takes the others. */
 const callsPerRound = 64;

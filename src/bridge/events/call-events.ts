@@ -22,7 +22,7 @@ import {
   wordsInRow,
 } from './call-rows.ts';
 import type { SpeakersData } from '../../protocol/live-messages.ts';
-import { CallSpeakers } from './speaker-labels.ts';
+import { CallSpeakers } from './voice-labels.ts';
 import { CommitQueue, type Draft } from './commit-queue.ts';
 import type { Gap } from '../records/gap.ts';
 import { HeldGaps } from './held-gaps.ts';

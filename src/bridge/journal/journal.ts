@@ -6,11 +6,11 @@ import { within, type Clock } from '../../lib/clock.ts';
 import { every, type Loop } from '../../lib/every.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { LegSnapshot } from '../records/leg-snapshot.ts';
-import { silenceFrame } from './backlog.ts';
+import { silenceFrame } from './leg-backlog.ts';
 import { fileNameOf, LegFile, legIdOf } from './leg-file.ts';
 import { LegStore } from './leg-store.ts';
 import { journalTotals } from './metrics.ts';
-import { recoverJournal, type RecoveredLeg } from './recovery.ts';
+import { recoverJournal, type RecoveredLeg } from './journal-recovery.ts';
 import { closeMs, JournalWriter, type Segment } from './writer.ts';
 
 const tickMs = 1_000;

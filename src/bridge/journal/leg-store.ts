@@ -1,7 +1,7 @@
 import type { Clock } from '../../lib/clock.ts';
 import { reasonOf } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/log.ts';
-import { Backlog, silenceFrame } from './backlog.ts';
+import { Backlog, silenceFrame } from './leg-backlog.ts';
 import { DamagedChunk, maxChunkBytes, type LegFile } from './leg-file.ts';
 import type { JournalWriter, WriteListener } from './writer.ts';
 

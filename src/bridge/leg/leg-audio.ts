@@ -6,12 +6,12 @@ import type { SpeechClient } from '../../speech-client/client.ts';
 import type { WaitingResults } from '../records/timeline.ts';
 import type { Journal, JournalEntry } from '../journal/journal.ts';
 import type { LegStore, LegTail } from '../journal/leg-store.ts';
-import type { RecoveredLeg } from '../journal/recovery.ts';
+import type { RecoveredLeg } from '../journal/journal-recovery.ts';
 import { LegLedger, type LegGapCause, type LedgerCounts, type LegGap } from '../records/ledger.ts';
 import { legClosed, legOpened, legTotals } from './metrics.ts';
 import type { LegSession } from '../records/leg-record.ts';
 import { silenceCode, type LegRequest } from '../session/leg-request.ts';
-import { LegSessions } from './sessions.ts';
+import { LegSessions } from './leg-sessions.ts';
 import type { LegState } from './session-state.ts';
 import type { SharedLegState } from './after-loss.ts';
 import type { LegSnapshot } from '../records/leg-snapshot.ts';
@@ -37,7 +37,7 @@ export type LegOptions = {
   /**
    * Every message but acks, in the service's order, each identity once in this process; messages that a
    * lost socket swallowed come from GET at the end. After a restart an identity may come again:
-   * `messageIdentity(message)` in speech-client/messages.ts is what to compare by.
+   * `messageIdentity(message)` in speech-client/message-identity.ts is what to compare by.
    * Call time of a message = the leg's own offset in the call + `offsetS` + its session time.
    */
   onMessage(message: ServerMessage, sessionId: string, offsetS: number): void;

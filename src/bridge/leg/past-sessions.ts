@@ -1,10 +1,10 @@
 import { wait, type Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { ServerMessage } from '../../protocol/live-messages.ts';
-import type { SessionRecord } from '../../speech-client/api.ts';
+import type { SessionRecord } from '../../speech-client/service-api.ts';
 import type { SpeechClient } from '../../speech-client/client.ts';
-import { missingOf, SeenMessages } from '../../speech-client/messages.ts';
-import type { SpeechSession } from '../../speech-client/session.ts';
+import { missingOf, SeenMessages } from '../../speech-client/message-identity.ts';
+import type { SpeechSession } from '../../speech-client/speech-session.ts';
 import { spokenBy } from './session-span.ts';
 import type { KnownSession } from './session-records.ts';
 

@@ -3,7 +3,7 @@ import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
 import { bridgeMetrics } from '../metrics.ts';
 import type { CallStream, OpenedStream, StreamControl, StreamStart } from '../streams.ts';
-import { FromCarrierNode, readMessage, type FromCallNode } from './messages.ts';
+import { FromCarrierNode, readMessage, type FromCallNode } from './relay-messages.ts';
 
 /** A node that has lost its way to us comes back within this time, and the call does not notice. */
 const graceMs = 5_000;

@@ -13,7 +13,7 @@ import type {
   StreamStart,
 } from '../streams.ts';
 import { tellEvery } from './desk.ts';
-import { FromCallNode, readMessage, type FromCarrierNode } from './messages.ts';
+import { FromCallNode, readMessage, type FromCarrierNode } from './relay-messages.ts';
 
 /** Sent and not known to be taken: what comes then waits here. Seconds of a stream that has waited for its call are more. */
 export const maxUntakenBytes = 262_144;

@@ -6,9 +6,9 @@ import { callItems } from '../api/call-json.ts';
 import { CallListQuery, namesOfOthers } from '../api/call-search.ts';
 import { invalid, readKnown } from '../api/query.ts';
 import type { Calls } from '../call/calls.ts';
-import type { SearchBacklog } from './backlog.ts';
-import { atomsOf, findSaid, type FoundHit } from './find.ts';
-import { marksIn, parseQuery, type Atom } from './query.ts';
+import type { SearchBacklog } from './search-backlog.ts';
+import { atomsOf, findSaid, type FoundHit } from './find-calls.ts';
+import { marksIn, parseQuery, type Atom } from './search-query.ts';
 
 const mostLength = 500;
 

@@ -1,4 +1,4 @@
-import type { Spoken } from '../../speech-client/jobs.ts';
+import type { Spoken } from '../../speech-client/jobs-api.ts';
 
 /** What was heard live of who spoke: its numbers hold for the whole call. */
 export type LiveTurn = { start: number; end: number; speaker: number };

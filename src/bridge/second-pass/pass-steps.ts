@@ -6,7 +6,7 @@ import type { Logger } from '../../lib/log.ts';
 import { enqueueEvent, type StoredEvent } from '../../outbox/enqueue.ts';
 import type { NewCallEvent } from '../../protocol/events.ts';
 import { backOffMs } from '../../speech-client/back-off.ts';
-import type { SpeechJobs } from '../../speech-client/jobs.ts';
+import type { SpeechJobs } from '../../speech-client/jobs-api.ts';
 import type { Database } from '../../store/schema.ts';
 import type { Store } from '../../store/store.ts';
 import type { LiveFeed } from '../live-feed.ts';
@@ -18,12 +18,12 @@ import { legsOf, recordFrom, updateCall, type CallRow } from '../events/call-row
 import type { Recordings } from '../recordings/recordings.ts';
 import { bridgeMetrics } from '../metrics.ts';
 import { completionOf } from './completion.ts';
-import { jobMetadata, jobRequest } from './job-request.ts';
+import { jobMetadata, jobRequest } from './second-pass-request.ts';
 import { joinedWords, type LiveTurn, type PieceWords } from './joined-words.ts';
 import type { PassRow, PassRows } from './pass-rows.ts';
 import { pieceEnd, pieceNumber, piecesIn, shortestS, slowly, type PieceRead } from './pieces.ts';
 import { revisionOf, type PassRedaction } from './revision.ts';
-import { voicesOf } from './voices.ts';
+import { voicesOf } from './recorded-roles.ts';
 
 export type PassOptions = {
   config: BridgeConfig;

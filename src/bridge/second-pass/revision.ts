@@ -1,7 +1,7 @@
 import type { LanguageRunner } from '../../language/runner.ts';
 import type { LanguageTasks } from '../../language/tasks.ts';
 import type { CallEventData, Role, Turn } from '../../protocol/events.ts';
-import type { Spoken } from '../../speech-client/jobs.ts';
+import type { Spoken } from '../../speech-client/jobs-api.ts';
 import type { BridgeConfig } from '../config.ts';
 import { personName } from '../../protocol/people.ts';
 import { noSummary, summaryOf } from '../call/summary.ts';

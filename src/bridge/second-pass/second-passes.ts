@@ -7,7 +7,7 @@ import { incompleteFrom } from '../events/call-rows.ts';
 import { PassRows, type OrderedAgain, type PassRow } from './pass-rows.ts';
 import { PassSteps, type PassOptions } from './pass-steps.ts';
 import type { PassRedaction } from './revision.ts';
-import { voicesOf } from './voices.ts';
+import { voicesOf } from './recorded-roles.ts';
 
 /** Rows of one look that are deleted at the service at once. */
 export const maxCleaningAtOnce = 2;

@@ -1,6 +1,6 @@
 import type { StreamEncoding } from '../../bridge/streams.ts';
-import { BinaryCodec, type BinaryDialect, type BinaryMessage } from '../binary/codec.ts';
-import { binaryStart, saidBy } from '../binary/start.ts';
+import { BinaryCodec, type BinaryDialect, type BinaryMessage } from '../binary/binary-codec.ts';
+import { binaryStart, saidBy } from '../binary/binary-start.ts';
 import type { Carrier, UpgradeRequest, UpgradeVerdict } from '../carrier.ts';
 import { checkBasic, refuseHalf } from '../credentials.ts';
 import { isObject } from '../../lib/json.ts';

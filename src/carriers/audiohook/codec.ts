@@ -9,7 +9,7 @@ import {
   type Envelope,
   type OfferedMedia,
 } from './protocol.ts';
-import { splitChannels } from '../binary/channels.ts';
+import { splitChannels } from '../binary/interleaving.ts';
 import { textParameters } from '../json/frames.ts';
 import { liftParameters } from '../parameters.ts';
 

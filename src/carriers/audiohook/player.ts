@@ -7,7 +7,7 @@ import {
   type PlayedCall,
 } from '../../player/dialogue.ts';
 import { isObject } from '../../lib/json.ts';
-import { interleave } from '../binary/channels.ts';
+import { interleave } from '../binary/interleaving.ts';
 
 const organizationId = '5b4c3d2e-1f00-4a9b-8c7d-6e5f40312233';
 const channelOf = { customer: 'external', agent: 'internal' } as const;

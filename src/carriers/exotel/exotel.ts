@@ -1,9 +1,9 @@
 import { callFacts } from '../call-facts.ts';
 import type { Carrier, UpgradeRequest } from '../carrier.ts';
 import { checkBasic, refuseHalf } from '../credentials.ts';
-import { JsonCodec, type Dialect, type ParsedStart } from '../json/codec.ts';
+import { JsonCodec, type Dialect, type ParsedStart } from '../json/json-codec.ts';
 import { objectAt, textAt, textParameters, wholeAt } from '../json/frames.ts';
-import { parametersInAddress, parsedStart } from '../json/start.ts';
+import { parametersInAddress, parsedStart } from '../json/json-start.ts';
 import { ownRecord } from '../parameters.ts';
 import { exotelPlayer } from './player.ts';
 import { exotelSetup } from './setup.ts';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { BinaryCodec, type BinaryDialect, type BinaryMessage } from '../binary/codec.ts';
-import { binaryStart, saidBy } from '../binary/start.ts';
+import { BinaryCodec, type BinaryDialect, type BinaryMessage } from '../binary/binary-codec.ts';
+import { binaryStart, saidBy } from '../binary/binary-start.ts';
 import type { AuthContext, Carrier, UpgradeRequest, UpgradeVerdict } from '../carrier.ts';
 import { checkBasic, checkBearer, refuseHalf } from '../credentials.ts';
 import { parseObject, textAt, textParameters } from '../json/frames.ts';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { BinaryCodec, type BinaryDialect, type BinaryMessage } from '../binary/codec.ts';
-import { binaryStart, saidBy } from '../binary/start.ts';
+import { BinaryCodec, type BinaryDialect, type BinaryMessage } from '../binary/binary-codec.ts';
+import { binaryStart, saidBy } from '../binary/binary-start.ts';
 import { callFacts } from '../call-facts.ts';
 import type { Carrier, UpgradeRequest } from '../carrier.ts';
 import { checkBasic, refuseHalf } from '../credentials.ts';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { CarrierPlayer } from '../../player/dialogue.ts';
-import { BinaryDialogue } from '../binary/dialogue.ts';
+import { BinaryDialogue } from '../binary/binary-dialogue.ts';
 
 export const jambonzPlayer: CarrierPlayer = {
   name: 'jambonz',

@@ -1,8 +1,8 @@
 import type { FirstText } from '../carrier.ts';
 import { tracksOf } from '../parameters.ts';
-import type { Dialect, MediaHead, ParsedStart } from './codec.ts';
+import type { Dialect, MediaHead, ParsedStart } from './json-codec.ts';
 import { objectAt, textAt, textParameters } from './frames.ts';
-import { parsedStart } from './start.ts';
+import { parsedStart } from './json-start.ts';
 
 /** The carriers that announce `"protocol":"Call"` differ in the codecs they offer, and so in a byte order. */
 type CallDialectOptions = { byteOrder: 'big' | 'little'; otherCodec: string };

@@ -1,8 +1,8 @@
 import { formFacts } from '../call-facts.ts';
 import type { AuthContext, Carrier, UpgradeRequest, UpgradeVerdict } from '../carrier.ts';
-import { JsonCodec, type Dialect, type MediaHead, type ParsedStart } from '../json/codec.ts';
+import { JsonCodec, type Dialect, type MediaHead, type ParsedStart } from '../json/json-codec.ts';
 import { objectAt, textAt } from '../json/frames.ts';
-import { parametersInAddress, parsedStart } from '../json/start.ts';
+import { parametersInAddress, parsedStart } from '../json/json-start.ts';
 import { ownRecord, tracksOf } from '../parameters.ts';
 import { refuseBoth } from '../voice-answer.ts';
 import { plivoPlayer } from './player.ts';

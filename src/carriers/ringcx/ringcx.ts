@@ -1,9 +1,9 @@
 import type { Role } from '../../protocol/events.ts';
 import type { Carrier, JudgeSecret, UpgradeRequest, UpgradeVerdict } from '../carrier.ts';
 import { bearerOf, isOneOf, verdictOn } from '../credentials.ts';
-import { JsonCodec, type Dialect, type ParsedStart } from '../json/codec.ts';
+import { JsonCodec, type Dialect, type ParsedStart } from '../json/json-codec.ts';
 import { objectAt, textParameters, wholeAt } from '../json/frames.ts';
-import { parametersInAddress, parsedStart } from '../json/start.ts';
+import { parametersInAddress, parsedStart } from '../json/json-start.ts';
 import { fieldIn, ownRecord } from '../parameters.ts';
 import { ringcxPlayer } from './player.ts';
 import { ringcxSetup } from './setup.ts';

@@ -2,7 +2,7 @@ import { formFacts } from '../call-facts.ts';
 import type { Carrier } from '../carrier.ts';
 import { checkBearer } from '../credentials.ts';
 import { callDialect, callStreamSid } from '../json/call-dialect.ts';
-import { JsonCodec } from '../json/codec.ts';
+import { JsonCodec } from '../json/json-codec.ts';
 import { refuseBoth } from '../voice-answer.ts';
 import { signalwirePlayer } from './player.ts';
 import { signalwireSetup } from './setup.ts';

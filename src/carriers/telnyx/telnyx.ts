@@ -1,9 +1,9 @@
 import { callFacts, formFacts } from '../call-facts.ts';
 import type { Carrier, UpgradeRequest } from '../carrier.ts';
 import { checkBearer } from '../credentials.ts';
-import { JsonCodec, type Dialect, type MediaHead, type ParsedStart } from '../json/codec.ts';
+import { JsonCodec, type Dialect, type MediaHead, type ParsedStart } from '../json/json-codec.ts';
 import { objectAt, textAt, textParameters } from '../json/frames.ts';
-import { parametersInAddress, parsedStart } from '../json/start.ts';
+import { parametersInAddress, parsedStart } from '../json/json-start.ts';
 import { refuseBoth } from '../voice-answer.ts';
 import { telnyxPlayer } from './player.ts';
 import { telnyxWebhooks } from './webhooks.ts';

@@ -1,7 +1,7 @@
 import { formFacts } from '../call-facts.ts';
 import type { AuthContext, Carrier, UpgradeRequest, UpgradeVerdict } from '../carrier.ts';
 import { callDialect, callStreamSid } from '../json/call-dialect.ts';
-import { JsonCodec } from '../json/codec.ts';
+import { JsonCodec } from '../json/json-codec.ts';
 import { isUrlSignature } from '../url-signature.ts';
 import { refuseBoth } from '../voice-answer.ts';
 import { twilioPlayer } from './player.ts';

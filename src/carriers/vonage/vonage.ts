@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { TrunklineError } from '../../lib/errors.ts';
-import { BinaryCodec, type BinaryDialect, type BinaryMessage } from '../binary/codec.ts';
-import { binaryStart, saidBy } from '../binary/start.ts';
+import { BinaryCodec, type BinaryDialect, type BinaryMessage } from '../binary/binary-codec.ts';
+import { binaryStart, saidBy } from '../binary/binary-start.ts';
 import { callFacts } from '../call-facts.ts';
 import type { AuthContext, Carrier, UpgradeRequest, UpgradeVerdict } from '../carrier.ts';
 import { bearerOf } from '../credentials.ts';

@@ -5,7 +5,7 @@ import type { JobInput } from './inputs.ts';
 import { basename } from 'node:path';
 import { JobRefused, JobUnanswered, type JobProgress, type JobService } from './job-service.ts';
 import { patiently, type PatienceOptions } from './patience.ts';
-import type { FileState } from './progress.ts';
+import type { FileState } from './file-progress.ts';
 
 export type RecordingOutcome =
   | { is: 'done'; id: string; result: PreRecordedResult; json: unknown }

@@ -1,7 +1,7 @@
 import type { ExpectedAnswer } from '../expected-words.ts';
 import type { TokenBias } from './beam-search.ts';
 import type { LogProbabilities } from './log-probabilities.ts';
-import { spaceSign, type TokenTable } from '../making/tokens.ts';
+import { spaceSign, type TokenTable } from '../making/token-table.ts';
 
 const digits = 'zero oh one two three four five six seven eight nine'.split(' ');
 const numbers =

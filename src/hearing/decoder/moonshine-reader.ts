@@ -17,7 +17,7 @@ import { likelihoodsOf } from './likelihood.ts';
 import { loadOnnx, type Onnx, type OnnxSession } from './onnx.ts';
 import { OrtFile } from '../making/moonshine/ort-file.ts';
 import { mostTokensOf, type TimedText, timedText } from './timed-text.ts';
-import { spaceSign, TokenTable } from '../making/tokens.ts';
+import { spaceSign, TokenTable } from '../making/token-table.ts';
 
 export type ReadText = TimedText & {
   /** The mean log-probability of all tokens and the end: the model's confidence in the whole text. */

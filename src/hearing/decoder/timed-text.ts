@@ -1,6 +1,6 @@
 import { alignedFrames } from './alignment.ts';
 import type { Hypothesis } from './beam-search.ts';
-import type { TokenTable } from '../making/tokens.ts';
+import type { TokenTable } from '../making/token-table.ts';
 
 /** One or more characters of a text with their tokens, their start and their confidence. */
 type TimedToken = {

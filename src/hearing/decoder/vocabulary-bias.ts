@@ -1,7 +1,7 @@
 import type { ExpectedWord } from '../expected-words.ts';
 import type { TokenBias } from './beam-search.ts';
 import type { LogProbabilities } from './log-probabilities.ts';
-import { spaceSign, type TokenTable } from '../making/tokens.ts';
+import { spaceSign, type TokenTable } from '../making/token-table.ts';
 
 type Branch = { readonly next: Map<number, Branch>; weight: number; ends: boolean };
 

@@ -11,11 +11,11 @@ import {
   type MediaFacts,
   type MediaOrder,
   type RoomQuestion,
-} from './messages.ts';
+} from './media-messages.ts';
 import { engineRateHz, maxChannels } from './pcm.ts';
 
 export { MediaError } from './media-error.ts';
-export type { DecodedMedia, MediaFacts } from './messages.ts';
+export type { DecodedMedia, MediaFacts } from './media-messages.ts';
 
 /** Disk space in the folder. The channel files never grow beyond it. */
 export type DecodingRoom = {
@@ -53,7 +53,7 @@ type MediaOptions = {
 /** The number of files probed at the same time. Probing is short and must not wait for a long decoding. */
 const maxProbes = 2;
 const maxHeapMiB = 96;
-const program = new URL('./child.ts', import.meta.url);
+const program = new URL('./media-child.ts', import.meta.url);
 
 /**
  * The default deadline. A machine under load decodes an hour of speech in half a minute, and reads a disk at far more

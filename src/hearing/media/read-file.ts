@@ -6,7 +6,12 @@ import { DistinctChannels, tooLong } from './distinct-channels.ts';
 import { decodeAll, failureOf, listPackets } from './ffmpeg.ts';
 import { readPacketList } from './packet-list.ts';
 import { MediaError } from './media-error.ts';
-import { grantedBytes, type DecodedMedia, type MediaFacts, type MediaOrder } from './messages.ts';
+import {
+  grantedBytes,
+  type DecodedMedia,
+  type MediaFacts,
+  type MediaOrder,
+} from './media-messages.ts';
 import { flacBlocks, readFlacFacts } from './flac.ts';
 import { checkLayout, engineRateHz, splitter, type PcmFormat, type SampleBlock } from './pcm.ts';
 import { Resampler } from '../../audio/resampler.ts';

@@ -29,9 +29,9 @@ import {
 } from './installed.ts';
 import { moonshineTokens } from '../making/moonshine/moonshine-tokens.ts';
 import { fetchWheel, run } from './python-wheel.ts';
-import { convertVoiceEncoder } from '../making/voice-encoder/convert.ts';
-import { convertWhisper } from '../making/whisper/convert.ts';
-import { whisperTokens } from '../making/whisper/tokens.ts';
+import { convertVoiceEncoder } from '../making/voice-encoder/convert-voice-encoder.ts';
+import { convertWhisper } from '../making/whisper/convert-whisper.ts';
+import { whisperTokens } from '../making/whisper/whisper-tokens.ts';
 import { extractEntry } from '../making/zip.ts';
 
 export type PullProgress = {

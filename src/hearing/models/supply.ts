@@ -6,7 +6,7 @@ import type { Logger } from '../../lib/log.ts';
 import { catalogue, unknownModel, type CatalogueEntry } from './catalogue.ts';
 import { installedModel } from './installed.ts';
 import { readModelFolder, type Model } from './model-folder.ts';
-import { progressDisplay, progressLine } from './progress.ts';
+import { progressDisplay, progressLine } from './pull-progress.ts';
 import { pullModel } from './pull.ts';
 
 type SupplySettings = {

@@ -86,7 +86,7 @@ export class RecogniserProcess {
   constructor(options: ProcessOptions) {
     this.#options = options;
     this.#child = fork(
-      new URL('../child/child.ts', import.meta.url),
+      new URL('../child/recogniser-child.ts', import.meta.url),
       withoutPrototype({
         serialization: 'advanced', // samples are sent as they are, not as JSON
         stdio: ['ignore', 'ignore', 'pipe', 'ipc'],

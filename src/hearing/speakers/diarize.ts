@@ -1,12 +1,12 @@
 import { open, type FileHandle } from 'node:fs/promises';
 import { windowSamples } from '../pause.ts';
 import { VoiceDetector } from '../offline/voice-activity.ts';
-import { VoiceEncoder } from './encoder.ts';
-import type { SpeakersOrder, SpokenChannel } from './messages.ts';
+import { VoiceEncoder } from './voice-encoder.ts';
+import type { SpeakersOrder, SpokenChannel } from './speakers-messages.ts';
 import { sampleRate, Segments, type SpeechSegment } from './segments.ts';
-import { turnsOf, type VoiceTurn } from './turns.ts';
-import { hintsOfChannel, voicesOf, type SpeakerHints } from './voices.ts';
-import { voiceWindows, type VoiceWindow } from './windows.ts';
+import { turnsOf, type VoiceTurn } from './speaker-turns.ts';
+import { hintsOfChannel, voicesOf, type SpeakerHints } from './voice-groups.ts';
+import { voiceWindows, type VoiceWindow } from './voice-windows.ts';
 
 /** The sessions' default, which is the detector's best threshold. */
 const speechThreshold = 0.6;

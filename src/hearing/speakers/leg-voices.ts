@@ -1,12 +1,12 @@
 import { windowSamples } from '../pause.ts';
 import { Resampler } from '../../audio/resampler.ts';
 import { type VoiceActivity, type VoiceDetector } from '../offline/voice-activity.ts';
-import type { Encoder } from './encoder.ts';
+import type { Encoder } from './voice-encoder.ts';
 import { LegWindows } from './leg-windows.ts';
 import { sampleRate, Segments, type SpeechSegment } from './segments.ts';
-import type { VoiceTurn } from './turns.ts';
-import type { SpeakerHints } from './voices.ts';
-import { voiceWindows, type VoiceWindow } from './windows.ts';
+import type { VoiceTurn } from './speaker-turns.ts';
+import type { SpeakerHints } from './voice-groups.ts';
+import { voiceWindows, type VoiceWindow } from './voice-windows.ts';
 
 const speechThreshold = 0.6;
 /** The detector reports the start of a voice this much late. */

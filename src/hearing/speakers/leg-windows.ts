@@ -1,7 +1,7 @@
 import { sampleRate } from './segments.ts';
-import { turnsOf, type VoiceTurn } from './turns.ts';
-import { followed, mostGrouped, voicesOf, type SpeakerHints } from './voices.ts';
-import type { VoiceWindow } from './windows.ts';
+import { turnsOf, type VoiceTurn } from './speaker-turns.ts';
+import { followed, mostGrouped, voicesOf, type SpeakerHints } from './voice-groups.ts';
+import type { VoiceWindow } from './voice-windows.ts';
 
 /** If grouping a leg's talk takes longer than listening to it, only one request in this many is answered. */
 const groupedEvery = 3;

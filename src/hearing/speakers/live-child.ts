@@ -2,9 +2,9 @@ import { flushCompileCache } from 'node:module';
 import { constants, setPriority } from 'node:os';
 import { reasonOf } from '../../lib/errors.ts';
 import { VoiceDetector } from '../offline/voice-activity.ts';
-import { VoiceEncoder } from './encoder.ts';
+import { VoiceEncoder } from './voice-encoder.ts';
 import { LegVoices, liveHints } from './leg-voices.ts';
-import type { FromLiveListener, ToLiveListener } from './live-messages.ts';
+import type { FromLiveListener, ToLiveListener } from './listener-messages.ts';
 
 /*
  * The process that tells voices apart in all live legs with several speakers on one channel. It carries out one order

@@ -2,7 +2,7 @@ import type { ChildProcess } from 'node:child_process';
 import type { Logger } from '../../lib/log.ts';
 import { forkBare } from '../media/bare-process.ts';
 import { vadModelPath } from '../offline/voice-activity.ts';
-import type { FromLiveListener, LiveTurns, ToLiveListener } from './live-messages.ts';
+import type { FromLiveListener, LiveTurns, ToLiveListener } from './listener-messages.ts';
 import { isPulled, pullCommand, weightsPath } from './weights.ts';
 
 /**

@@ -6,10 +6,10 @@ import { askFileProcess } from '../media/file-process.ts';
 import { FileLanes } from '../media/file-lanes.ts';
 import { catalogueEntry } from '../models/catalogue.ts';
 import { vadModelPath } from '../offline/voice-activity.ts';
-import type { SpeakersAnswer, SpeakersOrder, SpokenChannel } from './messages.ts';
+import type { SpeakersAnswer, SpeakersOrder, SpokenChannel } from './speakers-messages.ts';
 import { sampleRate } from './segments.ts';
-import type { VoiceTurn } from './turns.ts';
-import type { SpeakerHints } from './voices.ts';
+import type { VoiceTurn } from './speaker-turns.ts';
+import type { SpeakerHints } from './voice-groups.ts';
 import { isPulled, pullCommand, voiceModel, weightsPath } from './weights.ts';
 
 export type Speakers = {
@@ -32,7 +32,7 @@ export type SpeakersOptions = {
 /** At most this many files are analysed at the same time. */
 const maxAtOnce = 2;
 const maxHeapMiB = 192;
-const program = new URL('./child.ts', import.meta.url);
+const program = new URL('./speakers-child.ts', import.meta.url);
 
 /**
  * The default deadline. An hour takes some two minutes of processor time, and a busy machine leaves little time to this

@@ -1,6 +1,6 @@
 import { bare } from '../offline/readings.ts';
-import { digitsOf, isOfNumber } from './numbers.ts';
-import { asHeard, placesOf, type Reconciled } from './places.ts';
+import { digitsOf, isOfNumber } from './spoken-figures.ts';
+import { asHeard, placesOf, type Reconciled } from './word-places.ts';
 
 /** The same word is searched for within this many seconds, since the readers may have it twice. */
 const mostApartS = 2;

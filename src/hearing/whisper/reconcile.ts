@@ -1,8 +1,8 @@
 import { logistic, surenessOf } from '../offline/confidence.ts';
 import { bare } from '../offline/readings.ts';
 import { dividedAlike } from './compounds.ts';
-import { isOfNumber } from './numbers.ts';
-import { asHeard, placesOf, type Reconciled, type WordPlace } from './places.ts';
+import { isOfNumber } from './spoken-figures.ts';
+import { asHeard, placesOf, type Reconciled, type WordPlace } from './word-places.ts';
 import { type Readers, weighed } from './weighing.ts';
 
 /**

@@ -6,11 +6,11 @@ import { wordsWithoutLoops } from '../offline/loops.ts';
 import { bare, variations } from '../offline/readings.ts';
 import { wordsFromTokens } from '../offline/word-times.ts';
 import type { RecognisedWord, RecogniserEvent } from '../recogniser.ts';
-import type { Reconciled } from './places.ts';
+import type { Reconciled } from './word-places.ts';
 import { reconciled } from './reconcile.ts';
 import type { Readers } from './weighing.ts';
 import type { EncodedWindow, WhisperReader, WindowText } from './whisper-reader.ts';
-import { mostWindowS, type SpeechUnit, SpeechWindow, unitsOf } from './windows.ts';
+import { mostWindowS, type SpeechUnit, SpeechWindow, unitsOf } from './reading-windows.ts';
 
 const rateHz = 16000;
 /**

@@ -1,4 +1,4 @@
-import { asHeard, type Reconciled, type WordPlace } from './places.ts';
+import { asHeard, type Reconciled, type WordPlace } from './word-places.ts';
 
 /** Both readers' log-probabilities of some texts, in nats. Undefined if one of the texts cannot be written. */
 export type Readers = {

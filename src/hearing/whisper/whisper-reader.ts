@@ -8,8 +8,8 @@ import { beamSearch } from '../decoder/beam-search.ts';
 import { likelihoodsOf } from '../decoder/likelihood.ts';
 import { type Feeds, loadOnnx, type Onnx, type OnnxSession } from '../decoder/onnx.ts';
 import { mostTokensOf, type TimedText, timedText } from '../decoder/timed-text.ts';
-import { TokenTable } from '../making/tokens.ts';
-import { logMel, melBands, melFrames } from './mel.ts';
+import { TokenTable } from '../making/token-table.ts';
+import { logMel, melBands, melFrames } from './whisper-mel.ts';
 import { audioOutputs, endToken, type SuppressedTokens, WhisperSteps } from './steps.ts';
 
 /** The encoder's output for a window. */

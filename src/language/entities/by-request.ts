@@ -1,6 +1,6 @@
 import { cardinalAt, smallAt, yearAt } from '../text/numbers.ts';
 import type { Doc } from './doc.ts';
-import type { requestedTypes } from './types.ts';
+import type { requestedTypes } from './found-types.ts';
 
 const words: Partial<Record<(typeof requestedTypes)[number], RegExp>> = {
   DAY: /^(?:monday|tuesday|wednesday|thursday|friday|saturday|sunday)s?$/,

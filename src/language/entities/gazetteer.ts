@@ -14,7 +14,7 @@ import {
   landmarks,
   stateCodes,
   states,
-} from '../data/places.ts';
+} from '../data/place-names.ts';
 import { surnames } from '../data/surnames.ts';
 import { Phrases } from '../text/phrases.ts';
 import type { Doc } from './doc.ts';

@@ -1,5 +1,5 @@
 import { isCommon } from '../entities/gazetteer.ts';
-import { alignWords } from '../rewrite/words.ts';
+import { alignWords } from '../rewrite/rewrite-words.ts';
 import type { RedactedPiece, RedactionForm, RedactionState } from './redact.ts';
 
 /**

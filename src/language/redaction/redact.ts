@@ -1,18 +1,18 @@
-import { askedFor } from '../entities/asked.ts';
+import { askedFor } from '../entities/asked-secrets.ts';
 import { isExplained, runAt } from '../entities/code-runs.ts';
 import type { CueKind } from '../entities/cue-kinds.ts';
 import { Doc } from '../entities/doc.ts';
-import { findEntities } from '../entities/find.ts';
-import { foundTypes } from '../entities/types.ts';
-import { alignWords } from '../rewrite/words.ts';
+import { findEntities } from '../entities/find-entities.ts';
+import { foundTypes } from '../entities/found-types.ts';
+import { alignWords } from '../rewrite/rewrite-words.ts';
 import type { TextToken } from '../text/tokens.ts';
 import type { EntitySpan } from '../types.ts';
 import { markerLabel } from '../../protocol/entity-types.ts';
-import { joinFinals } from '../text/seams.ts';
-import { claimAsked, wantedKinds } from './asked.ts';
+import { joinFinals } from '../text/join-finals.ts';
+import { claimAsked, wantedKinds } from './asked-types.ts';
 import { claimCarefully, claimNamesCarefully } from './careful.ts';
 import { echoesIn } from './echoes.ts';
-import { wantedTypes } from './names.ts';
+import { wantedTypes } from './redaction-names.ts';
 import type { Word } from '../../protocol/addons.ts';
 
 /** MARKER: `[NAME_1]`, the same entity always the same number. MASK: one `#` per character, spaces kept. */

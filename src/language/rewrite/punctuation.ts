@@ -1,4 +1,4 @@
-import { findEntities } from '../entities/find.ts';
+import { findEntities } from '../entities/find-entities.ts';
 import { looksLikeQuestion } from '../summary/clauses.ts';
 
 const names =

@@ -4,7 +4,7 @@ import type { Utterance } from '../../protocol/addons.ts';
 import { punctuate } from './punctuation.ts';
 import { spellingOf } from './spelling.ts';
 import { vocabularyOf } from './vocabulary.ts';
-import { rewriteWords } from './words.ts';
+import { rewriteWords } from './rewrite-words.ts';
 
 /** The settings that change words, from a request's `realtime_processing` or from a job. */
 export type RewriteSettings = {

@@ -1,4 +1,4 @@
-import { findEntities } from '../entities/find.ts';
+import { findEntities } from '../entities/find-entities.ts';
 import { contentWords } from '../text/content.ts';
 import type { SummarizationType } from '../../protocol/addon-configs.ts';
 import type { SpokenTurn } from '../types.ts';

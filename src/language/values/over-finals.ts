@@ -1,8 +1,8 @@
-import { askedFor } from '../entities/asked.ts';
+import { askedFor } from '../entities/asked-secrets.ts';
 import { Doc } from '../entities/doc.ts';
-import { findEntities } from '../entities/find.ts';
+import { findEntities } from '../entities/find-entities.ts';
 import { spellingEnd } from '../entities/spelled.ts';
-import { joinFinals } from '../text/seams.ts';
+import { joinFinals } from '../text/join-finals.ts';
 import type { EntitySpan, EntityValue, ValueContext } from '../types.ts';
 import { inCapitals, valueOf } from './value.ts';
 

@@ -3,9 +3,9 @@ import type { EntityValue, ValueContext } from '../types.ts';
 import { runAt } from '../entities/code-runs.ts';
 import { Doc } from '../entities/doc.ts';
 import { dateOf, expiryOf, timeOf } from './days.ts';
-import { moneyOf } from './money.ts';
+import { moneyOf } from './money-value.ts';
 import { e164 } from './phones.ts';
-import { addressOf } from './web.ts';
+import { addressOf } from './web-value.ts';
 
 const bankCodeDigits = 9;
 

@@ -10,7 +10,7 @@ import {
   type Route,
 } from './route.ts';
 import { speechRoutes } from './speech-routes.ts';
-import { socketSchemas, webhooks, type Webhook } from './webhooks.ts';
+import { socketSchemas, webhooks, type Webhook } from './webhook-descriptions.ts';
 
 /** All routes in the order of the document. The caller passes the carriers' own routes. */
 export function allRoutes(carrierRoutes: readonly Route[]): readonly Route[] {

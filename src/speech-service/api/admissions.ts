@@ -2,9 +2,9 @@ import { refuseUncovered } from '../offered-languages.ts';
 import { Problem } from '../../port/problem.ts';
 import type { LiveRequest } from '../../protocol/live-request.ts';
 import type { Store } from '../../store/store.ts';
-import { refuseUnreachable } from '../callbacks/callbacks.ts';
+import { refuseUnreachable } from '../callbacks/session-callbacks.ts';
 import type { SpeechServiceConfig } from '../config.ts';
-import type { Sessions } from '../live/sessions.ts';
+import type { Sessions } from '../live/live-sessions.ts';
 import { speechMetrics } from '../metrics.ts';
 import type { Recogniser } from '../../hearing/recogniser.ts';
 

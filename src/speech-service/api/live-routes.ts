@@ -7,12 +7,12 @@ import type { LiveRequest } from '../../protocol/live-request.ts';
 import type { Objects } from '../../objects/objects.ts';
 import type { Store } from '../../store/store.ts';
 import type { RecordingRule } from '../live/assembly.ts';
-import type { Sessions } from '../live/sessions.ts';
+import type { Sessions } from '../live/live-sessions.ts';
 import type { SpeechServiceConfig } from '../config.ts';
 import type { JobRow } from '../records/job-records.ts';
 import type { Admissions } from './admissions.ts';
 import type { JobOwner } from './record-routes.ts';
-import { sendRecording } from './recording-file.ts';
+import { sendRecording } from './session-recording.ts';
 import { jsonBody, queryOf, tellIgnored } from './request-parts.ts';
 
 type LiveRoutesOptions = {

@@ -4,7 +4,7 @@ import type {
   Recogniser,
   RecogniserStreamOptions,
 } from '../../hearing/recogniser.ts';
-import { PartReading, type PartSaid } from './part.ts';
+import { PartReading, type PartSaid } from './part-reading.ts';
 import { nextSeam, type ReadSamples } from './seams.ts';
 
 type ChannelPartsOptions = {

@@ -13,7 +13,7 @@ import type { Store } from '../../store/store.ts';
 import type { Selectable, Updateable } from 'kysely';
 import type { SpeechJobCallbacksTable } from '../../store/schema.ts';
 import { retryDelaysMs, type CallbackOutcome } from '../callbacks/callback-queue.ts';
-import { webhookName, type CallbackTarget, type Send } from '../callbacks/callbacks.ts';
+import { webhookName, type CallbackTarget, type Send } from '../callbacks/session-callbacks.ts';
 import type { SpeechServiceConfig } from '../config.ts';
 import { speechMetrics } from '../metrics.ts';
 import type { JobRow } from '../records/job-records.ts';

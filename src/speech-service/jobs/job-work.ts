@@ -15,7 +15,7 @@ import {
 } from '../../hearing/media/media.ts';
 import type { Recogniser } from '../../hearing/recogniser.ts';
 import type { Speakers } from '../../hearing/speakers/speakers.ts';
-import { withSpeakersOf } from '../../hearing/speakers/turns.ts';
+import { withSpeakersOf } from '../../hearing/speakers/speaker-turns.ts';
 import type { SpeechServiceConfig } from '../config.ts';
 import type { Files, StoredFile } from '../files/files.ts';
 import type { AddonRunner } from '../results/answer.ts';

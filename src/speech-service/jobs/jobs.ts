@@ -9,7 +9,7 @@ import { callbackOf } from '../../protocol/parse-pre-recorded.ts';
 import type { PreRecordedRequest } from '../../protocol/pre-recorded.ts';
 import type { Store } from '../../store/store.ts';
 import { refuseUncovered } from '../offered-languages.ts';
-import { refuseUnreachable, type Send } from '../callbacks/callbacks.ts';
+import { refuseUnreachable, type Send } from '../callbacks/session-callbacks.ts';
 import type { SpeechServiceConfig } from '../config.ts';
 import type { Files, StoredFile } from '../files/files.ts';
 import { speechMetrics } from '../metrics.ts';

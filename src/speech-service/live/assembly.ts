@@ -2,10 +2,10 @@ import { stat } from 'node:fs/promises';
 import type { Clock } from '../../lib/clock.ts';
 import { loggedId, type Logger } from '../../lib/log.ts';
 import type { LiveRequest } from '../../protocol/live-request.ts';
-import type { Callbacks } from '../callbacks/callbacks.ts';
+import type { Callbacks } from '../callbacks/session-callbacks.ts';
 import type { SpeechServiceConfig } from '../config.ts';
 import type { AddonRunner } from '../results/answer.ts';
-import type { Addons } from './words/addons.ts';
+import type { Addons } from './words/session-addons.ts';
 import {
   type AudioFormat,
   formatOf,
@@ -14,7 +14,7 @@ import {
 } from './incoming/audio-format.ts';
 import { callbackBody, Broadcast, webhookBody, webhookEventsOf } from './outgoing/broadcast.ts';
 import type { DiskWriter } from './disk/disk-writer.ts';
-import type { SessionEnd } from './ending.ts';
+import type { SessionEnd } from './session-ending.ts';
 import { FrameCutter } from './incoming/frame-cutter.ts';
 import { Outbound } from './outgoing/outbound.ts';
 import { placesAfterRestart, type Places } from './incoming/overlap.ts';
@@ -27,8 +27,8 @@ import {
 } from './disk/session-audio.ts';
 import { fileLog, type LogLine, noLog, type SessionLog } from './outgoing/session-log.ts';
 import type { SessionRows } from './session-rows.ts';
-import { LiveSession } from './session.ts';
-import type { SessionState } from './state.ts';
+import { LiveSession } from './live-session.ts';
+import type { SessionState } from './live-state.ts';
 import type { LiveListener } from '../../hearing/speakers/live-listener.ts';
 import type { Recogniser } from '../../hearing/recogniser.ts';
 

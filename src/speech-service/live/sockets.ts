@@ -6,7 +6,7 @@ import type { Logger } from '../../lib/log.ts';
 import type { Upgrade } from '../../port/part.ts';
 import { closeStranger, refuseUpgrade } from '../../port/upgrades.ts';
 import { acknowledgedBytesHeader } from '../../protocol/acknowledged-bytes.ts';
-import type { Sessions } from './sessions.ts';
+import type { Sessions } from './live-sessions.ts';
 import { tunnel } from './tunnel.ts';
 
 type SocketsOptions = {

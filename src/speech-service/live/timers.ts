@@ -1,5 +1,5 @@
 import type { Clock } from '../../lib/clock.ts';
-import { type SessionState, type Wait, waitOf } from './state.ts';
+import { type SessionState, type Wait, waitOf } from './live-state.ts';
 
 export type SessionTimes = {
   neverConnectedMs: number;

@@ -3,8 +3,8 @@ import type {
   TranscriptRedactionState,
 } from '../../language/redaction/redact-all.ts';
 import type { CoveredSpan, RedactedPiece } from '../../language/redaction/redact.ts';
-import { redactionProblem } from '../../language/redaction/names.ts';
-import { alignWords } from '../../language/rewrite/words.ts';
+import { redactionProblem } from '../../language/redaction/redaction-names.ts';
+import { alignWords } from '../../language/rewrite/rewrite-words.ts';
 import type { AddonError, Utterance, Word } from '../../protocol/addons.ts';
 import type { PreRecordedRequest } from '../../protocol/pre-recorded.ts';
 import type { LanguageWork } from './language-work.ts';

@@ -17,7 +17,7 @@ import {
 import { LanguageWork } from './language-work.ts';
 import { moderation, nameConsistency, promptAnswers, textAnswer } from './model-answers.ts';
 import { redacted, type RedactedUtterances } from './redaction.ts';
-import { displayLines, sentencesOf } from './sentences.ts';
+import { displayLines, sentencesOf } from './result-sentences.ts';
 import { subtitlesOf } from '../../language/text/subtitles.ts';
 import { translated } from './translation.ts';
 

@@ -1,4 +1,4 @@
-import { alignWords } from '../../language/rewrite/words.ts';
+import { alignWords } from '../../language/rewrite/rewrite-words.ts';
 import type { TranslationConfig } from '../../protocol/addon-configs.ts';
 import type { AddonError, Utterance } from '../../protocol/addons.ts';
 import type { TargetTranslation } from './blocks.ts';

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isBalanced } from '../../../src/bridge/call/ending.ts';
+import { isBalanced } from '../../../src/bridge/call/call-ending.ts';
 import { reasonOf } from '../../../src/lib/errors.ts';
 import { carrierNames, carriers, type CarrierName } from '../../../src/carriers/all.ts';
 import { mintStream } from '../../../src/player/api-client.ts';

@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 import { parentOf, pidsWith } from './proc.ts';
 
 const root = resolve(import.meta.dirname, '../../..');
-const program = 'src/hearing/child/child.ts';
+const program = 'src/hearing/child/recogniser-child.ts';
 if (!existsSync(join(root, program))) throw new Error(`the recogniser's program is not ${program}`);
 
 /** The running recogniser processes that this process has started. */

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { expect, test } from 'vitest';
-import { maxSilenceAheadS } from '../../../src/bridge/call/clock.ts';
+import { maxSilenceAheadS } from '../../../src/bridge/call/call-clock.ts';
 import { maxTextChars } from '../../../src/speech-client/bounds.ts';
 import { speak, testBridge } from '../../support/bridge/test-bridge.ts';
 import { until } from '../../support/process/until.ts';

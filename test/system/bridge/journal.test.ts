@@ -14,7 +14,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { recoverJournal } from '../../../src/bridge/journal/recovery.ts';
+import { recoverJournal } from '../../../src/bridge/journal/journal-recovery.ts';
 import type { LegSnapshot } from '../../../src/bridge/records/leg-snapshot.ts';
 import { createLog } from '../../../src/lib/log.ts';
 import { faultsOf, legRig, type Rig } from '../../support/bridge/leg-rig.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { CallSpeakers, maxLabelsKept } from '../../../src/bridge/events/speaker-labels.ts';
+import { CallSpeakers, maxLabelsKept } from '../../../src/bridge/events/voice-labels.ts';
 import { temporaryStore } from '../../support/store/store.ts';
 
 const labels = (all: Record<string, number>, time: number, is_final = false) => ({

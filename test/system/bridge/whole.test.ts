@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { twilioPlayer } from '../../../src/carriers/twilio/player.ts';
 import { expect, test } from 'vitest';
-import { isBalanced } from '../../../src/bridge/call/ending.ts';
+import { isBalanced } from '../../../src/bridge/call/call-ending.ts';
 import { carrierNames, carriers } from '../../../src/carriers/all.ts';
 import { playCall } from '../../../src/player/play-call.ts';
 import { startApp } from '../../support/process/app.ts';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { maxSilenceAheadS } from '../../../src/bridge/call/clock.ts';
+import { maxSilenceAheadS } from '../../../src/bridge/call/call-clock.ts';
 import type { AnyJson } from '../../support/bridge/test-bridge.ts';
 import {
   CarrierClient,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isBalanced } from '../../../src/bridge/call/ending.ts';
+import { isBalanced } from '../../../src/bridge/call/call-ending.ts';
 import { randomFrom } from '../../../src/player/faults.ts';
 import { startApp } from '../../support/process/app.ts';
 import type { AnyJson } from '../../support/bridge/test-bridge.ts';

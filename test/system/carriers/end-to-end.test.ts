@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { findCall, getCall } from '../../../src/player/api-client.ts';
 import { carrierNames, carriers, type CarrierName } from '../../../src/carriers/all.ts';
 import type { Encoding, PlayerSecrets } from '../../../src/player/dialogue.ts';
-import type { LegSamples } from '../../../src/player/leg-audio.ts';
+import type { LegSamples } from '../../../src/player/leg-samples.ts';
 import { playCall, type CallPlan } from '../../../src/player/play-call.ts';
 import type { ApiCall } from '../../../src/protocol/api.ts';
 import { provenConfig, provenEnv } from '../../support/carriers/proven-config.ts';

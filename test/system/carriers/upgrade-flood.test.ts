@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isBalanced } from '../../../src/bridge/call/ending.ts';
+import { isBalanced } from '../../../src/bridge/call/call-ending.ts';
 import { twilioPlayer } from '../../../src/carriers/twilio/player.ts';
 import { play } from '../../../src/player/play.ts';
 import { startApp } from '../../support/process/app.ts';

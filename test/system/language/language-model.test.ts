@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { expect, test } from 'vitest';
 import { LlmConfig } from '../../../src/language/config.ts';
-import { fallbackNote } from '../../../src/language/llm/route.ts';
+import { fallbackNote } from '../../../src/language/llm/with-model.ts';
 import { startLanguageRunner, type LanguageRunner } from '../../../src/language/runner.ts';
 import type { Utterance } from '../../../src/protocol/addons.ts';
 

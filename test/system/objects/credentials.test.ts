@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { systemClock } from '../../../src/lib/clock.ts';
-import { CredentialSource } from '../../../src/objects/credentials.ts';
+import { CredentialSource } from '../../../src/objects/bucket-credentials.ts';
 import {
   bucketConfig,
   bucketMissing,

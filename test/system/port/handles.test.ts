@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { readdir } from 'node:fs/promises';
 import { connect, type Socket } from 'node:net';
 import { expect, test } from 'vitest';
-import { isBalanced } from '../../../src/bridge/call/ending.ts';
+import { isBalanced } from '../../../src/bridge/call/call-ending.ts';
 import { twilioPlayer } from '../../../src/carriers/twilio/player.ts';
 import { play, type PlayResult } from '../../../src/player/play.ts';
 import { twilioSignature } from '../../../src/carriers/twilio/player.ts';

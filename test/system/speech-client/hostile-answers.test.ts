@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { ServerMessage } from '../../../src/protocol/live-messages.ts';
-import { maxIdentities, SeenMessages } from '../../../src/speech-client/messages.ts';
-import type { SpeechSession } from '../../../src/speech-client/session.ts';
+import { maxIdentities, SeenMessages } from '../../../src/speech-client/message-identity.ts';
+import type { SpeechSession } from '../../../src/speech-client/speech-session.ts';
 import { faultsOf, legRig } from '../../support/bridge/leg-rig.ts';
 import { TestClock } from '../../support/clock/test-clock.ts';
 import { FakeSpeech } from '../../support/speech/fake-speech.ts';

@@ -4,7 +4,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import { expect, test } from 'vitest';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { createLog } from '../../../src/lib/log.ts';
-import { SpeechJobs } from '../../../src/speech-client/jobs.ts';
+import { SpeechJobs } from '../../../src/speech-client/jobs-api.ts';
 import { SpeechNodes } from '../../../src/speech-client/speech-nodes.ts';
 import { until } from '../../support/process/until.ts';
 

@@ -1,5 +1,5 @@
 import { linearToMulaw, mulawToLinear } from '../../../src/audio/g711.ts';
-import type { withSpeakersOf } from '../../../src/hearing/speakers/turns.ts';
+import type { withSpeakersOf } from '../../../src/hearing/speakers/speaker-turns.ts';
 import { throughGsm } from '../../bench/recognition/audio.ts';
 import { noise } from '../../support/speech/made-up-voice.ts';
 import {

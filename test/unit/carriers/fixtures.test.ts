@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { carriers } from '../../../src/carriers/all.ts';
-import { maxBytesAheadOfStart } from '../../../src/carriers/binary/codec.ts';
+import { maxBytesAheadOfStart } from '../../../src/carriers/binary/binary-codec.ts';
 import type { CarrierName } from '../../../src/carriers/all.ts';
 import type { CarrierEvent, Codec } from '../../../src/carriers/carrier.ts';
 import { CarriersConfig } from '../../../src/carriers/config.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { performTask } from '../../../src/language/perform.ts';
-import { findEntities } from '../../../src/language/entities/find.ts';
+import { findEntities } from '../../../src/language/entities/find-entities.ts';
 import type { Utterance } from '../../../src/protocol/addons.ts';
 
 const utterance = (text: string): Utterance => ({

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { findEntities } from '../../../src/language/entities/find.ts';
+import { findEntities } from '../../../src/language/entities/find-entities.ts';
 import { isIban, isLuhn } from '../../../src/language/entities/codes.ts';
 
 const found = (text: string): string[] =>

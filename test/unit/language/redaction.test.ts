@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { foundTypes } from '../../../src/language/entities/types.ts';
+import { foundTypes } from '../../../src/language/entities/found-types.ts';
 import { performTask } from '../../../src/language/perform.ts';
-import { redactionProblem } from '../../../src/language/redaction/names.ts';
+import { redactionProblem } from '../../../src/language/redaction/redaction-names.ts';
 import { entityPresets } from '../../../src/protocol/entity-types.ts';
 import { redactStep } from '../../../src/language/redaction/redact.ts';
 import type { RedactInput, RedactOutput } from '../../../src/language/redaction/redact.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { Turns } from '../../../src/language/turns.ts';
+import { Turns } from '../../../src/language/fair-queue.ts';
 
 type Named = { owner: string; name: string };
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { builtInConversation, loadConversation } from '../../../src/player/conversation.ts';
 import { BadLine, randomFrom } from '../../../src/player/faults.ts';
-import { encodeLegs, samplesOf } from '../../../src/player/leg-audio.ts';
+import { encodeLegs, samplesOf } from '../../../src/player/leg-samples.ts';
 
 describe('the built-in conversation', () => {
   test('is about a minute of two speakers in turn, the first words of both within ten seconds', async () => {

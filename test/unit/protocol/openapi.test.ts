@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { callEventTypes } from '../../../src/protocol/events.ts';
-import { carrierRoutes } from '../../../src/carriers/webhooks.ts';
+import { carrierRoutes } from '../../../src/carriers/webhook-routes.ts';
 import { allRoutes, openApiDocument } from '../../../src/protocol/openapi/document.ts';
-import { webhooks } from '../../../src/protocol/openapi/webhooks.ts';
+import { webhooks } from '../../../src/protocol/openapi/webhook-descriptions.ts';
 
 const document = openApiDocument({
   version: '1.2.3',

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { maxTextChars } from '../../../src/speech-client/bounds.ts';
-import { maxUtterances, stateIn } from '../../../src/speech-client/jobs.ts';
+import { maxUtterances, stateIn } from '../../../src/speech-client/jobs-api.ts';
 
 const utterance = { start: 0.5, end: 1, channel: 1, text: ' hello', language: 'en' };
 const done = (utterances: unknown[], audio_duration = 10): object => ({

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { readServerMessage } from '../../../src/protocol/live-messages.ts';
-import { scanAck } from '../../../src/speech-client/messages.ts';
+import { scanAck } from '../../../src/speech-client/message-identity.ts';
 
 const session_id = '7d0c1b52-6a0e-4f1b-9b0a-2f6f4c6b8e11';
 const created_at = '2026-02-03T09:15:01.104Z';

@@ -1,10 +1,14 @@
 import { describe, expect, test } from 'vitest';
-import { sessionUrl } from '../../../src/speech-client/api.ts';
+import { sessionUrl } from '../../../src/speech-client/service-api.ts';
 import { backOffMs, retryAfterMs } from '../../../src/speech-client/back-off.ts';
 import { CatchUp } from '../../../src/speech-client/catch-up.ts';
-import { closeAction } from '../../../src/speech-client/session.ts';
+import { closeAction } from '../../../src/speech-client/speech-session.ts';
 import { ServiceGate } from '../../../src/speech-client/service-gate.ts';
-import { messageIdentity, missingOf, SeenMessages } from '../../../src/speech-client/messages.ts';
+import {
+  messageIdentity,
+  missingOf,
+  SeenMessages,
+} from '../../../src/speech-client/message-identity.ts';
 import type { ServerMessage } from '../../../src/protocol/live-messages.ts';
 import { TestClock } from '../../support/clock/test-clock.ts';
 

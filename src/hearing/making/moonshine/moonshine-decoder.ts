@@ -12,7 +12,7 @@ import {
 } from './moonshine-layers.ts';
 import type { OrtFile } from './ort-file.ts';
 import { taughtTokens } from './taught-tokens.ts';
-import type { TokenTable } from '../tokens.ts';
+import type { TokenTable } from '../token-table.ts';
 
 /** A text has fewer tokens than this: 6.5 per second of at most about twelve seconds, plus the given ones. */
 const positions = 512;

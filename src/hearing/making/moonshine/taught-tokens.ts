@@ -1,5 +1,5 @@
 import type { StoredTensor } from './ort-file.ts';
-import type { TokenTable } from '../tokens.ts';
+import type { TokenTable } from '../token-table.ts';
 
 /** Entries of the table that are not text. */
 const sign = /^<<ST_\d+>>$/;

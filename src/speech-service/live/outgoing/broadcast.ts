@@ -4,7 +4,7 @@ import type { CallbackQueue } from '../../callbacks/callback-queue.ts';
 import { isWanted, kindOf } from '../words/server-messages.ts';
 import type { Outbound } from './outbound.ts';
 import type { SessionLog } from './session-log.ts';
-import type { SessionState } from '../state.ts';
+import type { SessionState } from '../live-state.ts';
 
 type BroadcastOptions = {
   sessionId: string;

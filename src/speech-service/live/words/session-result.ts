@@ -7,7 +7,7 @@ import type {
 } from '../../../protocol/addons.ts';
 import type { PostFinalResult, UnreadSpeech } from '../../../protocol/job.ts';
 import type { LiveRequest } from '../../../protocol/live-request.ts';
-import { withSpeakers, type VoiceTurn } from '../../../hearing/speakers/turns.ts';
+import { withSpeakers, type VoiceTurn } from '../../../hearing/speakers/speaker-turns.ts';
 import {
   execTimeOf,
   inOrder,

@@ -3,9 +3,13 @@ import type { Logger } from '../../../lib/log.ts';
 import { round3 } from '../../../lib/round.ts';
 import type { SpeakersData } from '../../../protocol/live-messages.ts';
 import type { LiveRequest } from '../../../protocol/live-request.ts';
-import type { LiveTurns } from '../../../hearing/speakers/live-messages.ts';
+import type { LiveTurns } from '../../../hearing/speakers/listener-messages.ts';
 import type { HeardLeg } from '../../../hearing/speakers/live-listener.ts';
-import { inOrderOfAppearance, speakerOf, type VoiceTurn } from '../../../hearing/speakers/turns.ts';
+import {
+  inOrderOfAppearance,
+  speakerOf,
+  type VoiceTurn,
+} from '../../../hearing/speakers/speaker-turns.ts';
 import { type SessionResults, utterancesOf } from './session-result.ts';
 
 type SpeakerLabelsOptions = {

@@ -2,7 +2,7 @@ import { round3 } from '../../../lib/round.ts';
 import type { Utterance } from '../../../protocol/addons.ts';
 import type { ServerMessage } from '../../../protocol/live-messages.ts';
 import type { LiveRequest } from '../../../protocol/live-request.ts';
-import type { Addons } from './addons.ts';
+import type { Addons } from './session-addons.ts';
 import type { ChannelEvent } from '../../../hearing/channel.ts';
 import { message, utteranceId } from './server-messages.ts';
 import { utteranceOf } from '../../../hearing/utterance.ts';

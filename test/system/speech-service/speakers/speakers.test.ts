@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { linearToMulaw } from '../../../../src/audio/g711.ts';
 import { PreRecordedJobRecord } from '../../../../src/protocol/job.ts';
 import type { Recogniser } from '../../../../src/hearing/recogniser.ts';
-import { VoiceEncoder } from '../../../../src/hearing/speakers/encoder.ts';
+import { VoiceEncoder } from '../../../../src/hearing/speakers/voice-encoder.ts';
 import { catalogueEntry } from '../../../../src/hearing/models/catalogue.ts';
 import { openSpeakers } from '../../../../src/hearing/speakers/speakers.ts';
 import { weightsPath } from '../../../../src/hearing/speakers/weights.ts';

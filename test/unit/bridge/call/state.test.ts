@@ -7,7 +7,7 @@ import {
   type CallState,
   type Deadline,
   type Effect,
-} from '../../../../src/bridge/call/state.ts';
+} from '../../../../src/bridge/call/call-state.ts';
 
 const legs = new Set(['a', 'b']);
 const at = 1_000;

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { Backlog, BlockPool } from '../../../../src/bridge/journal/backlog.ts';
+import { Backlog, BlockPool } from '../../../../src/bridge/journal/leg-backlog.ts';
 
 test('holds exactly the bytes between what was dropped and what was appended', () => {
   fc.assert(

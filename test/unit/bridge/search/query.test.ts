@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { marksIn, parseQuery, type Condition } from '../../../../src/bridge/search/query.ts';
-import { sqliteMatch } from '../../../../src/bridge/search/words.ts';
+import { marksIn, parseQuery, type Condition } from '../../../../src/bridge/search/search-query.ts';
+import { sqliteMatch } from '../../../../src/bridge/search/word-match.ts';
 
 function conditionsOf(text: string): readonly Condition[] {
   const parsed = parseQuery(text);

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { joinedWords } from '../../../../src/bridge/second-pass/joined-words.ts';
-import type { Spoken } from '../../../../src/speech-client/jobs.ts';
+import type { Spoken } from '../../../../src/speech-client/jobs-api.ts';
 
 const said = (start: number, end: number, speaker?: number): Spoken => ({
   channel: 0,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { splitChannels } from '../../../../src/carriers/binary/channels.ts';
+import { splitChannels } from '../../../../src/carriers/binary/interleaving.ts';
 import type { CarrierEvent } from '../../../../src/carriers/carrier.ts';
 import { AudiohookClient as Client } from '../../../support/carriers/audiohook-client.ts';
 

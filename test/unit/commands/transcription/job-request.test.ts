@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { jobRequest } from '../../../../src/commands/transcription/job-request.ts';
+import { jobRequest } from '../../../../src/commands/transcription/wished-job.ts';
 import { parsePreRecordedRequest } from '../../../../src/protocol/parse-pre-recorded.ts';
 
 describe('the request of a job', () => {

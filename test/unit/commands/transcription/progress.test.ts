@@ -5,7 +5,7 @@ import {
   ProgressBars,
   stateText,
   type FileState,
-} from '../../../../src/commands/transcription/progress.ts';
+} from '../../../../src/commands/transcription/file-progress.ts';
 
 describe('progress', () => {
   test('says what is done of what', () => {

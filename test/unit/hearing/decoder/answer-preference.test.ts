@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { AnswerPreference, isAnswer } from '../../../../src/hearing/decoder/answer-preference.ts';
-import { TokenTable } from '../../../../src/hearing/making/tokens.ts';
+import { TokenTable } from '../../../../src/hearing/making/token-table.ts';
 
 const tokens = ['▁zero', '▁four', '▁fo', 'ur', 'r', ',', '▁a', 'teen', '▁I', '▁know', '4', '-'];
 const table = TokenTable.read(

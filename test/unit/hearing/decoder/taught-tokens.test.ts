@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { taughtTokens } from '../../../../src/hearing/making/moonshine/taught-tokens.ts';
-import { TokenTable } from '../../../../src/hearing/making/tokens.ts';
+import { TokenTable } from '../../../../src/hearing/making/token-table.ts';
 
 const zero = 128;
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { TokenTable } from '../../../../src/hearing/making/tokens.ts';
+import { TokenTable } from '../../../../src/hearing/making/token-table.ts';
 
 function tableOf(...tokens: (string | number[])[]): TokenTable {
   const lines = tokens.map(

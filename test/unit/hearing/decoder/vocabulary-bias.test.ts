@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { beamSearch } from '../../../../src/hearing/decoder/beam-search.ts';
 import { logProbabilitiesOf } from '../../../../src/hearing/decoder/log-probabilities.ts';
-import { TokenTable } from '../../../../src/hearing/making/tokens.ts';
+import { TokenTable } from '../../../../src/hearing/making/token-table.ts';
 import { VocabularyBias } from '../../../../src/hearing/decoder/vocabulary-bias.ts';
 
 const tokens = [

@@ -1,5 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { turnsOf, withSpeakers, withSpeakersOf } from '../../../../src/hearing/speakers/turns.ts';
+import {
+  turnsOf,
+  withSpeakers,
+  withSpeakersOf,
+} from '../../../../src/hearing/speakers/speaker-turns.ts';
 import { spoken } from '../../../support/speech/job-results.ts';
 
 const turn = (start: number, end: number, voice: number) => ({ start, end, voice });

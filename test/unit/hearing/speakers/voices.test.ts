@@ -4,7 +4,7 @@ import {
   hintsOfChannel,
   voicesOf,
   type VoicePiece,
-} from '../../../../src/hearing/speakers/voices.ts';
+} from '../../../../src/hearing/speakers/voice-groups.ts';
 import { madeUpDirection, noise } from '../../../support/speech/made-up-voice.ts';
 
 describe('groups of directions', () => {

@@ -1,6 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { Segments } from '../../../../src/hearing/speakers/segments.ts';
-import { cutsOf, voiceWindows, windowLength } from '../../../../src/hearing/speakers/windows.ts';
+import {
+  cutsOf,
+  voiceWindows,
+  windowLength,
+} from '../../../../src/hearing/speakers/voice-windows.ts';
 
 const block = 512;
 /** One sign for each 32 ms. */

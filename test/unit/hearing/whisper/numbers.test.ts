@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { digitsOf, figureOf, isOfNumber } from '../../../../src/hearing/whisper/numbers.ts';
+import { digitsOf, figureOf, isOfNumber } from '../../../../src/hearing/whisper/spoken-figures.ts';
 
 test.each([
   ['five five five zero one four two', '5550142'],

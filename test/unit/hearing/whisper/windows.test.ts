@@ -1,5 +1,9 @@
 import { expect, test } from 'vitest';
-import { mostWindowS, SpeechWindow, unitsOf } from '../../../../src/hearing/whisper/windows.ts';
+import {
+  mostWindowS,
+  SpeechWindow,
+  unitsOf,
+} from '../../../../src/hearing/whisper/reading-windows.ts';
 
 const rate = 16_000;
 const unit = (from: number, to: number) => ({ from: from * rate, to: to * rate, words: [] });

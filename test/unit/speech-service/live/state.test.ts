@@ -7,7 +7,7 @@ import {
   type SessionEffect,
   type SessionEvent,
   type SessionState,
-} from '../../../../src/speech-service/live/state.ts';
+} from '../../../../src/speech-service/live/live-state.ts';
 
 function run(...events: SessionEvent[]): {
   state: SessionState;

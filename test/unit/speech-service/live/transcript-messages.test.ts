@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { StreamingRequest } from '../../../../src/protocol/live-request.ts';
-import type { Addons } from '../../../../src/speech-service/live/words/addons.ts';
+import type { Addons } from '../../../../src/speech-service/live/words/session-addons.ts';
 import { TranscriptMessages } from '../../../../src/speech-service/live/words/transcript-messages.ts';
 
 const utterance = {

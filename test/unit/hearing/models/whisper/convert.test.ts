@@ -8,7 +8,7 @@ import { Graph } from '../../../../../src/hearing/making/graph.ts';
 import { Layers } from '../../../../../src/hearing/making/whisper/layers.ts';
 import { quantised, transposed } from '../../../../../src/hearing/making/quantised.ts';
 import { Message } from '../../../../../src/hearing/making/protobuf.ts';
-import { whisperTokens } from '../../../../../src/hearing/making/whisper/tokens.ts';
+import { whisperTokens } from '../../../../../src/hearing/making/whisper/whisper-tokens.ts';
 import { loadOnnx, type Onnx } from '../../../../../src/hearing/decoder/onnx.ts';
 import { noise } from '../../../../support/speech/made-up-voice.ts';
 

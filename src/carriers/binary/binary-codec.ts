@@ -1,6 +1,6 @@
 import type { CarrierEvent, CarrierStart, Codec } from '../carrier.ts';
 import { bytesPerSample, durationMsOf } from '../encodings.ts';
-import { splitChannels } from './channels.ts';
+import { splitChannels } from './interleaving.ts';
 
 /** The meaning of a text message, or of the address where a stream begins with audio. */
 export type BinaryMessage =

@@ -1,5 +1,5 @@
 import type { EntitySpan } from '../types.ts';
-import { findAddresses } from './addresses.ts';
+import { findAddresses } from './postal-addresses.ts';
 import { findRequested } from './by-request.ts';
 import { findCodes } from './codes.ts';
 import { findDates, findNumericDates } from './dates.ts';
@@ -7,10 +7,10 @@ import type { CueKind } from './cue-kinds.ts';
 import { Doc } from './doc.ts';
 import { findFirms } from './firms.ts';
 import { findMoney, findPrices } from './money.ts';
-import { findDoctors, findPeople } from './people.ts';
+import { findDoctors, findPeople } from './person-names.ts';
 import { findLongPlaces, findPlaces, findUnknownNames } from './places.ts';
 import { findTimes } from './times.ts';
-import { requestedTypes } from './types.ts';
+import { requestedTypes } from './found-types.ts';
 import { findWeb } from './web.ts';
 
 /**

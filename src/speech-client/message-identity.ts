@@ -1,6 +1,6 @@
 import { Utterance } from '../protocol/addons.ts';
 import { readServerMessage, type ServerMessage } from '../protocol/live-messages.ts';
-import type { SessionRecord } from './api.ts';
+import type { SessionRecord } from './service-api.ts';
 import { boundedMessage } from './bounds.ts';
 
 /**

@@ -4,7 +4,7 @@ import { request, type Dispatcher } from 'undici';
 import { z } from 'zod';
 import { deadline, type Clock } from '../lib/clock.ts';
 import { parseJson } from '../lib/json.ts';
-import { codeOf, readBody, refusalIn, ServiceAgents } from './api.ts';
+import { codeOf, readBody, refusalIn, ServiceAgents } from './service-api.ts';
 import { retryAfterMs } from './back-off.ts';
 import { boundedUtterance, cut } from './bounds.ts';
 import type { SpeechNode, SpeechNodes } from './speech-nodes.ts';

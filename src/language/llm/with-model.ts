@@ -11,7 +11,7 @@ import {
   summaryBy,
   translationBy,
   translationsBy,
-} from './tasks.ts';
+} from './model-tasks.ts';
 
 /** Added to an extractive summary if a model was asked and failed. */
 export const fallbackNote = '(Extractive summary: the language model gave no usable answer.)';

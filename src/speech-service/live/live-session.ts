@@ -5,7 +5,7 @@ import { every } from '../../lib/every.ts';
 import type { Logger } from '../../lib/log.ts';
 import { round3 } from '../../lib/round.ts';
 import type { LiveRequest } from '../../protocol/live-request.ts';
-import type { Addons } from './words/addons.ts';
+import type { Addons } from './words/session-addons.ts';
 import type { LiveListener } from '../../hearing/speakers/live-listener.ts';
 import type { Recogniser } from '../../hearing/recogniser.ts';
 import type { AudioFormat } from './incoming/audio-format.ts';
@@ -13,9 +13,9 @@ import { Inbound, type Ack } from './incoming/inbound.ts';
 import type { FrameCutter } from './incoming/frame-cutter.ts';
 import { message } from './words/server-messages.ts';
 import type { Broadcast } from './outgoing/broadcast.ts';
-import { SessionChannels } from './words/channels.ts';
+import { SessionChannels } from './words/session-channels.ts';
 import { add, type SessionResults } from './words/session-result.ts';
-import { type EndingOptions, runEnding, type SessionEnd } from './ending.ts';
+import { type EndingOptions, runEnding, type SessionEnd } from './session-ending.ts';
 import type { Places } from './incoming/overlap.ts';
 import type { SessionLog } from './outgoing/session-log.ts';
 import { SpeakerLabels, wantsSpeakers } from './words/speaker-labels.ts';
@@ -26,7 +26,7 @@ import {
   type SessionEffect,
   type SessionEvent,
   type SessionState,
-} from './state.ts';
+} from './live-state.ts';
 import type { SessionAudio } from './disk/session-audio.ts';
 import { SessionTimers, type SessionTimes } from './timers.ts';
 

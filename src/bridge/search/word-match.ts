@@ -1,5 +1,5 @@
 import { sql, type RawBuilder } from 'kysely';
-import type { Atom, Condition } from './query.ts';
+import type { Atom, Condition } from './search-query.ts';
 
 /** Whether the words of row `said` hold one of a condition's atoms, in the words of each database. */
 export type HoldsWords = (condition: Pick<Condition, 'anyOf'>) => RawBuilder<boolean>;

@@ -2,7 +2,7 @@ import { flushCompileCache } from 'node:module';
 import { reasonOf } from '../../lib/errors.ts';
 import { giveWay } from '../../lib/give-way.ts';
 import { MediaError } from './media-error.ts';
-import type { MediaAnswer, MediaOrder, RoomQuestion } from './messages.ts';
+import type { MediaAnswer, MediaOrder, RoomQuestion } from './media-messages.ts';
 import { decodeFile, probeFile } from './read-file.ts';
 import { endPrograms, FfmpegKilled } from './ffmpeg.ts';
 

@@ -1,4 +1,4 @@
-import type { VoiceTurn } from './turns.ts';
+import type { VoiceTurn } from './speaker-turns.ts';
 
 /** Messages to the process that listens to all live legs. Legs are our own numbers, and no message names a call. */
 export type ToLiveListener =

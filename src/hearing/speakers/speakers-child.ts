@@ -3,7 +3,7 @@ import { constants } from 'node:os';
 import { reasonOf, TrunklineError } from '../../lib/errors.ts';
 import { giveWay } from '../../lib/give-way.ts';
 import { diarize } from './diarize.ts';
-import type { SpeakersAnswer, SpeakersOrder } from './messages.ts';
+import type { SpeakersAnswer, SpeakersOrder } from './speakers-messages.ts';
 
 /* The process for one file. It takes one order, answers, and is ended. */
 

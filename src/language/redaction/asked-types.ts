@@ -1,4 +1,4 @@
-import { secretKinds } from '../entities/asked.ts';
+import { secretKinds } from '../entities/asked-secrets.ts';
 import { isExplained, runAt, type Run } from '../entities/code-runs.ts';
 import type { CueKind } from '../entities/cue-kinds.ts';
 import type { Doc } from '../entities/doc.ts';

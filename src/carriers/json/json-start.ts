@@ -1,6 +1,6 @@
 import { encodingOf, isTaken, rateIn } from '../encodings.ts';
 import type { UpgradeRequest } from '../carrier.ts';
-import type { ParsedStart } from './codec.ts';
+import type { ParsedStart } from './json-codec.ts';
 import { textAt, textParameters, wholeAt } from './frames.ts';
 import { fieldsIn, liftParameters, ownRecord, tracksWithRoles } from '../parameters.ts';
 

@@ -1,5 +1,5 @@
-import type { VoiceTurn } from './turns.ts';
-import type { SpeakerHints } from './voices.ts';
+import type { VoiceTurn } from './speaker-turns.ts';
+import type { SpeakerHints } from './voice-groups.ts';
 
 /** Decoded audio: headerless 16-bit little-endian mono at 16 kHz. */
 export type SpokenChannel = { channel: number; path: string; samples: number };

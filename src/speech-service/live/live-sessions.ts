@@ -4,7 +4,7 @@ import { wait } from '../../lib/clock.ts';
 import { digestOf } from '../../lib/digest.ts';
 import { reasonOf } from '../../lib/errors.ts';
 import type { LiveRequest } from '../../protocol/live-request.ts';
-import { Addons } from './words/addons.ts';
+import { Addons } from './words/session-addons.ts';
 import {
   assemble,
   type Assembled,
@@ -13,11 +13,11 @@ import {
   restoreSession,
 } from './assembly.ts';
 import { bytesPerSecond, formatOf } from './incoming/audio-format.ts';
-import type { SessionEnd } from './ending.ts';
+import type { SessionEnd } from './session-ending.ts';
 import { message } from './words/server-messages.ts';
 import { pathsOf } from './disk/session-audio.ts';
 import type { JobRow } from '../records/job-records.ts';
-import type { LiveSession } from './session.ts';
+import type { LiveSession } from './live-session.ts';
 import { speechMetrics } from '../metrics.ts';
 
 type TokenLookup =

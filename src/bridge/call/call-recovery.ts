@@ -1,7 +1,7 @@
 import type { Logger } from '../../lib/log.ts';
 import { legRecordFrom, legsOf, recordFrom, type CallRow } from '../events/call-rows.ts';
 import { lengthOf } from './length.ts';
-import { recoveredLive, type CallState } from './state.ts';
+import { recoveredLive, type CallState } from './call-state.ts';
 import type { Call } from './call.ts';
 import type { Calls } from './calls.ts';
 import type { LeftResults } from '../events/held-results.ts';

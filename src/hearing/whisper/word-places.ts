@@ -1,7 +1,7 @@
 import { distance } from 'fastest-levenshtein';
 import { bare } from '../offline/readings.ts';
 import type { RecognisedWord } from '../recogniser.ts';
-import { figureOf } from './numbers.ts';
+import { figureOf } from './spoken-figures.ts';
 
 /** A word of one of the readers. */
 export type Reconciled = RecognisedWord & {

@@ -8,7 +8,7 @@ import type { Store } from '../../store/store.ts';
 import type { BridgeConfig } from '../config.ts';
 import { bridgeMetrics } from '../metrics.ts';
 import type { Eraser } from './erasure.ts';
-import type { StreamTokens } from './tokens.ts';
+import type { StreamTokens } from './stream-tokens.ts';
 import type { Recordings } from '../recordings/recordings.ts';
 
 type RetentionOptions = {

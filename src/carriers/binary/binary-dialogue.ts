@@ -1,5 +1,5 @@
 import type { Dialogue, Frame, PlayedCall } from '../../player/dialogue.ts';
-import { interleave } from './channels.ts';
+import { interleave } from './interleaving.ts';
 
 type BinaryTexts = {
   /** Undefined for a carrier that begins with audio. */

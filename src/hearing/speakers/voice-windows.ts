@@ -1,4 +1,4 @@
-import type { Encoder } from './encoder.ts';
+import type { Encoder } from './voice-encoder.ts';
 import { sampleRate, type SpeechSegment } from './segments.ts';
 
 /** The samples of a window. The network reads at most 2 s. */

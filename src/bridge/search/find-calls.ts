@@ -2,8 +2,8 @@ import { sql, type Kysely, type RawBuilder } from 'kysely';
 import type { Store } from '../../store/store.ts';
 import type { Database } from '../../store/schema.ts';
 import { passing, type CallListQuery } from '../api/call-search.ts';
-import type { Atom, Condition } from './query.ts';
-import { postgresQuery, sqliteMatch } from './words.ts';
+import type { Atom, Condition } from './search-query.ts';
+import { postgresQuery, sqliteMatch } from './word-match.ts';
 
 /** Words of which a statement looks at that many hits, the newest first. No statement works for longer than that. */
 const hitsAtOnce = 400;

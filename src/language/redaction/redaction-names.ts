@@ -3,7 +3,7 @@ import {
   expandEntityTypes,
   unknownEntityType,
 } from '../../protocol/entity-types.ts';
-import { foundTypes } from '../entities/types.ts';
+import { foundTypes } from '../entities/found-types.ts';
 
 /**
  * The reason, in a person's words, why texts cannot be redacted of an entity type or preset; undefined if they can. An

@@ -10,7 +10,7 @@ import {
   tracksWithRoles,
   type LiftedParameters,
 } from '../parameters.ts';
-import type { BinaryMessage } from './codec.ts';
+import type { BinaryMessage } from './binary-codec.ts';
 
 /** Reads the parameters of the address and of the stream's own text. The text comes later and wins. */
 export function saidBy({ query }: UpgradeRequest, text: Record<string, string>): LiftedParameters {

@@ -20,7 +20,7 @@ import type { CallLeg } from './call-leg.ts';
 import type { GapSpan, Span } from '../records/incomplete.ts';
 import { callLength, legDurationS, lengthOf } from './length.ts';
 import type { CallLength, CallRecord } from '../records/call-record.ts';
-import type { CallInput, CallState, Deadline } from './state.ts';
+import type { CallInput, CallState, Deadline } from './call-state.ts';
 import { talkOf } from './statistics.ts';
 import { conversationOf, noSummary, summaryOf, type CallConversation } from './summary.ts';
 

@@ -2,7 +2,7 @@ import type { Clock } from '../../lib/clock.ts';
 import { round3 } from '../../lib/round.ts';
 import type { PostFinalResult } from '../../protocol/job.ts';
 import type { LiveRequest } from '../../protocol/live-request.ts';
-import type { Addons } from './words/addons.ts';
+import type { Addons } from './words/session-addons.ts';
 import type { AudioFormat } from './incoming/audio-format.ts';
 import type { Broadcast } from './outgoing/broadcast.ts';
 import type { FrameCutter } from './incoming/frame-cutter.ts';

@@ -11,7 +11,7 @@ import type { SpeechServiceConfig } from '../config.ts';
 import type { RecordingRule } from './assembly.ts';
 import type { SessionRows } from './session-rows.ts';
 import { forgetAudioBefore } from './disk/stored-audio.ts';
-import type { Sessions } from './sessions.ts';
+import type { Sessions } from './live-sessions.ts';
 
 type SessionRetentionOptions = {
   config: SpeechServiceConfig;

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Logger } from '../../lib/log.ts';
 import { LegLedger, type LedgerCounts } from '../records/ledger.ts';
 import type { LegSnapshot } from '../records/leg-snapshot.ts';
-import { silenceViews } from './backlog.ts';
+import { silenceViews } from './leg-backlog.ts';
 import {
   readSegmentHeader,
   readSilenceNote,

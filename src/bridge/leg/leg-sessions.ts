@@ -3,7 +3,7 @@ import type { Logger } from '../../lib/log.ts';
 import type { ServerMessage } from '../../protocol/live-messages.ts';
 import type { SpeechClient } from '../../speech-client/client.ts';
 import type { InFlightState } from '../../speech-client/in-flight.ts';
-import type { SessionOver, SpeechSession } from '../../speech-client/session.ts';
+import type { SessionOver, SpeechSession } from '../../speech-client/speech-session.ts';
 import type { LegStore } from '../journal/leg-store.ts';
 import type { LegGapCause, LegLedger } from '../records/ledger.ts';
 import type { LegSession } from '../records/leg-record.ts';

@@ -2,7 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { setImmediate as others } from 'node:timers/promises';
 import { variablesOf } from './ctranslate2.ts';
 import { decoderGraph } from './decoder.ts';
-import { encoderGraph } from './encoder.ts';
+import { encoderGraph } from './whisper-encoder.ts';
 
 /**
  * Makes the runtime's encoder and decoder from the published file of the model. The same file gives the same bytes on

@@ -7,7 +7,7 @@ import { boundedMessage } from './bounds.ts';
 import type { CatchUp, SessionBehind } from './catch-up.ts';
 import { Connection, type ConnectionEnd, type SessionLine } from './connection.ts';
 import { InFlight, type InFlightState } from './in-flight.ts';
-import { scanAck, SeenMessages, sessionTimeOf, type AckRange } from './messages.ts';
+import { scanAck, SeenMessages, sessionTimeOf, type AckRange } from './message-identity.ts';
 import { speechTotals as totals } from './metrics.ts';
 
 /** Smaller than the API's resend piece of 512 KiB, and a multiple of the frame size of every telephony format. */

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 
-/** The answer of `npm audit --json`, as far as it is looked at: a report, or the reason why there is none. */
+/** The fields of `npm audit --json` that are used: a report, or the reason why there is none. */
 type Answer = {
   vulnerabilities?: Record<string, { severity: string; via: unknown[] }>;
   message?: string;
@@ -10,10 +10,10 @@ type Answer = {
 export type Verdict =
   | { is: 'clean' }
   | { is: 'found'; lines: string[] }
-  /** Nobody knows: the registry was not reached, or it answers no such question. */
+  /** Unknown: the registry was not reached, or it does not answer this request. */
   | { is: 'unasked'; reason: string };
 
-/** Packages that only develop and test are left out by the question itself; low and moderate findings stop no release. */
+/** The request itself leaves out packages for development and tests. Low and moderate findings stop no release. */
 const stopping = ['high', 'critical'];
 
 export function verdictOf(output: string): Verdict {

@@ -1,8 +1,8 @@
 import type { Reporter, TestModule } from 'vitest/node';
 
 /**
- * The last line of a run, plain: `812 passed, 0 failed`. In CI a skipped test is a failure: what the
- * tests need is installed there, so a skip means that something was not tried.
+ * Prints a plain last line after a run: `812 passed, 0 failed`. In CI a skipped test counts as a failure: everything
+ * that tests need is installed there, so a skip means that something was not tested.
  */
 export const closingLine: Reporter = {
   onTestRunEnd(modules: readonly TestModule[], errors: readonly unknown[]) {

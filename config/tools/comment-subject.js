@@ -1,7 +1,7 @@
-/** A comment that begins with one of these is a fragment: its reader looks for the subject first. */
+/** A comment that begins with one of these words is a fragment: its reader must search for the subject. */
 const fragments = /^(?:So many|Of|What|How|Whether|Whoever)\b/;
 
-/** The text of a comment without the marks of its kind. */
+/** The text of a comment without its comment marks. */
 function textOf({ value }) {
   return value
     .split('\n')
@@ -10,7 +10,7 @@ function textOf({ value }) {
     .trim();
 }
 
-/** ESLint's rule: a comment begins with its subject. Lines of `//` that follow one another are one comment. */
+/** An ESLint rule: a comment begins with its subject. Consecutive `//` lines count as one comment. */
 export const commentSubject = {
   meta: {
     type: 'suggestion',

@@ -10,12 +10,12 @@ import { errorCodes } from '../../src/lib/errors.ts';
 import type { SettingField } from '../../src/lib/settings.ts';
 
 /**
- * What is written down twice is made from one place: the tables of the papers and the JSON Schema for editors
- * come from the settings' schema, the error codes and the metrics. `npm run docs` writes them, a test compares.
+ * Generates everything that would otherwise be written twice: the tables of the docs and the JSON Schema for editors,
+ * from the settings' schema, the error codes and the metrics. `npm run docs` writes them, and a test compares.
  */
 const root = new URL('../../', import.meta.url);
 
-/** The papers in which something stands between `<!-- name -->` and `<!-- /name -->` that is made here. */
+/** The docs with generated text between `<!-- name -->` and `<!-- /name -->`. */
 export const papersWithTables = [
   'config/docs/settings.md',
   'config/docs/metrics.md',
@@ -56,7 +56,7 @@ function errorTable(): string {
   return ['| code | meaning |', '|---|---|', ...rows].join('\n');
 }
 
-/** The table of our own metrics in what `GET /metrics` of a running process answers. */
+/** The table of our own metrics, from the answer of `GET /metrics` of a running process. */
 export function metricsTable(exposition: string): string {
   const rows = [...exposition.matchAll(/^# HELP (trunkline_\w+) (.*)$/gm)].map(
     ([, name = '', help = '']) => `| \`${name}\` | ${cell(help)} |`,
@@ -64,7 +64,7 @@ export function metricsTable(exposition: string): string {
   return ['| metric | what |', '|---|---|', ...rows.toSorted()].join('\n');
 }
 
-/** What a process answers that was started for this question. */
+/** The metrics of a process that is started for this purpose. */
 async function exposedMetrics(): Promise<string> {
   const dataDir = mkdtempSync(join(tmpdir(), 'trunkline-docs-'));
   const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', 'src/main.ts'], {
@@ -91,14 +91,14 @@ async function exposedMetrics(): Promise<string> {
   }
 }
 
-/** The receiver that a test runs is the one that the page of the webhooks shows. */
+/** The code of the receiver on the webhooks page, which is also the one that a test runs. */
 function receiverCode(): string {
   const file = readFileSync(new URL('test/support/crm/receiver.ts', root), 'utf8');
   const code = /\/\/ <receiver>\n([^]*)\/\/ <\/receiver>/.exec(file)?.[1] ?? '';
   return `\`\`\`ts\n${code.trim()}\n\`\`\``;
 }
 
-/** A paper with what stands between its marks made anew; its metrics only from what a process answered. */
+/** A document with its generated text renewed. Its metrics need the answer of a process. */
 export function withTables(paper: string, exposition?: string): string {
   const tables = {
     settings: configTable(),

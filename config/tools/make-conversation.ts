@@ -1,7 +1,7 @@
 /**
- * Speaks src/player/conversation/script.json: `node config/tools/make-conversation.ts`.
- * Needs Debian's flite, festival, festvox-us-slt-hts and sox. Writes one mu-law file of speech for each
- * leg and the length of every turn into turns.json; the silence between turns is not stored.
+ * Speaks src/player/conversation/script.json: `node config/tools/make-conversation.ts`. Needs Debian's flite, festival,
+ * festvox-us-slt-hts and sox. Writes one mu-law file of speech for each leg and the length of every turn into
+ * turns.json; silence between turns is not stored.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -22,7 +22,7 @@ function speak(leg: 'agent' | 'customer', text: string, to: string): void {
     });
 }
 
-/** Telephone band, the same loudness for both, whole frames of 20 ms. */
+/** Limits audio to the telephone band, at equal loudness for both voices, in whole frames of 20 ms. */
 function telephone(from: string, to: string): Buffer {
   execFileSync('sox', [
     ...[from, '-t', 'raw', '-r', '8000', '-c', '1', '-e', 'mu-law', to],

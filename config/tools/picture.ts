@@ -5,9 +5,9 @@ import { startBrowser } from '../../test/support/browser/browser.ts';
 import { startApp } from '../../test/support/process/app.ts';
 
 /**
- * Makes .github/page.webp, the picture of the README, anew (`npm run picture`): a real process with the default model,
- * a real test call, and the page after it. It needs Debian's chromium. Beside the picture it writes .github/page.txt,
- * the words that the page showed: test/unit/picture.test.ts compares them with the script of the call.
+ * Makes .github/page.webp, the picture in the README (`npm run picture`), from a real process with the default model
+ * and a real test call. It needs Debian's chromium. It also writes .github/page.txt, the words on the page, which
+ * test/unit/picture.test.ts compares with the script of the call.
  */
 const waitMs = 180_000;
 const folder = mkdtempSync(join(tmpdir(), 'trunkline-picture-'));
@@ -23,11 +23,11 @@ try {
   await page.getByRole('button', { name: /test call/i }).click({ timeout: waitMs });
   await page.getByRole('heading', { name: 'Summary' }).waitFor({ timeout: waitMs });
   await page.locator('.call-bar .state[data-state=ended]').waitFor({ timeout: waitMs });
-  // A call that goes on is followed to its newest words; one that is opened after its end is read from its beginning.
+  // A running call is followed to its newest words. A call opened after its end is shown from its beginning.
   await page.reload();
   await page.getByRole('heading', { name: 'Summary' }).waitFor({ timeout: waitMs });
   await page.getByText(/^Customer above, agent below · /).waitFor({ timeout: waitMs });
-  // The one way to a WebP: a third of the bytes of a PNG.
+  // The only way to a WebP, which has a third of the bytes of a PNG.
   const session = await page.context().newCDPSession(page);
   const { data } = await session.send('Page.captureScreenshot', { format: 'webp', quality: 80 });
   const turns = await page

@@ -11,7 +11,7 @@ export default defineConfig({
   root,
   test: {
     passWithNoTests: false,
-    // Most tests wait for a socket or a deadline: on two cores, four files at once are half the time.
+    // Most tests wait for a socket or a deadline. On two cores, four files at once take half the time.
     maxWorkers: 4,
     reporters: ['default', closingLine],
     coverage: {
@@ -48,7 +48,7 @@ export default defineConfig({
           runner: 'config/tools/page-runner.ts',
           testTimeout: 90_000,
           hookTimeout: 60_000,
-          // A browser and a whole process in each file: more than two at once only wait for one another.
+          // Each file runs a browser and a whole process. More than two at once would only wait for each other.
           maxWorkers: 2,
           sequence: { groupOrder: 1 },
         },

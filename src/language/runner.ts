@@ -175,7 +175,7 @@ export function startLanguageRunner(options: LanguageRunnerOptions = {}): Langua
   };
 }
 
-/** The owners whose orders were slow lately. */
+/** Owners whose orders were slow recently. */
 class SlowOwners {
   readonly #clock: Clock;
   readonly #untilMs = new Map<string, number>();

@@ -1,27 +1,30 @@
 import type { Clock } from './clock.ts';
 
-/** Work that is done again and again. Disposing of it stops it. */
+/** Work that is repeated until it is stopped. Disposing stops it. */
 export type Loop = AsyncDisposable & {
-  /** Cuts the pause short. Work under way is done once more when it ends, unless it fails. */
+  /** Ends the pause now, or after `inMs`. If the work is under way, it is repeated when it ends, unless it fails. */
   wake(inMs?: number): void;
-  /** Begins no more work. Resolves when the work under way has ended. */
+  /** Starts no more work. Resolves when the current work has ended. */
   stop(): Promise<void>;
 };
 
-/** The answer of the work: the usual pause follows, or another one, or the loop is over. */
+/** The result of the work: undefined for the usual pause, a number for another pause, or the end of the loop. */
 // eslint-disable-next-line @typescript-eslint/no-invalid-void-type -- work that ends without a word answers void
 export type Next = void | 'over' | { inMs: number };
 
 type LoopOptions = {
-  /** The pause before the first time; the usual one where it is not given. */
+  /** The pause before the first time. The usual pause by default. */
   firstMs?: number;
-  /** Hears of an error of the work, and the loop goes on. Without it an error is a bug and ends the process. */
+  /**
+   * Called with an error of the work, and the loop continues. Without this function an error is a bug and ends the
+   * process.
+   */
   failed?: (error: unknown) => Next;
 };
 
 /**
- * Does the work, then pauses, and so on until it is stopped: two turns never overlap, however long one takes. Work that
- * returns no promise is over at once. A pause of `Infinity` lasts until somebody wakes the loop.
+ * Does the work, pauses, and repeats this until it is stopped. Two runs never overlap, however long one takes. Work
+ * that returns no promise is over at once. A pause of `Infinity` lasts until `wake` is called.
  */
 export function every(
   clock: Clock,

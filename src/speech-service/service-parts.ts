@@ -33,7 +33,7 @@ export type SpeechServiceOptions = {
   /** The data directory. Its folder `speech` holds the audio and logs of sessions. */
   dataDir: string;
   clock?: Clock;
-  /** Whether recordings are kept. Without it the audio is kept as long as the session's row. */
+  /** The rule of keeping recordings. Without it the audio is kept as long as the session's row. */
   recording?: RecordingRule;
   /** The other nodes of the database. Without them this node serves only its own sessions. */
   others?: OtherSpeechNodes | undefined;
@@ -45,7 +45,7 @@ export type SpeechServiceOptions = {
   isRelieved?: () => boolean;
 };
 
-/** What the speech service is made of; each part is made once, here. */
+/** The components of the speech service. Each is created once, here. */
 export type SpeechServiceParts = {
   node: string;
   folder: string;
@@ -62,7 +62,7 @@ export type SpeechServiceParts = {
   log: Logger;
 };
 
-/** Makes the parts in the order in which they need each other, and takes up what an earlier run left. */
+/** Creates the components in the order of their needs, and continues what an earlier run left. */
 export async function openSpeechServiceParts(
   options: SpeechServiceOptions,
 ): Promise<SpeechServiceParts> {

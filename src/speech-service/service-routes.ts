@@ -13,7 +13,7 @@ import { fileRoutes } from './files/file-routes.ts';
 import { JobRecords } from './records/job-records.ts';
 import type { SpeechServiceOptions, SpeechServiceParts } from './service-parts.ts';
 
-/** The routes of the speech interface, in the order in which they are asked. */
+/** The routes of the speech API, in the order in which they are tried. */
 export function speechRouters(
   { config, store, publicUrl, others, objects }: SpeechServiceOptions,
   { node, folder, recording, sessions, files, jobs, clock, log }: SpeechServiceParts,

@@ -67,7 +67,7 @@ export type RedactOutput = {
   /** Texts in the order in which they came. Empty if the utterance is held. */
   released: Redacted[];
   held: boolean;
-  /** How long to wait for the next utterance before a call with `flush`. 0 if nothing is held. */
+  /** The time to wait for the next utterance before a call with `flush`. 0 if nothing is held. */
   holdMs: number;
   state: RedactionState;
 };

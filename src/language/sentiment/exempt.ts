@@ -1,4 +1,4 @@
-/** The words around one that was found in the lexicon. */
+/** The words around a word of the lexicon. */
 type Around = {
   words: readonly string[];
   i: number;
@@ -6,7 +6,7 @@ type Around = {
   next: string;
 };
 
-/** Words of the lexicon, each group with the surroundings in which it names something and judges nothing. */
+/** Words of the lexicon. Each group has the surroundings in which its words name something and judge nothing. */
 const exemptions: readonly [words: string, isExempt: (around: Around) => boolean][] = [
   ['like likes', () => true],
   ['sweet cool fine', ({ next }) => /^(?:potato|corn|bag|box|water)$/.test(next)],

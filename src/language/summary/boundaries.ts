@@ -125,7 +125,7 @@ function isSettled(turns: readonly SpokenTurn[], i: number): boolean {
   );
 }
 
-/** How much the words change at a turn: 0 if the next turns use the same words, 1 if they share none. */
+/** The change of words at a turn: 0 if the next turns use the same words, 1 if they share none. */
 function topicShift(words: readonly string[][], i: number): number {
   const before = new Set(words.slice(Math.max(0, i - 7), i).flat());
   const after = new Set(words.slice(i, i + 4).flat());

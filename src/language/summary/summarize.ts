@@ -27,7 +27,7 @@ const finding =
 const chatter =
   /^(?:welcome to|for calling|(?:\w+, )?this is|my name is|you(?:'re| are) speaking|speaking with|thank(?:s| you)|bye|goodbye|you're welcome|have a|hello|hi\b|good (?:morning|afternoon|evening)|how can|how may|great|perfect|okay|ok\b|will do|you too|no problem|i've got that|as i said|that's right|is there anything|sorry to hear|i'm sorry|let me|one moment|go ahead|i knew it|take care|yes please|that's (?:correct|everything|all)|speaking|oh\b|hold on|bear with|no worries)/i;
 
-/** How strongly a sentence pays for its length. 1 would fill the summary with scraps, 0 with the longest turns. */
+/** The weight of a sentence's length. 1 would fill the summary with scraps, 0 with the longest turns. */
 const costPower = 0.35;
 
 type Scored = Clause & {

@@ -174,7 +174,7 @@ export class LiveSockets implements Upgrade {
     });
   }
 
-  /** A client that another node passes on. */
+  /** Takes a client that another node forwards. */
   #take(webSocket: WebSocket, request: IncomingMessage): void {
     webSocket.pause();
     this.#options.sessions

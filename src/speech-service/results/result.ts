@@ -155,7 +155,7 @@ function diarizationOf(
 
 type AddonBlocks = Omit<PreRecordedResult, 'metadata' | 'transcription' | 'diarization'>;
 
-/** What makes each block that was asked for; nothing where it was not. */
+/** A function for each requested block; none for a block that was not requested. */
 type BlockMakers = {
   [Name in keyof AddonBlocks]?: (() => Promise<AddonBlocks[Name]>) | undefined | false;
 };
@@ -198,7 +198,7 @@ async function addonsOf(
 
 type WithRole = Utterance & { role: string };
 
-/** Made of the utterances, one by one or together. */
+/** The blocks made from the utterances, one by one or together. */
 function blocksOfWords(
   work: LanguageWork,
   request: PreRecordedRequest,
@@ -243,7 +243,7 @@ function blocksOfWords(
   };
 }
 
-/** Made of the whole conversation, as a language model reads it. */
+/** The blocks made from the whole conversation, as a language model reads it. */
 function blocksOfTranscript(
   work: LanguageWork,
   request: PreRecordedRequest,

@@ -9,7 +9,7 @@ import type { Store } from '../../../src/store/store.ts';
 import type { TestClock } from '../clock/test-clock.ts';
 import { Crash, faults, type CrmDouble, type CrmFault } from './doubles/double.ts';
 
-/** The endpoint of a double, at any pace. */
+/** The endpoint of a CRM double, without a limit of its rate. */
 export function endpointOfDouble(double: CrmDouble): Endpoint {
   const endpoint = endpointOf(EndpointSetting.parse(double.setting));
   return { ...endpoint, limits: {} };
@@ -44,10 +44,10 @@ export function randomPlan(random: () => number): (CrmFault | undefined)[] {
   return plan;
 }
 
-/** No schedule needs more: eight faults and the waits for a search that lags behind. */
+/** No schedule needs more attempts: eight faults and the waits for a search that lags behind. */
 const maxAttempts = 40;
 
-/** Attempts as the outbox makes them, until the event is delivered; answers how many there were. */
+/** Makes attempts like the outbox until the event is delivered. Returns their number. */
 export async function deliverThrough(
   sender: () => Sender,
   item: QueuedEvent,
@@ -65,7 +65,7 @@ export async function deliverThrough(
       await clock.pass(verdict.kind === 'failed' ? (verdict.retryAfterMs ?? 5_000) : 5_000);
     } catch (error) {
       if (!(error instanceof Crash)) throw error;
-      // The next process knows what the database knows, after the time that its claim takes to end.
+      // The next process knows what the database knows, once the dead process's claim has expired.
       await clock.pass(30_000);
     }
   }

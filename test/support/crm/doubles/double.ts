@@ -1,7 +1,7 @@
 import type { GuardedAnswer, GuardedRequest } from '../../../../src/lib/guarded-fetch.ts';
 import type { EndpointSetting } from '../../../../src/outbox/config.ts';
 
-/** A request as the rules of a CRM see it. */
+/** A request in the form that the rules of a CRM check. */
 export type CrmAsked = {
   method: string;
   path: string;
@@ -11,30 +11,30 @@ export type CrmAsked = {
 };
 export type CrmAnswer = { status: number; body?: unknown; headers?: Record<string, string> };
 
-/** A person of the CRM. The numbers are as somebody typed them. */
+/** A person in the CRM. The numbers stand as somebody typed them. */
 export type CrmPerson = { id: string; phones: string[]; at: string };
 
-/** A record of one call, for the test's questions. */
+/** A record of one call, as tests inspect it. */
 export type KeptRecord = { id: string; text: string; contact: string | undefined };
 
-/** The trouble of one request. */
+/** The fault of one request. */
 export type CrmFault =
   'lost-before' | 'lost-after' | 'busy' | 'broken' | 'expired' | 'crash-before' | 'crash-after';
 export const faults: readonly CrmFault[] = [
   'lost-before', 'lost-after', 'busy', 'broken', 'expired', 'crash-before', 'crash-after',
 ]; // prettier-ignore
 
-/** The process ended here: nothing of the attempt is known afterwards but what is in the database. */
+/** The process ends here. Only what is in the database survives the attempt. */
 export class Crash extends Error {}
 
 /**
- * A CRM with its own rules, as far as a preset meets them: unique keys, answers that hold an error under a 2xx, limits,
- * proofs that end, a search that lags behind. Faults are put in front of it or behind it.
+ * A CRM with its own rules, as far as a preset meets them: unique keys, errors inside a 2xx answer, limits, proofs that
+ * expire, a search that lags behind. Faults can strike before or after it handles a request.
  */
 export abstract class CrmDouble {
   abstract readonly setting: Omit<EndpointSetting, 'headers' | 'secrets' | 'timeoutMs' | 'ordering' | 'concurrency' | 'shape'>; // prettier-ignore
   people: CrmPerson[] = [];
-  /** Faults of the coming requests, in order; undefined is none. */
+  /** The faults of the next requests, in order. Undefined means no fault. */
   plan: (CrmFault | undefined)[] = [];
   requests: CrmAsked[] = [];
   nowMs = (): number => Date.now();
@@ -42,19 +42,19 @@ export abstract class CrmDouble {
 
   /** The records that name this call. */
   abstract recordsOf(callId: string): KeptRecord[];
-  /** Somebody deletes the record at the CRM. */
+  /** Deletes a record as somebody at the CRM would. */
   remove(_id: string): void {
     throw new Error('nothing of this CRM is deleted in a test');
   }
   protected abstract rules(asked: CrmAsked): CrmAnswer;
-  /** The proof that holds now; an expired one is refused with 401. */
+  /** True for the currently valid proof. An expired proof is refused with 401. */
   protected abstract proves(asked: CrmAsked): boolean;
-  /** The address that gives tokens; undefined for a request that is none of its own. */
+  /** Answers at the address that issues tokens. Undefined for any other request. */
   protected token(_asked: CrmAsked): CrmAnswer | undefined {
     return undefined;
   }
   expire(): void {
-    // A proof that never ends, unless the CRM says otherwise.
+    // By default a proof never expires.
   }
 
   newId(): string {

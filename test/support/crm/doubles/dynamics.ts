@@ -2,7 +2,7 @@ import { CrmDouble, digits, type CrmAsked, type KeptRecord, type CrmAnswer } fro
 
 type PhoneCall = { id: string; fields: Record<string, unknown> };
 
-/** Phone calls under a key of the client, which can no longer be changed once they are completed. */
+/** Phone calls under a key chosen by the client. A completed call cannot be changed any more. */
 export class DynamicsDouble extends CrmDouble {
   readonly setting = {
     name: 'crm',

@@ -8,10 +8,10 @@ type FreshdeskTicket = {
   madeAt: number;
 };
 
-/** A ticket is found by the search a minute after it was made, and not before. */
+/** The search finds a ticket only a minute after it was created. */
 const searchLagMs = 60_000;
 
-/** Tickets without a key of the client, and a search of them that lags behind. */
+/** Tickets without a client's key, and a search that lags behind. */
 export class FreshdeskDouble extends CrmDouble {
   readonly setting = {
     name: 'crm',

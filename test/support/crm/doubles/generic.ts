@@ -1,6 +1,6 @@
 import { CrmDouble, digits, type CrmAsked, type KeptRecord, type CrmAnswer } from './double.ts';
 
-/** The plainest CRM: one PUT a call. */
+/** The simplest CRM: one PUT per call. */
 export class GenericDouble extends CrmDouble {
   readonly setting = {
     name: 'crm',

@@ -9,11 +9,11 @@ type Search = {
   after: string;
 };
 
-/** Calls with a unique property, batches that answer 207, associations that may be repeated. */
+/** Calls with a unique property, batches that answer 207, and associations that may be repeated. */
 export class HubspotDouble extends CrmDouble {
   readonly setting = { name: 'crm', preset: 'hubspot', token: 'pat-na1-0123456789abcdef' };
   readonly #calls: HubspotCall[] = [];
-  /** The next batch is refused inside a 207. */
+  /** True to refuse the next batch inside a 207. */
   refuseNext = false;
 
   recordsOf(callId: string): KeptRecord[] {

@@ -2,7 +2,7 @@ import { CrmDouble, digits, type CrmAsked, type KeptRecord, type CrmAnswer } fro
 
 type Activity = { id: number; note: string; person: number | undefined; at: number };
 
-/** Activities without a key of the client: what is made twice is there twice. */
+/** Activities without a client's key: creating one twice makes two. */
 export class PipedriveDouble extends CrmDouble {
   readonly setting = {
     name: 'crm',

@@ -2,7 +2,7 @@ import { CrmDouble, digits, type CrmAsked, type KeptRecord, type CrmAnswer } fro
 
 type Task = { Id: string; key: string; fields: Record<string, unknown> };
 
-/** Tasks by an external id, and access tokens of client credentials that end. */
+/** Tasks under an external id, and access tokens from client credentials that expire. */
 export class SalesforceDouble extends CrmDouble {
   readonly setting = {
     name: 'crm',
@@ -65,7 +65,7 @@ export class SalesforceDouble extends CrmDouble {
     const key = /\/sobjects\/Task\/Trunkline_Call_Id__c\/(\w+)$/.exec(path)?.[1];
     if (key === undefined || method !== 'PATCH') return { status: 404, body: [{ errorCode: 'NOT_FOUND' }] }; // prettier-ignore
     const fields = body as Record<string, unknown>;
-    // The key of the address must not stand in the body as well.
+    // A key in the address must not also stand in the body.
     if ('Trunkline_Call_Id__c' in fields) return { status: 400, body: [{ errorCode: 'INVALID_FIELD' }] }; // prettier-ignore
     if (String(fields['Description']).length > 32_000)
       return { status: 400, body: [{ errorCode: 'STRING_TOO_LONG' }] };

@@ -2,7 +2,7 @@ import { CrmDouble, type CrmAsked, type KeptRecord, type CrmAnswer } from './dou
 
 type Note = { id: number; resource: string; message: string };
 
-/** JSON-RPC with sessions that end, errors under a 200, and notes of parties. */
+/** JSON-RPC with sessions that expire, errors inside a 200 answer, and notes attached to parties. */
 export class TrytonDouble extends CrmDouble {
   readonly setting = {
     name: 'crm',

@@ -2,7 +2,7 @@ import { CrmDouble, digits, type CrmAsked, type KeptRecord, type CrmAnswer } fro
 
 type ZendeskTicket = { id: number; external_id: string; comments: string[]; requester_id?: number };
 
-/** Tickets that may have the same external id twice, so that making one twice makes two. */
+/** Tickets whose external id need not be unique: creating one twice makes two. */
 export class ZendeskDouble extends CrmDouble {
   readonly setting = {
     name: 'crm',

@@ -2,7 +2,7 @@ import { CrmDouble, digits, type CrmAsked, type KeptRecord, type CrmAnswer } fro
 
 type ZohoCall = { id: string; fields: Record<string, unknown> };
 
-/** Upserts that answer 200 for what they refuse, and refresh tokens that are replaced at each use. */
+/** Upserts that answer 200 even for refused records, and refresh tokens that change with each use. */
 export class ZohoDouble extends CrmDouble {
   readonly setting = {
     name: 'crm',

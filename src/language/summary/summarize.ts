@@ -4,6 +4,7 @@ import type { SummarizationType } from '../../protocol/addon-configs.ts';
 import type { SpokenTurn } from '../types.ts';
 import { boundariesOf } from './boundaries.ts';
 import { clausesOf, wordsIn, type Clause } from './clauses.ts';
+import { isEnglish, toldOf } from './third-person.ts';
 
 const budgets: Record<SummarizationType, number> = {
   general: 150,
@@ -22,10 +23,13 @@ const trouble =
   /\b(?:drop\w*|stop\w*|broken?|fault\w*|missing|wrong|never|didn't|doesn't|haven't|hasn't|isn't|aren't|wasn't|can't|cannot|not work\w*|error|lost|stolen|late|damag\w*|fail\w*|problem|issue|mistake|leak\w*|too high|rejected|expired|delay\w*|charged|scratch\w*|crack\w*|slow|only two|cut off|mov(?:e|ing)|cancel|estimated|lower|higher)\b/i;
 const tried =
   /\b(?:i|we|my \w+) (?:already |even |also |have |'ve |ve )*(?:tried|restarted|reset|checked|changed|asked|called|rang|unplugged|reinstalled|took|told|had|rebooted|replaced|emailed|sent|paid|threw|brought|left|filled|moved|bought|ordered)\b/i;
+/** Done as the call went on, in few words. */
+const outcome =
+  /^(?:it|that|this|everything)(?:'s| is| has been)(?: all| now)? (?:cancell?ed|done|booked|confirmed|refunded|removed|changed|moved|closed|paid|sorted|fixed)\b/i;
 const finding =
   /\b(?:shows?|looks like|turns out|it says|that's why|because|according to|i (?:can )?see|means|due to|was sent|were probably|the reason)\b/i;
 const chatter =
-  /^(?:welcome to|for calling|(?:\w+, )?this is|my name is|you(?:'re| are) speaking|speaking with|thank(?:s| you)|bye|goodbye|you're welcome|have a|hello|hi\b|good (?:morning|afternoon|evening)|how can|how may|great|perfect|okay|ok\b|will do|you too|no problem|i've got that|as i said|that's right|is there anything|sorry to hear|i'm sorry|let me|one moment|go ahead|i knew it|take care|yes please|that's (?:correct|everything|all)|speaking|oh\b|hold on|bear with|no worries)/i;
+  /^(?:welcome to|for calling|you(?:'ve| have) reached|(?:\w+, )?this is|my name is|you(?:'re| are) speaking|speaking with|thank(?:s| you)|bye|goodbye|you're welcome|have a|hello|hi\b|good (?:morning|afternoon|evening)|how can|how may|great|perfect|okay|ok\b|will do|you too|no problem|i've got that|as i said|that's right|is there anything|sorry to hear|i'm sorry|let me|one moment|go ahead|i knew it|take care|yes please|that's (?:correct|everything|all)|speaking|oh\b|hold on|bear with|no worries|my supervisor|this call (?:is|may|will))/i;
 
 /** The weight of a sentence's length. 1 would fill the summary with scraps, 0 with the longest turns. */
 const costPower = 0.35;
@@ -38,17 +42,55 @@ type Scored = Clause & {
   entities: Map<string, number>;
 };
 
-/** The most informative sentences of a call, in spoken order, each with its speaker. */
+/** Nothing of a call is worth a record. */
+const nothingToTell = 'Short call, nothing to summarise.';
+const wrongNumber = /\b(?:wrong number|dialled? the wrong|misdialled?|wrong extension)\b/i;
+/** A call with more turns than this was not ended by the words "wrong number". */
+const shortCallTurns = 10;
+
+/**
+ * The most informative sentences of a call, in spoken order. Where the roles are known each is told in the third person
+ * ("Customer wants a refund"); elsewhere each stands with its speaker.
+ */
 export function summarize(turns: readonly SpokenTurn[], type: SummarizationType): string {
-  const chosen = choose(turns, budgets[type]);
-  if (chosen.length === 0) return '';
+  if (turns.length === 0) return '';
+  const isWrong =
+    turns.length <= shortCallTurns && turns.some(({ text }) => wrongNumber.test(text));
+  const isKnown = turns.every(({ role }) => role === 'agent' || role === 'customer');
+  const isTold = isKnown && isEnglish(turns.map(({ text }) => text));
   const label = isNamelessVoice(turns) ? () => '' : labelOf;
-  const caller = type === 'concise' && turns.length < 12 ? undefined : callerOf(turns);
-  if (type === 'bullet_points') {
-    const lines = chosen.map((clause) => `- ${label(clause.role)}${clause.text}`);
-    return [...(caller ? [`- ${caller} called.`] : []), ...lines].join('\n');
-  }
-  return [...(caller ? [`${caller} called.`] : []), ...asProse(chosen, label)].join(' ');
+  const render = (clauses: readonly Clause[]): string[] =>
+    isTold ? toldSentences(clauses) : asProse(clauses, label);
+  const chosen = isWrong ? [] : choose(turns, budgets[type], render);
+  if (chosen.length === 0) return isTold ? nothingToTell : '';
+  const isShort = type === 'concise' && turns.length < 12;
+  const caller = isKnown && !isShort ? callerOf(turns) : undefined;
+  const sentences = render(chosen);
+  if (type === 'bullet_points')
+    return [...(caller ? [`Caller: ${caller}.`] : []), ...sentences].map((one) => `- ${one}`).join('\n'); // prettier-ignore
+  return [...(caller ? [`Caller: ${caller}.`] : []), ...sentences].join(' ');
+}
+
+/** Words whose meaning depends on who says them. */
+const ofOneself =
+  /\b(?:i|i'm|i'll|i've|me|my|mine|we|we're|we'll|we've|us|our|you|your|you're|you'll|you've)\b/i;
+
+function toldSentences(chosen: readonly Clause[]): string[] {
+  let subject = '';
+  return chosen.map((clause, place) => {
+    const name = nameOf(clause.role);
+    const isSame = clause.role === chosen[place - 1]?.role;
+    const told = toldOf(clause.text, clause.role, subject === name ? 'They' : name);
+    // "They" is clear only while the same person is what the sentences are about.
+    subject = told !== undefined && /^(?:They|Their|Customer|Agent)\b/.test(told) ? name : '';
+    if (told !== undefined) return told;
+    if (isSame && !clause.isQuestion && !ofOneself.test(clause.text)) return clause.text;
+    return `${name} ${clause.isQuestion ? 'asked' : 'said'}: "${clause.text}"`;
+  });
+}
+
+function nameOf(role: string): string {
+  return role === 'agent' ? 'Agent' : 'Customer';
 }
 
 /** Joins clauses to prose and names the speaker where it changes. */
@@ -73,19 +115,34 @@ function labelOf(role: string): string {
     : `${role.slice(0, 1).toUpperCase()}${role.slice(1)}: `;
 }
 
-/** The caller's name: a full name from turns that are not the agent's, or the name that the agent repeats. */
+const introduces =
+  /(?:\bmy (?:full )?name(?:'s| is)|\bthis is|\bit's|\bit is|\bi'm|\bi am|\bunder(?: the name(?: of)?)?|\bname of)\s*$/i;
+const asksName =
+  /\b(?:your (?:full )?name|who am i|who's calling|who is calling|whom am i|the name on|name please)\b/i;
+
+/** The caller's name, from the caller's own words alone: an agent may name anybody. */
 function callerOf(turns: readonly SpokenTurn[]): string | undefined {
-  const early = turns.slice(0, 30);
-  for (const isAgent of [false, true])
-    for (const turn of early) {
-      if ((turn.role === 'agent') !== isAgent) continue;
-      const name = findEntities(turn.text).find((span) => span.type === 'NAME');
-      if (name) return name.text.replace(/(^|[\s-])\p{Ll}/gu, (letter) => letter.toUpperCase());
+  for (const [place, turn] of turns.slice(0, 30).entries()) {
+    if (turn.role !== 'customer') continue;
+    const before = turns[place - 1];
+    const isAsked = before?.role === 'agent' && asksName.test(before.text);
+    for (const span of findEntities(turn.text)) {
+      if (span.type !== 'NAME') continue;
+      const start = turn.text.slice(0, span.start);
+      const isFirst = wordsIn(start) <= 3 && isAsked;
+      const speaks = /^,?\s*(?:speaking|here|calling)\b/i.test(turn.text.slice(span.end));
+      if (!introduces.test(start) && !isFirst && !speaks) continue;
+      return span.text.replace(/(^|[\s-])\p{Ll}/gu, (letter) => letter.toUpperCase());
     }
+  }
   return undefined;
 }
 
-function choose(turns: readonly SpokenTurn[], budget: number): Clause[] {
+function choose(
+  turns: readonly SpokenTurn[],
+  budget: number,
+  render: (clauses: readonly Clause[]) => string[],
+): Clause[] {
   const scored = scoreAll(turns);
   const chosen: Scored[] = [];
   const seen = new Map<string, number>();
@@ -119,8 +176,7 @@ function choose(turns: readonly SpokenTurn[], budget: number): Clause[] {
   const inOrder = (): Scored[] => chosen.toSorted((a, b) => a.order - b.order);
   // The speakers' names take space too, which is known only now. The sentences that were picked last are dropped until
   // the text fits.
-  while (chosen.length > 1 && wordsIn(asProse(inOrder(), labelOf).join(' ')) + 4 > budget)
-    chosen.pop();
+  while (chosen.length > 1 && wordsIn(render(inOrder()).join(' ')) + 4 > budget) chosen.pop();
   return inOrder();
 }
 
@@ -174,7 +230,9 @@ function weigh(
   if (finding.test(clause.text)) score += 0.8;
   if (clause.isQuestion) score -= !isAgent && sinceCut <= 1 ? 0.2 : 1.6;
   if (chatter.test(clause.text)) score -= 1.4;
-  if (words < 4) score -= 1;
+  // "It is cancelled." is short, and what the call was for.
+  if (words < 4 && !outcome.test(clause.text)) score -= 1;
+  if (isAgent && outcome.test(clause.text)) score += 1.2;
   // The first line of the summary already names the caller.
   if (/\b(?:date of birth|my name|this is|speaking)\b/i.test(clause.text) && keys.size <= 3)
     score -= 1.2;

@@ -1,4 +1,4 @@
-import { runAt } from '../entities/code-runs.ts';
+import { isExplained, runAt } from '../entities/code-runs.ts';
 import { Doc } from '../entities/doc.ts';
 import type { EntitySpan } from '../types.ts';
 
@@ -13,6 +13,16 @@ const secretLabels = [
 ] as const;
 /** At least this many digits count as repeated. Shorter pieces of a number occur in many other numbers. */
 const shortestEcho = 4;
+/** A security code has no more digits than this, so three of them are the whole secret. */
+const shortestCode = 3;
+
+/**
+ * True if digits removed under this label are few enough to be any other number: a piece such as "42" of a card says
+ * nothing about a later "42".
+ */
+export function isTooShortToKnow(label: string, chars: string): boolean {
+  return /^\d+$/.test(chars) && chars.length < (label === 'CVV' ? shortestCode : shortestEcho);
+}
 
 /**
  * Finds digits of a removed secret that are said again in whole or in part, as when the other party reads them back.
@@ -33,11 +43,14 @@ export function echoesIn(
   for (let i = 0; i < doc.tokens.length; i++) {
     const run = runAt(doc, i, false);
     if (!run) continue;
-    const secret = secrets.find(
-      ({ digits }) =>
-        digits === run.chars ||
-        (run.digits >= shortestEcho && /^\d+$/.test(digits) && digits.includes(run.chars)),
-    );
+    const secret = isExplained(doc, run)
+      ? undefined
+      : secrets.find(
+          ({ label, digits }) =>
+            !isTooShortToKnow(label, run.chars) &&
+            (digits === run.chars ||
+              (run.digits >= shortestEcho && /^\d+$/.test(digits) && digits.includes(run.chars))),
+        );
     const start = doc.tokens[run.from]?.start;
     const end = doc.tokens[run.to - 1]?.end;
     if (secret && start !== undefined && end !== undefined)

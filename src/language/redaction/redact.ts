@@ -11,7 +11,7 @@ import { markerLabel } from '../../protocol/entity-types.ts';
 import { joinFinals } from '../text/join-finals.ts';
 import { claimAsked, wantedKinds } from './asked-types.ts';
 import { claimCarefully, claimNamesCarefully } from './careful.ts';
-import { echoesIn } from './echoes.ts';
+import { echoesIn, isTooShortToKnow } from './echoes.ts';
 import { wantedTypes } from './redaction-names.ts';
 import type { Word } from '../../protocol/addons.ts';
 
@@ -359,7 +359,7 @@ class Cover {
     const key = keyOf(text);
     if (key === '' || text.length > tailCharacters) return [];
     for (const [label, entries] of Object.entries(this.#numbers)) {
-      if (!Object.hasOwn(entries, key)) continue;
+      if (!Object.hasOwn(entries, key) || isTooShortToKnow(label, key.slice(1))) continue;
       const start = text.length - text.trimStart().length;
       return [{ type: label, text: text.trim(), start, end: start + text.trim().length }];
     }

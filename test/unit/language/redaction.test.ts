@@ -130,6 +130,35 @@ test('an entity by itself is known again from the conversation', () => {
   ]);
 });
 
+describe('digits of a removed secret that are said again', () => {
+  const asked = { entityTypes: ['PCI'] };
+  const after = (question: string, secret: string): RedactOutput =>
+    redact(secret, { ...asked, asked: [question] });
+
+  test.each([
+    ['What is your card number?', 'four two', 'it was forty two last week'],
+    ['What is your card number?', '42', '42'],
+    ['What is your card number?', '42', 'we had 42 of them, or 42'],
+    ['What is your card number?', 'four one seven', 'I live in number 417'],
+    ['And the expiry?', 'oh five twenty seven', 'room 52, or 52'],
+    ['And the code on the back?', 'nine zero one', 'I paid 901 dollars'],
+    ['And the code on the back?', 'four two', '42'],
+  ])('leave other numbers alone (%s %s)', (question, secret, later) => {
+    const { state } = after(question, secret);
+    expect(texts(redact(later, { ...asked, state }))).toEqual([later]);
+  });
+
+  test.each([
+    ['What is your card number?', '4111 1111 1111 4155', 'four one five five, right?'],
+    ['What is your card number?', 'four one five five', 'so 4155 it is'],
+    ['And the code on the back?', 'nine zero one', 'nine oh one, thanks'],
+    ['And the expiry?', 'oh five twenty seven', 'so that is 0527'],
+  ])('are covered from four on, a security code from three (%s %s)', (question, secret, later) => {
+    const { state } = after(question, secret);
+    expect(texts(redact(later, { ...asked, state }))[0]).toMatch(/\[(?:CREDIT_CARD|CVV)/);
+  });
+});
+
 test('presets stand for their types, an empty list for everything', () => {
   const text = 'I am 42 years old, from Leeds, and paid $40';
   expect(texts(redact(text, { entityTypes: ['GDPR'] }))).toEqual([

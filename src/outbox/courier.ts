@@ -1,4 +1,5 @@
-import { type Clock } from '../lib/clock.ts';
+import type { Fate, DeliveryLane } from '../lib/claims.ts';
+import type { Clock } from '../lib/clock.ts';
 import { reasonOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/log.ts';
 import type { Breaker, EndpointTrouble } from './breaker.ts';
@@ -48,8 +49,16 @@ const leaseReserveMs = 1_000;
 /** Attempts that a delivery's row remembers. */
 const maxAttemptsKept = 20;
 
+/** An attempt, and what is written about it. */
+type CourierAttempt = {
+  fate: Fate;
+  row: AttemptRow;
+  verdict: DeliveryVerdict;
+  progress: string | null;
+};
+
 /** Delivers one claimed call in order, until it is empty, fails, loses its lease or is told to stop. */
-export class Courier {
+export class Courier implements DeliveryLane<QueuedEvent, CourierAttempt> {
   readonly claim: Claim;
   readonly #options: CourierOptions;
   readonly #stopped: AbortSignal;
@@ -58,6 +67,12 @@ export class Courier {
   /** On the monotonic clock; moved by each renewal. */
   leaseEndsMs: number;
   readonly #claimedMs: number;
+  /** The lane was given back with more in it. */
+  isDue = false;
+  #heads: QueuedEvent[] = [];
+  /** No further event waits behind the heads. */
+  #isAll = false;
+  #done = 0;
 
   constructor(claim: Claim, leaseEndsMs: number, stopped: AbortSignal, options: CourierOptions) {
     this.claim = claim;
@@ -72,22 +87,24 @@ export class Courier {
     this.#abort.abort();
   }
 
-  /** Resolves when the lane is given back; true when it is due again at once. */
-  async run(): Promise<boolean> {
-    const { tables } = this.#options;
-    for (let done = 0; ; this.claim.wakes = await tables.claims.wakes(this.claim)) {
-      // The wake count was read before the events. An event that is enqueued after this read raises it, and giving
+  async next(): Promise<QueuedEvent | undefined> {
+    const { claims } = this.#options.tables;
+    while (this.#heads.length === 0) {
+      if (this.#isAll) return this.#letGo(false);
+      // The wake count is read before the events. An event that is enqueued after this read raises it, and giving
       // the lane back then makes the lane due again.
-      const { items, isAll } = await tables.claims.heads(this.claim, maxHeadsPerRead);
-      for (const item of items) {
-        if (this.#abort.signal.aborted) return false;
-        if (this.#isTurnOver(done++) || this.#stopped.aborted)
-          return tables.claims.release(this.claim, true);
-        const outcome = await this.#deliver(item);
-        if (outcome !== 'delivered') return outcome === 'again';
-      }
-      if (isAll) return tables.claims.release(this.claim, false);
+      if (this.#done > 0) this.claim.wakes = await claims.wakes(this.claim);
+      const { items, isAll } = await claims.heads(this.claim, maxHeadsPerRead);
+      this.#heads = items;
+      this.#isAll = isAll;
     }
+    if (this.#abort.signal.aborted) return undefined;
+    if (this.#isTurnOver(this.#done++) || this.#stopped.aborted) return this.#letGo(true);
+    return this.#heads.shift();
+  }
+
+  async #letGo(more: boolean): Promise<undefined> {
+    this.isDue = await this.#options.tables.claims.release(this.claim, more);
   }
 
   #isTurnOver(done: number): boolean {
@@ -97,29 +114,38 @@ export class Courier {
     return done >= itemsPerCrowdedClaim || heldMs >= crowdedClaimMs;
   }
 
-  async #deliver(item: QueuedEvent): Promise<'delivered' | 'held' | 'again'> {
+  async attempt(item: QueuedEvent): Promise<CourierAttempt | undefined> {
     if (item.bytes > maxEventBytes && item.type !== 'call.skipped') return this.#tooLong(item);
     const { endpoint, sender, clock } = this.#options;
     const deadlineMs = Math.min(
       endpoint.timeoutMs,
       this.leaseEndsMs - clock.monotonicMs() - leaseReserveMs,
     );
-    if (deadlineMs <= 0) return 'held'; // the lease is as good as lost: its next holder goes on
+    if (deadlineMs <= 0) return undefined; // the lease is as good as lost: its next holder goes on
     const startedMs = clock.monotonicMs();
     const { verdict, progress, exchanges } = await sender
       .send(item, deadlineMs, clock.now(), this.#abort.signal)
       .catch((error: unknown) => unsendable(item, error));
-    if (this.#abort.signal.aborted) return 'held';
+    if (this.#abort.signal.aborted) return undefined;
     const tookMs = clock.monotonicMs() - startedMs;
     attemptSeconds.observe({ endpoint: endpoint.name }, tookMs / 1000);
     attemptsTotal.inc({ endpoint: endpoint.name, outcome: outcomeOf(verdict) });
-    if (verdict.kind === 'delivered')
-      return this.#delivered(item, attemptRow(item, verdict, this.#about(), tookMs, exchanges));
+    const isDelivered = verdict.kind === 'delivered';
     // A failure goes into the schedule, whose times are the database's: they are asked for, not reckoned.
-    const now = await this.#options.tables.time.now();
-    const attempt = attemptRow(item, verdict, now, tookMs, exchanges);
-    if (verdict.kind === 'gone') return this.#gone(item, attempt, verdict.reason, progress);
-    return this.#failed(item, attempt, verdict, progress);
+    const now = isDelivered ? this.#about() : await this.#options.tables.time.now();
+    const row = attemptRow(item, verdict, now, tookMs, exchanges);
+    return { row, verdict, progress, fate: this.#fateOf(item, row, verdict) };
+  }
+
+  #fateOf(item: QueuedEvent, row: AttemptRow, verdict: DeliveryVerdict): Fate {
+    if (verdict.kind === 'delivered') return 'delivered';
+    // The event keeps its place: when the endpoint is switched on again its call goes on from here.
+    if (verdict.kind === 'gone') return { retryAt: row.endedAt };
+    this.#noteFailure(item, row, verdict);
+    const { random, rules } = this.#options;
+    const since = this.claim.firstAttemptAt ?? row.at;
+    const next = nextAttempt(verdict, item.attempts + 1, since, row.endedAt, random(), rules);
+    return next.do === 'retry' ? { retryAt: next.at } : { park: next.reason };
   }
 
   /** The database's time as of the claim, moved on: near enough for what people read, and it costs no question. */
@@ -128,19 +154,16 @@ export class Courier {
   }
 
   /** Tries would change nothing: the event is given up at once. */
-  async #tooLong(item: QueuedEvent): Promise<'held' | 'again'> {
+  async #tooLong(item: QueuedEvent): Promise<CourierAttempt> {
     const reason = `the event has ${item.bytes} bytes; at most ${maxEventBytes} are delivered`;
     const verdict = { kind: 'failed', scope: 'item', hard: false, status: null, answer: null, reason } as const; // prettier-ignore
-    const attempt = attemptRow(item, verdict, await this.#options.tables.time.now(), 0, null);
-    return this.#giveUp(item, attempt, verdict, reason);
+    const row = attemptRow(item, verdict, await this.#options.tables.time.now(), 0, null);
+    return { row, verdict, progress: item.progress, fate: { park: reason } };
   }
 
-  async #delivered(
-    item: QueuedEvent,
-    attempt: AttemptRow,
-  ): Promise<'delivered' | 'held' | 'again'> {
+  async delivered(item: QueuedEvent, { row }: CourierAttempt): Promise<boolean> {
     const { tables, breaker, trouble, endpoint, clock, log } = this.#options;
-    const held = await tables.claims.delivered(this.claim, item, attempt);
+    const held = await tables.claims.delivered(this.claim, item, row);
     this.claim.firstAttemptAt = null;
     delaySeconds.observe(
       { endpoint: endpoint.name },
@@ -154,18 +177,17 @@ export class Courier {
       );
     if (trouble.ends()) log.info({ endpoint: endpoint.name }, 'endpoint answers again');
     if (breaker.succeeded(clock.monotonicMs())) await this.#options.onRecovered();
-    if (held) return 'delivered';
     // The claim is lost, or the event was purged meanwhile and only the lane is left: then the lane is given back.
-    return (await tables.claims.release(this.claim, true)) ? 'again' : 'held';
+    if (!held) await this.#letGo(true);
+    return held;
   }
 
-  async #failed(
+  #noteFailure(
     item: QueuedEvent,
-    attempt: AttemptRow,
+    row: AttemptRow,
     verdict: DeliveryVerdict & { kind: 'failed' },
-    progress: string | null,
-  ): Promise<'held' | 'again'> {
-    const { tables, breaker, trouble, clock, random, rules, endpoint, log } = this.#options;
+  ): void {
+    const { breaker, trouble, clock, random, endpoint, log } = this.#options;
     const byEndpoint = verdict.scope === 'endpoint';
     if (byEndpoint)
       breaker.failed(
@@ -183,36 +205,40 @@ export class Courier {
       log.info({ endpoint: endpoint.name }, 'endpoint answers again');
     // A 500 to one call may be caused by that call; no answer at all is the endpoint's own trouble, at the first time.
     if (byEndpoint && (verdict.hard || breaker.isOpen)) {
-      if (trouble.begins(attempt.at, verdict.reason))
+      if (trouble.begins(row.at, verdict.reason))
         log.warn(about, 'endpoint does not take events: they wait in order and are tried again');
     } else if (item.attempts === 0)
       log.warn({ callId: item.callId, eventId: item.eventId, ...about }, 'event not delivered yet');
-    const since = this.claim.firstAttemptAt ?? attempt.at;
-    const next = nextAttempt(verdict, item.attempts + 1, since, attempt.endedAt, random(), rules);
-    if (next.do === 'retry') {
-      await tables.claims.retryAt(this.claim, item, attempt, { at: next.at, byEndpoint, progress });
-      return 'held';
-    }
-    return this.#giveUp(item, attempt, verdict, next.reason);
   }
 
-  async #giveUp(
+  async retry(item: QueuedEvent, attempt: CourierAttempt, at: number): Promise<boolean> {
+    const { row, verdict, progress } = attempt;
+    const byEndpoint = verdict.kind !== 'failed' || verdict.scope === 'endpoint';
+    const next = { at, byEndpoint, progress };
+    const isOurs = await this.#options.tables.claims.retryAt(this.claim, item, row, next);
+    // An answer from before this process stood still says nothing of an endpoint that was switched on again since.
+    if (isOurs && verdict.kind === 'gone') await this.#options.onGone(verdict.reason);
+    return false;
+  }
+
+  async park(
     item: QueuedEvent,
-    attempt: AttemptRow,
-    verdict: DeliveryVerdict & { kind: 'failed' },
+    { row, verdict }: CourierAttempt,
     reason: string,
-  ): Promise<'held' | 'again'> {
+  ): Promise<boolean> {
     const { tables, endpoint, clock, log, onParked } = this.#options;
-    if (endpoint.ordering === 'skip' && verdict.scope === 'item' && item.type !== 'call.skipped') {
+    const isRefused = verdict.kind === 'failed' && verdict.scope === 'item';
+    if (endpoint.ordering === 'skip' && isRefused && item.type !== 'call.skipped') {
       const marker = makeMarker(item, { status: verdict.status, reason }, clock.now());
-      if (await tables.claims.skip(this.claim, item, attempt, marker))
+      if (await tables.claims.skip(this.claim, item, row, marker))
         log.error(
           { callId: item.callId, eventId: item.eventId, endpoint: endpoint.name, reason },
           'event skipped by the rule of its endpoint',
         );
-      return 'again';
+      this.isDue = true;
+      return false;
     }
-    if (await tables.claims.park(this.claim, item, attempt, reason)) {
+    if (await tables.claims.park(this.claim, item, row, reason)) {
       parkedTotal.inc({ endpoint: endpoint.name });
       log.error(
         { callId: item.callId, eventId: item.eventId, endpoint: endpoint.name, reason },
@@ -220,24 +246,7 @@ export class Courier {
       );
       onParked(item.callId, reason);
     }
-    return 'held';
-  }
-
-  async #gone(
-    item: QueuedEvent,
-    attempt: AttemptRow,
-    reason: string,
-    progress: string | null,
-  ): Promise<'held'> {
-    // The event keeps its place: when the endpoint is switched on again its call goes on from here.
-    const isOurs = await this.#options.tables.claims.retryAt(this.claim, item, attempt, {
-      at: attempt.endedAt,
-      byEndpoint: true,
-      progress,
-    });
-    // An answer from before this process stood still says nothing of an endpoint that was switched on again since.
-    if (isOurs) await this.#options.onGone(reason);
-    return 'held';
+    return false;
   }
 }
 

@@ -1,4 +1,5 @@
 import { within, type Clock } from '../lib/clock.ts';
+import { Claims, deliver } from '../lib/claims.ts';
 import { every, type Loop } from '../lib/every.ts';
 import type { Logger } from '../lib/log.ts';
 import { maxDatabaseWaitMs } from '../store/backend.ts';
@@ -32,26 +33,24 @@ type EndpointWork = {
   full: boolean;
 };
 
+type ClaimedLane = { work: EndpointWork; courier: Courier };
+
 /** Lanes that one round claims at most. More wait in the table for the next round, a moment later. */
 export const maxClaimsPerRound = 64;
 const renewalsPerLease = 3;
 
 /**
  * Claims lanes that are due and lets a courier run each, as many at once as the endpoint's breaker gives room for.
- * A look is caused by an event that was enqueued, by a courier that ends, and by the clock. A look that is asked for
- * while one is under way follows it: no event waits for the next poll because it came in the wrong moment.
+ * A look is caused by an event that was enqueued, by a courier that ends, and by the clock.
  */
 export class Dispatcher {
   readonly #options: DispatcherOptions;
   readonly #tables: OutboxTables;
   readonly #works: Map<string, EndpointWork>;
+  readonly #claims: Claims<ClaimedLane>;
   readonly #stop = new AbortController();
   #disabled: DisabledEndpoints = new Map();
   #isDisabledOld = false;
-  #round: Promise<void> | undefined;
-  #again = false;
-  #failures = 0;
-  #polls: Loop | undefined;
   #renewals: Loop | undefined;
 
   constructor(options: DispatcherOptions) {
@@ -70,31 +69,37 @@ export class Dispatcher {
         },
       ]),
     );
+    const { clock, config, log } = options;
+    this.#claims = new Claims({
+      table: { claim: (begin) => this.#claim(begin), work: (lane) => this.#work(lane) },
+      clock,
+      lookMs: config.pollMs,
+      unreadable: (error) =>
+        log.warn({ err: error }, 'the outbox cannot read its table; it tries again'),
+      brokeOff: (error, { work, courier: { claim } }) =>
+        log.error(
+          { err: error, callId: claim.callId, endpoint: work.endpoint.name },
+          'a delivery broke off',
+        ),
+    });
   }
 
   start(disabled: DisabledEndpoints): void {
     this.#disabled = disabled;
     for (const name of this.#works.keys()) countFromZero(name);
-    this.wake();
+    this.#claims.start();
     const { clock, config } = this.#options;
-    this.#polls = every(clock, config.pollMs, () => this.wake());
     this.#renewals = every(clock, config.leaseMs / renewalsPerLease, () => this.#renew());
   }
 
-  /** Something may be due: looks soon, and once more when a look is under way already. */
+  /** Something may be due. */
   wake(): void {
-    if (this.#stop.signal.aborted) return;
-    this.#again = true;
-    this.#round ??= this.#rounds().finally(() => {
-      this.#round = undefined;
-      // Woken in the moment between the last look and this line.
-      if (this.#again && this.#failures === 0) this.wake();
-    });
+    this.#claims.wake();
   }
 
   /** Looks in a row that failed at the database. */
   get failures(): number {
-    return this.#failures;
+    return this.#claims.failures;
   }
 
   get disabled(): DisabledEndpoints {
@@ -127,9 +132,8 @@ export class Dispatcher {
   /** Nothing new is begun. Attempts under way may end until the deadline, then they are given up. */
   async stop(deadlineMs: number): Promise<void> {
     this.#stop.abort();
-    void this.#polls?.stop();
     const { clock, log } = this.#options;
-    const idle = this.#idle();
+    const idle = this.#claims.stop();
     await within(clock, deadlineMs, idle);
     const left = this.#couriers();
     for (const courier of left) courier.abort();
@@ -146,47 +150,29 @@ export class Dispatcher {
     await Promise.all([...this.#works.values()].map((work) => work.sender[Symbol.asyncDispose]()));
   }
 
-  async #idle(): Promise<void> {
-    for (;;) {
-      await this.#round?.catch(() => undefined);
-      const running = [...this.#running];
-      if (running.length === 0) return;
-      await Promise.allSettled(running);
-    }
-  }
-
-  readonly #running = new Set<Promise<void>>();
-
   #couriers(): Courier[] {
     return [...this.#works.values()].flatMap((work) => [...work.couriers]);
   }
 
-  async #rounds(): Promise<void> {
-    while (this.#again && !this.#stop.signal.aborted) {
-      this.#again = false;
-      try {
-        if (this.#isDisabledOld) {
-          this.#disabled = await this.#tables.endpoints.disabledEndpoints();
-          this.#isDisabledOld = false;
-        }
-        for (const work of this.#works.values()) await this.#claimFor(work);
-        this.#failures = 0;
-      } catch (error) {
-        this.#failures++;
-        this.#options.log.warn({ err: error }, 'the outbox cannot read its table; it tries again');
-        return;
-      }
+  async #claim(begin: (lane: ClaimedLane) => void): Promise<boolean> {
+    if (this.#isDisabledOld) {
+      this.#disabled = await this.#tables.endpoints.disabledEndpoints();
+      this.#isDisabledOld = false;
     }
+    let isMore = false;
+    for (const work of this.#works.values()) if (await this.#claimFor(work, begin)) isMore = true;
+    return isMore;
   }
 
-  async #claimFor(work: EndpointWork): Promise<void> {
+  /** True where there may be more, and room for it. */
+  async #claimFor(work: EndpointWork, begin: (lane: ClaimedLane) => void): Promise<boolean> {
     const { clock, config } = this.#options;
-    if (this.#disabled.has(work.endpoint.name)) return;
+    if (this.#disabled.has(work.endpoint.name)) return false;
     const room = work.breaker.room(work.couriers.size, clock.monotonicMs());
     breakerOpen.set({ endpoint: work.endpoint.name }, work.breaker.isOpen ? 1 : 0);
     const limit = Math.min(room.calls, maxClaimsPerRound);
     work.full = limit === 0;
-    if (limit === 0) return;
+    if (limit === 0) return false;
     const leaseEndsMs = clock.monotonicMs() + config.leaseMs;
     const claims = await this.#tables.claims.claim(
       work.endpoint.name,
@@ -195,7 +181,6 @@ export class Dispatcher {
       room.probe,
     );
     work.full = claims.length === limit;
-    if (work.full && !room.probe) this.#again = true; // there may be more, and room for it
     for (const claim of claims) {
       const courier = new Courier(
         claim,
@@ -204,24 +189,18 @@ export class Dispatcher {
         this.#courierOptions(work),
       );
       work.couriers.add(courier);
-      const running = this.#run(work, courier).finally(() => this.#running.delete(running));
-      this.#running.add(running);
+      begin({ work, courier });
     }
+    return work.full && !room.probe;
   }
 
-  async #run(work: EndpointWork, courier: Courier): Promise<void> {
-    const { log } = this.#options;
-    const { callId } = courier.claim;
-    let isDue = false;
+  async #work({ work, courier }: ClaimedLane): Promise<boolean> {
     try {
-      isDue = await courier.run();
-    } catch (error) {
-      // The lane stays claimed until its lease ends, then it is tried again.
-      log.error({ err: error, callId, endpoint: work.endpoint.name }, 'a delivery broke off');
+      await deliver(courier);
     } finally {
       work.couriers.delete(courier);
     }
-    if (isDue || work.full) this.wake();
+    return courier.isDue || work.full;
   }
 
   #courierOptions(work: EndpointWork): CourierOptions {

@@ -1,4 +1,5 @@
 import type { GuardedAnswer } from '../lib/guarded-fetch.ts';
+import { retryAfterMs as askedWaitMs } from '../lib/retry-after.ts';
 
 /*
  * The meaning of an answer for an event, and when the event is tried again. Pure: the numbers of the delivery contract
@@ -24,25 +25,12 @@ export function retryDelayMs(attempt: number, random: number): number {
   return Math.round(plain * (0.8 + 0.4 * random));
 }
 
-/**
- * The wait that a receiver asks for, in seconds or as a date, bounded to between one second and one hour: a receiver
- * must not stop its own deliveries for a year. Rubbish asks for nothing; a past date asks for the shortest wait.
- */
+/** The wait that a receiver asks for, at most one hour: a receiver must not stop its own deliveries for a year. */
 export function retryAfterMs(
   value: string | string[] | undefined,
   nowMs: number,
 ): number | undefined {
-  const text = (Array.isArray(value) ? value[0] : value)?.trim();
-  if (text === undefined || text === '') return undefined;
-  if (/^-?\d{1,18}(\.\d+)?$/.test(text)) return bounded(Number(text) * second);
-  // Only the three date forms of HTTP: Date.parse alone would take "1" or "May" for a date.
-  if (!/^[A-Z][a-z]+,? .*\d{2}:\d{2}:\d{2}/.test(text)) return undefined;
-  const date = Date.parse(text);
-  return Number.isNaN(date) ? undefined : bounded(date - nowMs);
-}
-
-function bounded(waitMs: number): number {
-  return Math.min(hour, Math.max(second, waitMs));
+  return askedWaitMs(value, nowMs, hour);
 }
 
 type NextAttempt = { do: 'retry'; at: number } | { do: 'give-up'; reason: string };

@@ -1,3 +1,5 @@
+import { retryAfterMs as askedWaitMs } from '../lib/retry-after.ts';
+
 /** A doubling delay with jitter: 80 to 120 % of it, so that a thousand legs do not come back at the same moment. */
 export function backOffMs(
   attempt: number,
@@ -10,8 +12,5 @@ export function backOffMs(
 
 /** `Retry-After` in seconds or as a date, limited to between 1 s and a minute. Undefined for an invalid value. */
 export function retryAfterMs(header: string | undefined, nowMs: number): number | undefined {
-  if (header === undefined) return undefined;
-  const text = header.trim();
-  const wait = /^\d+(\.\d+)?$/.test(text) ? Number(text) * 1_000 : Date.parse(text) - nowMs;
-  return Number.isNaN(wait) ? undefined : Math.min(60_000, Math.max(1_000, wait));
+  return askedWaitMs(header, nowMs, 60_000);
 }

@@ -1,17 +1,31 @@
+import { deliver, type Fate, type DeliveryLane } from '../../lib/claims.ts';
 import { type Clock, wait } from '../../lib/clock.ts';
+import { reasonOf } from '../../lib/errors.ts';
 
 /** Only acks and partials may be dropped: later ones replace them. */
 export type MessageKind = 'ack' | 'partial' | 'message';
 
 export type CallbackOutcome =
-  { outcome: 'delivered' } | { outcome: 'failed' | 'refused'; reason: string };
+  | { outcome: 'delivered' }
+  | { outcome: 'failed'; reason: string; retryAfterMs?: number | undefined }
+  | { outcome: 'refused'; reason: string };
 /** The id is the same in all attempts, so a receiver recognises a repetition. */
 type SendCallback = (id: string, body: string) => Promise<CallbackOutcome>;
 
 /**
  * The first attempt is made at once and further attempts after these waits. Then the callback is given up and logged.
  */
-export const retryDelaysMs: readonly number[] = [5_000, 30_000, 120_000, 600_000];
+const retryDelaysMs: readonly number[] = [5_000, 30_000, 120_000, 600_000];
+/** A receiver that asks for a longer pause by `Retry-After` gets it, but for no attempt a longer one than this. */
+export const longestAskedMs = 600_000;
+
+/** What follows on the attempt of this number, the first being 1. */
+export function fateOf(outcome: CallbackOutcome, attempts: number, nowMs: number): Fate {
+  if (outcome.outcome === 'delivered') return 'delivered';
+  const delayMs = outcome.outcome === 'refused' ? undefined : retryDelaysMs[attempts - 1];
+  if (outcome.outcome === 'refused' || delayMs === undefined) return { park: outcome.reason };
+  return { retryAt: nowMs + Math.max(delayMs, outcome.retryAfterMs ?? 0) };
+}
 
 /** At most this many callbacks of one session wait for one URL. */
 export const maxWaitingCallbacks = 2_000;
@@ -21,7 +35,6 @@ type CallbackQueueOptions = {
   /** A prefix that is unique to the session. The number of the callback follows it. */
   idPrefix: string;
   clock: Clock;
-  retryDelaysMs?: readonly number[];
   /** The number of callbacks that an earlier run of the process delivered or gave up. */
   settledBefore?: number;
   /** Called when the first `count` callbacks are delivered or given up. */
@@ -33,14 +46,17 @@ type QueuedCallback = { body: string; kind: MessageKind; ordinal: number };
 
 /**
  * The callbacks of one session to one URL. They are sent in order, one at a time, until each is delivered or given up.
- * Adding never waits. A full queue drops acks and partials first, because later ones replace them.
+ * Adding never waits. A full queue drops acks and partials first, because later ones replace them. Its
+ * table is the memory of this process; the session's log has what a restart sends.
  */
-export class CallbackQueue {
+export class CallbackQueue implements DeliveryLane<QueuedCallback, { fate: Fate }> {
   readonly #options: CallbackQueueOptions;
-  readonly #delays: readonly number[];
   #waiting: QueuedCallback[] = [];
   #added: number;
   #working = false;
+  /** The callback that is tried again, and its attempts so far. */
+  #again: QueuedCallback | undefined;
+  #attempts = 0;
   #closed = false;
   #idle: (() => void)[] = [];
   dropped = 0;
@@ -48,7 +64,6 @@ export class CallbackQueue {
   constructor(options: CallbackQueueOptions) {
     this.#options = options;
     this.#added = options.settledBefore ?? 0;
-    this.#delays = options.retryDelaysMs ?? retryDelaysMs;
   }
 
   get isIdle(): boolean {
@@ -74,35 +89,45 @@ export class CallbackQueue {
     this.#waiting = [];
   }
 
+  next(): Promise<QueuedCallback | undefined> {
+    if (this.#closed) return Promise.resolve(undefined);
+    const again = this.#again;
+    this.#again = undefined;
+    if (again === undefined) this.#attempts = 0;
+    return Promise.resolve(again ?? this.#waiting.shift());
+  }
+
+  async attempt(item: QueuedCallback): Promise<{ fate: Fate } | undefined> {
+    const { deliver: send, idPrefix, clock } = this.#options;
+    const outcome = await send(`${idPrefix}${item.ordinal}`, item.body).catch(
+      (error: unknown): CallbackOutcome => ({ outcome: 'failed', reason: reasonOf(error) }),
+    );
+    return this.#closed
+      ? undefined
+      : { fate: fateOf(outcome, ++this.#attempts, clock.monotonicMs()) };
+  }
+
+  delivered({ ordinal }: QueuedCallback): Promise<boolean> {
+    if (!this.#closed) this.#options.onSettled(ordinal);
+    return Promise.resolve(true);
+  }
+
+  async retry(item: QueuedCallback, _attempt: unknown, at: number): Promise<boolean> {
+    await wait(this.#options.clock, at - this.#options.clock.monotonicMs());
+    this.#again = item;
+    return !this.#closed;
+  }
+
+  park(item: QueuedCallback, _attempt: unknown, reason: string): Promise<boolean> {
+    this.#options.onGivenUp(reason);
+    return this.delivered(item);
+  }
+
   async #work(): Promise<void> {
     this.#working = true;
-    for (let item = this.#waiting.shift(); item && !this.#closed; item = this.#waiting.shift()) {
-      await this.#settle(item);
-      if (!this.#closed) this.#options.onSettled(item.ordinal);
-    }
+    await deliver(this);
     this.#working = false;
     for (const resolve of this.#idle.splice(0)) resolve();
-  }
-
-  async #settle(item: QueuedCallback): Promise<void> {
-    for (let attempt = 0; !this.#closed; attempt++) {
-      const delivery = await this.#try(item);
-      if (delivery.outcome === 'delivered') return;
-      const delayMs = delivery.outcome === 'refused' ? undefined : this.#delays[attempt];
-      if (delayMs === undefined) {
-        this.#options.onGivenUp(delivery.reason);
-        return;
-      }
-      await wait(this.#options.clock, delayMs);
-    }
-  }
-
-  async #try({ body, ordinal }: QueuedCallback): Promise<CallbackOutcome> {
-    try {
-      return await this.#options.deliver(`${this.#options.idPrefix}${ordinal}`, body);
-    } catch (error) {
-      return { outcome: 'failed', reason: error instanceof Error ? error.message : 'unknown' };
-    }
   }
 
   /** Drops the least important callback. The callback that is being sent has already left the list. */

@@ -3,9 +3,10 @@ import { digestOf } from '../../lib/digest.ts';
 import { type GuardedAnswer, GuardedClient } from '../../lib/guarded-fetch.ts';
 import { checkUrl, parseAllowance } from '../../lib/guarded-fetch-addresses.ts';
 import type { Logger } from '../../lib/log.ts';
+import { retryAfterMs } from '../../lib/retry-after.ts';
 import { signWebhook } from '../../lib/webhook-signature.ts';
 import { Problem } from '../../port/problem.ts';
-import { CallbackQueue, type CallbackOutcome } from './callback-queue.ts';
+import { CallbackQueue, longestAskedMs, type CallbackOutcome } from './callback-queue.ts';
 import type { SpeechServiceConfig } from '../config.ts';
 import { speechMetrics } from '../metrics.ts';
 
@@ -135,7 +136,7 @@ export function callbackSender(options: {
       maxBytes: keptBytes,
       resendWhenStale: true,
     });
-    return verdict(answer);
+    return verdict(answer, options.clock.now());
   };
   return {
     send,
@@ -145,10 +146,14 @@ export function callbackSender(options: {
   };
 }
 
-function verdict(answer: GuardedAnswer): CallbackOutcome {
+function verdict(answer: GuardedAnswer, nowMs: number): CallbackOutcome {
   if (answer.ok) {
     if (answer.status >= 200 && answer.status < 300) return { outcome: 'delivered' };
-    return { outcome: 'failed', reason: `answered ${answer.status}` };
+    return {
+      outcome: 'failed',
+      reason: `answered ${answer.status}`,
+      retryAfterMs: retryAfterMs(answer.headers['retry-after'], nowMs, longestAskedMs),
+    };
   }
   // A refused address stays refused, so the callback is given up at once.
   if (answer.failure === 'refused') return { outcome: 'refused', reason: answer.reason };

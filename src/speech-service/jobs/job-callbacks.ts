@@ -1,6 +1,6 @@
+import { Claims, deliver, type Fate, type DeliveryLane } from '../../lib/claims.ts';
 import { within, type Clock } from '../../lib/clock.ts';
 import { reasonOf } from '../../lib/errors.ts';
-import { every, type Loop } from '../../lib/every.ts';
 import type { Logger } from '../../lib/log.ts';
 import { Problem } from '../../port/problem.ts';
 import type { ApiJobCallback, ApiJobCallbackState } from '../../protocol/api.ts';
@@ -12,7 +12,7 @@ import { maxDatabaseWaitMs } from '../../store/backend.ts';
 import type { Store } from '../../store/store.ts';
 import type { Selectable, Updateable } from 'kysely';
 import type { SpeechJobCallbacksTable } from '../../store/schema.ts';
-import { retryDelaysMs, type CallbackOutcome } from '../callbacks/callback-queue.ts';
+import { fateOf, type CallbackOutcome } from '../callbacks/callback-queue.ts';
 import { webhookName, type CallbackTarget, type Send } from '../callbacks/session-callbacks.ts';
 import type { SpeechServiceConfig } from '../config.ts';
 import { speechMetrics } from '../metrics.ts';
@@ -20,6 +20,8 @@ import type { JobRow } from '../records/job-records.ts';
 import type { NewCallback } from './job-rows.ts';
 
 type CallbackRow = Selectable<SpeechJobCallbacksTable>;
+/** `nowMs` is the database's time of the claim. */
+type ClaimedCallback = { row: CallbackRow; job: JobRow; target: CallbackTarget; nowMs: number };
 type JobEvent = PreRecordedWebhook['event'];
 
 /** Data of jobs that only this process holds: with zero retention a row has neither request nor result. */
@@ -82,31 +84,28 @@ export function callbacksFor(
  */
 export class JobCallbacks {
   readonly #options: JobCallbacksOptions;
-  #stopped = false;
-  #atWork: Promise<void> | undefined;
-  #looks: Loop | undefined;
+  readonly #claims: Claims<ClaimedCallback>;
 
   constructor(options: JobCallbacksOptions) {
     this.#options = options;
+    const { clock, log } = options;
+    const failed = (error: unknown): void =>
+      log.error({ reason: reasonOf(error) }, 'callbacks of jobs could not be sent; tried again');
+    this.#claims = new Claims({
+      table: { claim: (begin) => this.#claimDue(begin), work: (claim) => this.#deliver(claim) },
+      clock,
+      lookMs,
+      unreadable: failed,
+      brokeOff: failed,
+    });
   }
 
   start(): void {
-    this.wake();
-    this.#looks = every(this.#options.clock, lookMs, () => this.wake());
+    this.#claims.start();
   }
 
   wake(): void {
-    if (this.#stopped) return;
-    this.#atWork ??= this.#deliverDue()
-      .catch((error: unknown) =>
-        this.#options.log.error(
-          { reason: reasonOf(error) },
-          'callbacks of jobs could not be sent; tried again',
-        ),
-      )
-      .finally(() => {
-        this.#atWork = undefined;
-      });
+    this.#claims.wake();
   }
 
   /**
@@ -114,13 +113,8 @@ export class JobCallbacks {
    * the next start.
    */
   async stop(deadlineMs: number): Promise<void> {
-    this.#stopped = true;
-    void this.#looks?.stop();
-    await within(
-      this.#options.clock,
-      Math.max(deadlineMs, maxDatabaseWaitMs),
-      Promise.resolve(this.#atWork),
-    );
+    const patienceMs = Math.max(deadlineMs, maxDatabaseWaitMs);
+    await within(this.#options.clock, patienceMs, this.#claims.stop());
   }
 
   /** Callbacks that have not arrived, newest first: waiting or parked. */
@@ -191,81 +185,95 @@ export class JobCallbacks {
     return Number(changed?.numUpdatedRows ?? 0n);
   }
 
-  async #deliverDue(): Promise<void> {
+  async #claimDue(begin: (claim: ClaimedCallback) => void): Promise<boolean> {
     const { store, node, config } = this.#options;
-    while (!this.#stopped) {
-      const nowMs = await store.databaseNow();
-      const living = store.db
-        .selectFrom('speech_nodes')
-        .select('node')
-        .where('seen_at', '>=', nowMs - config.jobs.lostNodeS * 1_000);
-      const due = await store.db
-        .selectFrom('speech_job_callbacks')
-        .selectAll()
-        .where('due_at', '<=', nowMs)
-        // With zero retention the address and the result are in one node's memory. Only that node delivers, as long as
-        // it lives.
-        .where((each) =>
-          each.or([
-            each('target', '!=', 'request'),
-            each.not(
-              each.exists(
-                each
-                  .selectFrom('speech_jobs')
-                  .select('speech_jobs.id')
-                  .whereRef('speech_jobs.id', '=', 'speech_job_callbacks.job_id')
-                  .where('speech_jobs.zero_retention', '=', 1)
-                  .where('speech_jobs.node', '!=', node)
-                  .where('speech_jobs.node', 'in', living),
-              ),
+    const room = atOnce - this.#claims.size;
+    if (room <= 0) return false; // an attempt that ends asks for the next look
+    const nowMs = await store.databaseNow();
+    const living = store.db
+      .selectFrom('speech_nodes')
+      .select('node')
+      .where('seen_at', '>=', nowMs - config.jobs.lostNodeS * 1_000);
+    const due = await store.db
+      .selectFrom('speech_job_callbacks')
+      .selectAll()
+      .where('due_at', '<=', nowMs)
+      // With zero retention the address and the result are in one node's memory. Only that node delivers, as long as
+      // it lives.
+      .where((each) =>
+        each.or([
+          each('target', '!=', 'request'),
+          each.not(
+            each.exists(
+              each
+                .selectFrom('speech_jobs')
+                .select('speech_jobs.id')
+                .whereRef('speech_jobs.id', '=', 'speech_job_callbacks.job_id')
+                .where('speech_jobs.zero_retention', '=', 1)
+                .where('speech_jobs.node', '!=', node)
+                .where('speech_jobs.node', 'in', living),
             ),
-          ]),
-        )
-        .orderBy('due_at')
-        .orderBy('id')
-        .limit(atOnce)
-        .execute();
-      if (due.length === 0) return;
-      await Promise.all(due.map((row) => this.#deliver(row, nowMs)));
+          ),
+        ]),
+      )
+      .orderBy('due_at')
+      .orderBy('id')
+      .limit(room)
+      .execute();
+    for (const row of due) {
+      const claim = await this.#claim(row, nowMs);
+      if (claim) begin(claim);
     }
+    return due.length === room;
   }
 
-  async #deliver(row: CallbackRow, nowMs: number): Promise<void> {
-    const { store, send } = this.#options;
-    const job = await store.db
+  /** Undefined where nothing is to be sent. The node that first moves the due time of the row makes the attempt. */
+  async #claim(row: CallbackRow, nowMs: number): Promise<ClaimedCallback | undefined> {
+    const job = await this.#options.store.db
       .selectFrom('speech_jobs')
       .selectAll()
       .where('id', '=', row.job_id)
       .executeTakeFirst();
     if (!job) {
       await this.#settled(row); // the row was erased meanwhile
-      return;
+      return undefined;
     }
     const target = this.#targetOf(row, job);
     if (!target) {
       await this.#park(row, nowMs, row.target === 'request' ? nothingKept : notConfigured);
-      return;
+      return undefined;
     }
-    // The node that first moves the due time of the row makes the attempt.
-    const taken = {
-      ...row,
-      attempts: row.attempts + 1,
-      due_at: nowMs + attemptLeaseMs,
-      host: job.zero_retention === 1 && row.target === 'request' ? null : hostOf(target.url),
+    // The attempt is counted first. If the process dies during it, it counts too and is repeated when its lease ends.
+    const attempts = row.attempts + 1;
+    const due_at = nowMs + attemptLeaseMs;
+    const host = job.zero_retention === 1 && row.target === 'request' ? null : hostOf(target.url);
+    if (!(await this.#change(row, { attempts, due_at, host }))) return undefined;
+    return { row: { ...row, attempts, due_at, host }, job, target, nowMs };
+  }
+
+  /** A claimed callback is a lane of one item. */
+  async #deliver({ row, job, target, nowMs }: ClaimedCallback): Promise<boolean> {
+    let isTried = false;
+    const lane: DeliveryLane<CallbackRow, { fate: Fate; outcome: CallbackOutcome }> = {
+      next: () => Promise.resolve(isTried ? undefined : row),
+      attempt: async () => {
+        isTried = true;
+        const body = JSON.stringify(this.#bodyOf(row, job));
+        const outcome = await this.#options
+          .send(target, row.id, body)
+          .catch((error: unknown): CallbackOutcome => ({
+            outcome: 'failed',
+            reason: reasonOf(error),
+          }));
+        return { outcome, fate: fateOf(outcome, row.attempts, nowMs) };
+      },
+      delivered: () => this.#settled(row).then(() => false),
+      retry: (_row, { outcome }, due_at) =>
+        this.#change(row, { due_at, last_error: 'reason' in outcome ? outcome.reason : null }),
+      park: (_row, _attempt, reason) => this.#park(row, nowMs, reason).then(() => false),
     };
-    const { attempts, due_at, host } = taken;
-    if (!(await this.#change(row, { attempts, due_at, host }))) return;
-    // The attempt is already counted. If the process dies during it, it counts too and is repeated when its lease ends.
-    const outcome = await send(target, row.id, JSON.stringify(this.#bodyOf(row, job))).catch(
-      (error: unknown): CallbackOutcome => ({ outcome: 'failed', reason: reasonOf(error) }),
-    );
-    if (outcome.outcome === 'delivered') {
-      await this.#settled(row);
-      return;
-    }
-    const delayMs = outcome.outcome === 'refused' ? undefined : retryDelaysMs[row.attempts];
-    if (delayMs === undefined) await this.#park(taken, nowMs, outcome.reason);
-    else await this.#change(taken, { due_at: nowMs + delayMs, last_error: outcome.reason });
+    await deliver(lane);
+    return true; // a place is free
   }
 
   /**

@@ -1,5 +1,6 @@
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { Claims } from '../../lib/claims.ts';
 import { type Clock, within } from '../../lib/clock.ts';
 import { reasonOf } from '../../lib/errors.ts';
 import { every, type Loop } from '../../lib/every.ts';
@@ -27,6 +28,8 @@ export type JobAtWork = {
   neededBytes: number;
   onProgress(seconds: number): void;
 };
+
+type JobAtHand = { claim: JobClaim; job: JobRow; abort: AbortController };
 
 type JobQueueOptions = {
   rows: JobRows;
@@ -65,16 +68,26 @@ const maxAttempts = 10;
 /** Takes jobs from the table in order, works on several at once, and renews the claim of each. */
 export class JobQueue {
   readonly #options: JobQueueOptions;
-  readonly #running = new Map<string, { abort: AbortController; work: Promise<void> }>();
+  readonly #claims: Claims<JobAtHand>;
+  readonly #running = new Map<string, AbortController>();
   /** The disk space needed by each job that was given back because the disk is full. */
   readonly #needs = new Map<string, number>();
-  #stopped = false;
-  #taking: Promise<void> | undefined;
-  #takeAgain = false;
-  #looks: Loop | undefined;
 
   constructor(options: JobQueueOptions) {
     this.#options = options;
+    const { clock, log } = options;
+    this.#claims = new Claims({
+      table: {
+        claim: (begin) => this.#take(begin),
+        work: (job) => this.#work(job).then(() => true),
+      },
+      clock,
+      lookMs,
+      unreadable: (error) =>
+        log.error({ reason: reasonOf(error) }, 'jobs could not be taken; tried again'),
+      brokeOff: (error, { job }) =>
+        log.error({ jobId: job.id, err: error }, 'a job broke off; its claim runs out'),
+    });
   }
 
   get running(): number {
@@ -93,63 +106,48 @@ export class JobQueue {
     await rm(folder, { recursive: true, force: true });
     await mkdir(folder, { recursive: true, mode: 0o700 });
     await rows.releaseAllOf(node);
-    this.wake();
-    this.#looks = every(this.#options.clock, lookMs, () => this.wake());
+    this.#claims.start();
   }
 
   /** Looks for a new job at once. */
   wake(): void {
-    if (this.#stopped) return;
-    // A call of `wake` during a round asks for another round: its job may have come after the round had looked.
-    this.#takeAgain = true;
-    this.#taking ??= this.#take()
-      .catch((error: unknown) =>
-        this.#options.log.error(
-          { reason: reasonOf(error) },
-          'jobs could not be taken; tried again',
-        ),
-      )
-      .finally(() => {
-        this.#taking = undefined;
-      });
+    this.#claims.wake();
   }
 
   /** Stops the work on a cancelled or erased job, if it runs here. */
   cancel(id: string): void {
     this.#roomFound(id);
-    this.#running.get(id)?.abort.abort(new JobIsGone());
+    this.#running.get(id)?.abort(new JobIsGone());
   }
 
   /** Gives back the jobs that do not end within the deadline. They begin again after the start. */
   async drain(deadlineMs: number): Promise<void> {
-    this.#stopped = true;
-    void this.#looks?.stop();
     const { clock } = this.#options;
-    await within(clock, maxDatabaseWaitMs, Promise.resolve(this.#taking));
-    const running = [...this.#running.values()];
-    const works = Promise.all(running.map(({ work }) => work));
+    const works = this.#claims.stop();
     await within(clock, Math.min(deadlineMs, longestGraceMs), works);
-    for (const { abort } of running) abort.abort(new ProcessStops());
+    for (const abort of this.#running.values()) abort.abort(new ProcessStops());
     // A claim that cannot be given back now is freed by the next start, or expires.
     await within(clock, maxDatabaseWaitMs, works);
   }
 
-  async #take(): Promise<void> {
+  async #take(begin: (job: JobAtHand) => void): Promise<boolean> {
     const { rows, node, atOnce } = this.#options;
-    while (this.#takeAgain && !this.#stopped) {
-      this.#takeAgain = false;
-      while (this.#running.size < atOnce && !this.#stopped) {
-        const taken = await rows.claim(node, {
-          onlyOwn: this.#options.isRelieved?.() ?? false,
-          except: this.#withoutRoom(),
-        });
-        if (!taken) {
-          this.#forgetTaken();
-          break;
-        }
-        this.#begin(taken.claim, taken.job);
+    while (this.#running.size < atOnce && !this.#claims.isStopped) {
+      const taken = await rows.claim(node, {
+        onlyOwn: this.#options.isRelieved?.() ?? false,
+        except: this.#withoutRoom(),
+      });
+      if (!taken) {
+        this.#forgetTaken();
+        return false;
       }
+      const abort = new AbortController();
+      this.#running.set(taken.job.id, abort);
+      // The claim was answered while the process was already stopping.
+      if (this.#claims.isStopped) abort.abort(new ProcessStops());
+      begin({ ...taken, abort });
     }
+    return false; // a job that ends asks for the next look
   }
 
   /** Jobs that still lack disk space. Smaller, later jobs may pass them. */
@@ -172,19 +170,16 @@ export class JobQueue {
     return neededBytes;
   }
 
-  #begin(claim: JobClaim, job: JobRow): void {
-    const abort = new AbortController();
-    const work = this.#work(claim, job, abort).finally(() => {
-      this.#running.delete(job.id);
-      this.wake();
-    });
-    this.#running.set(job.id, { abort, work });
-    // The claim was answered while the process was already stopping.
-    if (this.#stopped) abort.abort(new ProcessStops());
+  async #work(taken: JobAtHand): Promise<void> {
+    try {
+      await this.#run(taken);
+    } finally {
+      this.#running.delete(taken.job.id);
+    }
   }
 
   /** Never throws: any failure ends this job only. */
-  async #work(claim: JobClaim, job: JobRow, abort: AbortController): Promise<void> {
+  async #run({ claim, job, abort }: JobAtHand): Promise<void> {
     const { clock, log, folder } = this.#options;
     const own = join(folder, job.id);
     const neededBytes = this.#roomFound(job.id);

@@ -69,6 +69,18 @@ describe('the callbacks of a session', () => {
     expect(givenUp).toEqual(['answered 500']);
   });
 
+  test('wait for as long as the receiver asks for, and never shorter than their schedule', async () => {
+    const asked = [60_000, 1_000];
+    const { queue, clock } = queueOf((_body, attempt) =>
+      attempt < 2
+        ? { outcome: 'failed', reason: 'answered 429', retryAfterMs: asked[attempt] }
+        : { outcome: 'delivered' },
+    );
+    queue.add('a', 'message');
+    await queue.idle();
+    expect(clock.waits).toEqual([60_000, 30_000]);
+  });
+
   test('an address that is not allowed is not tried again', async () => {
     const { queue, sent, givenUp } = queueOf(() => ({ outcome: 'refused', reason: 'private' }));
     queue.add('a', 'message');

@@ -43,25 +43,25 @@ export type BridgeOptions = {
     eraseCall(tx: Transaction<Database>, callId: string): Promise<void>;
   };
   speech: SpeechConfig;
-  /** The nodes of the speech service, ours or a hosted one's; read again for every request. */
+  /** The nodes of the speech service, our own or a hosted one. They are read again for every request. */
   speechNodes: () => readonly SpeechNode[];
   publicUrl: PublicUrl;
-  /** True while nobody but this machine can reach us: recording is on then by default. */
+  /** True while only this machine can reach us. Recording is then on by default. */
   loopback: boolean;
-  /** The other nodes of the database; without it nobody takes calls over. */
+  /** The other nodes of the database. Without them nobody takes calls over. */
   nodes?: Membership;
-  /** Where recordings go; without it they stay on the disk. */
+  /** The object store for recordings. Without one they stay on the disk. */
   objects?: Objects | undefined;
-  /** Our port for them; without it their streams and requests are not passed on. */
+  /** Our port for other nodes. Without it, their streams and requests are not relayed. */
   link?: NodeLink | undefined;
   /** Names that POST /api/streams takes. */
   carriers: readonly string[];
-  /** How the carriers' callbacks are read; without it nothing is learnt from them. */
+  /** Reads facts from the carriers' callbacks. Without it, callbacks are only stored. */
   factsOf?: ReadFacts;
   clock?: Clock;
 };
 
-/** What the bridge is made of; each part is made once, here. */
+/** The parts of the bridge. Each part is made once, here. */
 export type BridgeParts = {
   node: string;
   journal: Journal;
@@ -77,13 +77,13 @@ export type BridgeParts = {
   live: LiveApi;
   /** True where calls are recorded. */
   recording: boolean;
-  /** True where a link to one call lets its recording be heard. */
+  /** True if a link to one call also opens its recording. */
   withRecording: boolean;
   clock: Clock;
   log: Logger;
 };
 
-/** Makes the parts in the order in which they need each other; `opened` closes them in reverse. */
+/** Makes the parts in the order in which they need each other. `opened` closes them in reverse. */
 export async function openParts(
   opened: AsyncDisposableStack,
   options: BridgeOptions,
@@ -162,7 +162,7 @@ export async function openParts(
   };
 }
 
-/** The calls, and what erases them: a call that ends without consent is erased by the one that erases on request. */
+/** Makes the calls and the eraser. The same eraser serves requests and calls that end without consent. */
 function openCalls(
   opened: AsyncDisposableStack,
   options: BridgeOptions,

@@ -9,7 +9,10 @@ import { openRelay } from './relay/relay.ts';
 import { SearchBacklog } from './search/search-backlog.ts';
 import { searchApi } from './search/search-api.ts';
 
-/** The bridge's routes. Where there are other nodes, requests for their calls are passed on to them before ours are asked. */
+/**
+ * The bridge's routes. If there are other nodes, requests for their calls are forwarded before our own routes are
+ * asked.
+ */
 export function bridgeRouters(
   opened: AsyncDisposableStack,
   options: BridgeOptions,

@@ -1,6 +1,6 @@
 import type { PartialMessage } from '../protocol/api.ts';
 
-/** A stored event as the feed passes it on: the envelope's own bytes. */
+/** A stored event as the feed passes it on, with the exact bytes of its envelope. */
 export type FeedEvent = {
   id: string;
   callId: string;
@@ -12,27 +12,27 @@ export type FeedEvent = {
 export type FeedMessage =
   | { kind: 'event'; event: FeedEvent }
   | { kind: 'partial'; callId: string; message: PartialMessage }
-  /** Something about the call changed that its events do not say; who watches reads it anew. */
+  /** Something about the call changed that its events do not report. Watchers read the call again. */
   | { kind: 'call'; callId: string }
   | { kind: 'deleted'; callId: string }
-  /** Something was missed, nobody knows what: whoever watches loads anew. */
+  /** Events were missed, and nobody knows which. Watchers reload everything. */
   | { kind: 'reset' };
 
 type Watcher = (message: FeedMessage) => void;
 
 type Missed =
   | { outcome: 'known'; events: FeedEvent[] }
-  /** Older than what is kept in memory: the rows know. */
+  /** The event is older than those in memory. It must be read from the rows. */
   | { outcome: 'unknown' };
 
 /**
- * What happens to calls, as it happens, for the event streams of pages and agent-assist tools. Keeps the
- * last events, bounded, so that a watcher that was away for a moment goes on where it was.
+ * Live notices about calls, for the event streams of pages and agent-assist tools. It keeps a limited number of the
+ * last events, so that a watcher that was away for a moment continues from there.
  */
 export class LiveFeed {
   readonly #bufferEvents: number;
   readonly #watchers = new Set<Watcher>();
-  /** Other nodes: they hear of the calls of this one alone. */
+  /** Watchers at other nodes. They get only notices about calls of this node. */
   readonly #ownWatchers = new Set<Watcher>();
   #tellWatched: (isWatched: boolean) => void = () => undefined;
   #recent: FeedEvent[] = [];
@@ -57,7 +57,7 @@ export class LiveFeed {
     for (const watcher of this.#watchers) watcher(message);
   }
 
-  /** Of a call of another node: for those who watch here. */
+  /** Publishes a notice about another node's call to the watchers of this node. */
   publishRemote(message: FeedMessage): void {
     for (const watcher of this.#watchers) watcher(message);
   }
@@ -75,12 +75,12 @@ export class LiveFeed {
     return () => this.#ownWatchers.delete(watcher);
   }
 
-  /** Told when the first begins to watch here, and when the last has stopped. */
+  /** Calls `tell` when the first watcher begins here and when the last one has stopped. */
   onWatched(tell: (isWatched: boolean) => void): void {
     this.#tellWatched = tell;
   }
 
-  /** Everything published after the event of that id. */
+  /** Returns everything published after the event with that id. */
   since(id: string): Missed {
     const at = this.#recent.findLastIndex((event) => event.id === id);
     return at < 0
@@ -90,7 +90,7 @@ export class LiveFeed {
 
   #keep(event: FeedEvent): void {
     this.#recent.push(event);
-    // Trimmed in strides: moving the whole array for each event would cost more than the events.
+    // The array is trimmed rarely, in large steps: moving it for each event would cost more than the events.
     if (this.#recent.length >= this.#bufferEvents * 2)
       this.#recent = this.#recent.slice(-this.#bufferEvents);
   }

@@ -4,7 +4,7 @@ import { GapCause } from '../protocol/events.ts';
 
 const registers = [metrics];
 
-/** What operators watch about calls. Counts only: no label ever holds an id or a number. */
+/** Metrics about calls for operators. They are counts only: no label ever holds an id or a number. */
 export const bridgeMetrics = {
   calls: new Counter({
     name: 'trunkline_calls_total',
@@ -110,10 +110,12 @@ export const bridgeMetrics = {
   }),
 };
 
-// From 0 on, so that the first gap of a cause is an increase.
+// Each cause starts at 0, so that its first gap shows as an increase.
 for (const cause of GapCause.options) bridgeMetrics.gaps.inc({ cause }, 0);
 
-/** Gauges that are read when asked for. One bridge per process: the last one started is the one shown. */
+/**
+ * Registers gauges that are computed on request. There is one bridge per process; the last one that started is shown.
+ */
 export function showLive(read: () => { calls: number; watchers: number }): void {
   const gauge = (name: string, help: string, value: () => number): void => {
     metrics.removeSingleMetric(name);

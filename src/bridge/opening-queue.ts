@@ -1,14 +1,17 @@
 import type { Clock } from '../lib/clock.ts';
 import type { StreamEvent } from './streams.ts';
 
-/** A minute of one leg at 8 kHz: longer than the bridge ever needed for its answer. */
+/** The most audio that waits: a minute of one leg at 8 kHz, longer than the bridge ever needed to answer. */
 export const maxOpeningBytes = 480_000;
-/** Counts beyond this are left out; audio is bounded by its bytes, other events by the carrier's message rate. */
+/**
+ * Counters are dropped above this number of events. The audio is bounded by its bytes, other events by the carrier's
+ * message rate.
+ */
 export const maxOpeningEvents = 20_000;
 
 /**
- * The events of a stream while its call cannot take them, and others that have their place among them. When the audio
- * exceeds its bound, the oldest audio goes and is declared lost; nothing else goes.
+ * Holds the events of a stream, in order, while its call cannot take them. When the audio exceeds its limit, the
+ * oldest audio is dropped and declared lost; no other event is dropped.
  */
 export class OpeningQueue<Other extends { type: string } = never> {
   readonly #clock: Pick<Clock, 'monotonicMs'>;
@@ -31,8 +34,8 @@ export class OpeningQueue<Other extends { type: string } = never> {
   }
 
   /**
-   * In order, between two words of how long the first audio has waited. Bytes that had to go come first, as what was
-   * lost of each track.
+   * Returns the events in order, between two notices of how long the first audio has waited. Dropped bytes come
+   * first, as lost audio of each track.
    */
   take(durationMsOf: (bytes: number) => number): (StreamEvent | Other)[] {
     const lost = [...this.#droppedBytes].map(([track, bytes]): StreamEvent => ({
@@ -53,7 +56,7 @@ export class OpeningQueue<Other extends { type: string } = never> {
     return [since(waitedMs), ...lost, ...events, since(0)];
   }
 
-  /** A quarter at once, so that a long wait does not search the list for every frame. */
+  /** A quarter is dropped at once, so that a long wait does not search the list for every frame. */
   #dropOldest(): void {
     let spare = maxOpeningBytes / 4;
     this.#events = this.#events.filter((event) => {

@@ -22,8 +22,8 @@ export const defaultRoleRules: RoleRule[] = [
 type Track = { carrier: string; direction?: Direction | undefined; track: string };
 
 /**
- * Who speaks on a track: by configuration, never by who came first. The rule that names most wins;
- * the built-in rules stand behind the configured ones, and an unknown track is the customer's.
+ * The role of a track. The configuration decides, never the order of arrival. The rule with the most conditions wins;
+ * the built-in rules come after the configured ones, and an unknown track is the customer's.
  */
 export function roleOf(rules: readonly RoleRule[], of: Track): Role {
   let best: RoleRule | undefined;
@@ -39,8 +39,8 @@ export function roleOf(rules: readonly RoleRule[], of: Track): Role {
 }
 
 /**
- * What the left and the right channel of a recording hold. Parties that came in one channel are on both sides when
- * there is nothing else, so that one ear hears no less than the other.
+ * The roles of the left and the right channel of a recording. If there are only parties that share one channel, they
+ * are on both sides, so that both ears hear the same.
  */
 export function recordingRoles(roles: readonly Role[]): readonly [Role, Role] {
   if (roles.length > 0 && roles.every((role) => role === 'mixed')) return ['mixed', 'mixed'];

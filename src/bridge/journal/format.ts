@@ -1,10 +1,10 @@
 import { crc32 } from 'node:zlib';
 
 /**
- * A segment is a header and batches; a batch is what one turn of the event loop brought, for all legs,
- * written with one call and covered by one checksum; a torn or damaged batch is skipped as a whole.
+ * A segment is a header and batches. A batch holds what all legs received in one turn of the event loop; it is
+ * written with one call and has one checksum. A torn or damaged batch is skipped as a whole.
  *
- *   segment  "TLJ1" run:u32 | batch batch batch ...
+ *   segment "TLJ1" run:u32 | batch batch batch ...
  *   batch    magic:u32 bodyBytes:u32 crc(body):u32 crc(the 12 bytes before):u32 | record record ...
  *   record   leg:u32 kind:u8 bytes:u24 position:u48 | payload
  *            The payload is audio, a silence note (bytes:u32 paused:u8), or a leg's snapshot as JSON.
@@ -33,7 +33,9 @@ export function readSegmentHeader(bytes: Buffer): { run: number } | undefined {
   return { run: bytes.readUInt32LE(4) };
 }
 
-/** Written by hand: this runs once a frame, and Buffer's own checked writes cost several times as much. */
+/**
+ * This is written by hand because it runs once per frame, and Buffer's own checked writes cost several times as much.
+ */
 export function writeRecordHeader(
   into: Buffer,
   at: number,
@@ -68,7 +70,7 @@ export function readSilenceNote(payload: Buffer): { bytes: number; paused: boole
   return { bytes: payload.readUInt32LE(0), paused: payload[4] === 1 };
 }
 
-/** Fills in the header in front of a body that begins at `batchHeaderBytes`. */
+/** Writes the header of a batch whose body begins at `batchHeaderBytes`. */
 export function sealBatch(batch: Buffer, end: number): void {
   batch.writeUInt32LE(batchMagic, 0);
   batch.writeUInt32LE(end - batchHeaderBytes, 4);
@@ -79,8 +81,8 @@ export function sealBatch(batch: Buffer, end: number): void {
 type ScanResult = { records: number; damagedBytes: number };
 
 /**
- * Reads every whole batch of a segment. After damage it looks for the next batch whose own header is
- * sound, so that one bad sector costs one batch and not the rest of the file.
+ * Reads every undamaged batch of a segment. After damage it looks for the next batch with a sound header, so that one
+ * bad sector costs one batch and not the rest of the file.
  */
 export function scanSegment(bytes: Buffer, visit: (record: JournalRecord) => void): ScanResult {
   let at = segmentHeaderBytes;

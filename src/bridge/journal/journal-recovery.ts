@@ -13,33 +13,34 @@ import {
 } from './format.ts';
 import { fileNameOf, LegFile, maxChunkBytes } from './leg-file.ts';
 
-/** What a killed process left of a leg. */
+/** A leg as a killed process left it. */
 export type RecoveredLeg = {
   legId: string;
   callId: string;
   ledger: LedgerCounts;
-  /** The live session that held the leg, if it may still be alive. */
+  /** The live session of the leg, if it may still exist. */
   sessionId: string | undefined;
-  /** True when the leg's `finish` had begun: no more audio can come. */
+  /** True if the leg's `finish` had begun: no more audio can come. */
   finishing: boolean;
   recording: boolean;
   paused: boolean;
-  /** The new leg goes on from exactly here. */
+  /** The new leg continues from exactly this state. */
   snapshot: LegSnapshot;
-  /** Damaged in the journal, or lost with a node: declared when the leg goes on. */
+  /** Audio that was damaged in the journal, or lost with a node. It is declared when the leg continues. */
   gaps: { start: number; end: number; cause: 'damaged' | 'node' }[];
   file: LegFile;
 };
 
-/** Audio of a leg as the shared segments have it; silence is only a length there. */
+/** Audio of a leg in the shared segments. Silence is stored there only as a length. */
 type JournalledAudio = { position: number; length: number; audio: Buffer | undefined };
 /** A leg of the earlier run, as far as the segments have been read. */
 type FoundLeg = { snapshot: LegSnapshot; ledger: LegLedger; journalled: JournalledAudio[] };
 type Found = {
   legs: Map<string, FoundLeg>;
   /**
-   * Audio whose leg is not known yet. A leg is written down when it has changed: while the speech service is away it
-   * does not, and the first segment that is left may hold seconds of its audio before its first snapshot.
+   * Audio whose leg is not known yet. A leg's snapshot is written only when the leg changes. While the speech service
+   * is unreachable it does not change, so the first remaining segment may hold seconds of audio before the first
+   * snapshot.
    */
   unnamed: Map<string, JournalledAudio[]>;
 };
@@ -47,14 +48,14 @@ type Found = {
 type Recovery = {
   recovered: Map<string, RecoveredLeg>;
   nextSeq: number;
-  /** Once this run has written down the legs by itself. */
+  /** To be called once this run has written the legs into its own segments. */
   removeOldSegments(): Promise<void>;
 };
 
 /**
- * Reads the journal of an earlier run. Each leg's last snapshot and the audio after it make up its state; audio
- * that is still needed moves into the leg's own file, so that the old segments can go. Killed in the middle
- * of this, the next start does it again: everything here can be done twice.
+ * Reads the journal of an earlier run. Each leg's state is its last snapshot and the audio after it. Audio that is
+ * still needed moves into the leg's own file, so that the old segments can be removed. Every step can be done twice:
+ * if the process is killed here, the next start repeats them.
  */
 export async function recoverJournal(dir: string, log: Logger): Promise<Recovery> {
   const folder = join(dir, 'wal');
@@ -68,7 +69,8 @@ export async function recoverJournal(dir: string, log: Logger): Promise<Recovery
   if (damagedBytes > 0) log.warn({ bytes: damagedBytes }, 'journal has torn or damaged parts');
   const recovered = new Map<string, RecoveredLeg>();
   for (const leg of found.legs.values()) recovered.set(leg.snapshot.legId, await rescue(dir, leg));
-  // Before any leg of this run is opened: its file is not in the list of what is wanted.
+  // This comes before any leg of this run is opened, because the files of new legs are not in the list of files to
+  // keep.
   await removeLeftovers(join(dir, 'legs'), recovered);
   return {
     recovered,
@@ -79,7 +81,7 @@ export async function recoverJournal(dir: string, log: Logger): Promise<Recovery
   };
 }
 
-/** Later segments of one run go on with the same leg numbers; another run has its own. */
+/** Later segments of the same run use the same leg numbers. Another run has its own. */
 function readSegment(bytes: Buffer, found: Found): number {
   const header = readSegmentHeader(bytes);
   if (!header) return bytes.length;
@@ -96,14 +98,14 @@ function takeAudio(key: string, { kind, position, payload }: JournalRecord, foun
   const length = silence ? silence.bytes : payload.length;
   const audio = { position, length, audio: silence ? undefined : Buffer.from(payload) };
   if (!leg) {
-    // Its snapshot will say how much of it was received.
+    // The leg's snapshot will say how much of it was received.
     const unnamed = found.unnamed.get(key);
     if (unnamed) unnamed.push(audio);
     else found.unnamed.set(key, [audio]);
     return;
   }
   const { ledger } = leg;
-  // Bytes that a damaged batch held count as received; `rescue` looks for them elsewhere.
+  // Bytes in a damaged batch count as received. `rescue` looks for them elsewhere.
   const missing = position - ledger.end;
   if (missing > 0) ledger.audio(missing);
   // Audio that was written twice, after trouble with the disk, counts once.
@@ -119,7 +121,7 @@ function takeSnapshot(key: string, payload: Buffer, { legs, unnamed }: Found): v
   const known = legs.get(key);
   const earlier = known?.journalled ?? unnamed.get(key) ?? [];
   unnamed.delete(key);
-  // The same leg under the number of a run before: the newer snapshot counts.
+  // An earlier run may have used another number for the same leg. The newer snapshot counts.
   if (!known || state.done)
     for (const [other, leg] of legs) if (leg.snapshot.legId === state.legId) legs.delete(other);
   if (state.done) {
@@ -137,7 +139,7 @@ async function rescue(dir: string, leg: FoundLeg): Promise<RecoveredLeg> {
   const file = await LegFile.load(path, snapshot.silence, snapshot.recording);
   const from = snapshot.recording ? 0 : ledger.settled;
   await moveIntoFile(file, journalled, from, snapshot.silence);
-  await file.release(); // opened again by whoever takes the leg; perhaps nobody does
+  await file.release(); // the leg's new owner opens it again, if there is one
   const gaps: RecoveredLeg['gaps'] = [];
   for (let position = ledger.settled; position < ledger.end;) {
     const next = file.holds(position)
@@ -149,7 +151,7 @@ async function rescue(dir: string, leg: FoundLeg): Promise<RecoveredLeg> {
     }
     position = next;
   }
-  // Audio is journalled before it is sent: the speech service cannot have heard more than the journal has.
+  // Audio is journalled before it is sent, so the speech service cannot have heard more than the journal has.
   const current = snapshot.current && {
     ...snapshot.current,
     flight: { ...snapshot.current.flight, everSent: ledger.end },
@@ -173,7 +175,7 @@ async function rescue(dir: string, leg: FoundLeg): Promise<RecoveredLeg> {
   };
 }
 
-/** Journalled audio that only the shared segments have goes into the leg's own file, in runs that join. */
+/** Moves journalled audio that is only in the shared segments into the leg's own file, in continuous runs. */
 async function moveIntoFile(
   file: LegFile,
   journalled: readonly JournalledAudio[],
@@ -195,7 +197,8 @@ async function moveIntoFile(
   for (const { position, length, audio } of [...journalled].sort(byPosition)) {
     const end = position + length;
     let start = Math.max(position, file.end, from, next);
-    // A long silence goes in piece by piece: it is a number here, and each piece is views of one short frame.
+    // A long silence is written piece by piece. It is a number here, and each piece consists of views of one short
+    // frame.
     for (; start < end; start = next) {
       const size = Math.min(end - start, maxChunkBytes);
       const at = start - position;
@@ -209,7 +212,7 @@ function byPosition(one: JournalledAudio, other: JournalledAudio): number {
   return one.position - other.position;
 }
 
-/** Files of legs that ended just before the process did: only recordings outlive their leg. */
+/** Removes files of legs that ended just before the process did. Only recordings outlive their leg. */
 async function removeLeftovers(
   folder: string,
   recovered: Map<string, RecoveredLeg>,

@@ -14,23 +14,23 @@ import { recoverJournal, type RecoveredLeg } from './journal-recovery.ts';
 import { closeMs, JournalWriter, type Segment } from './writer.ts';
 
 const tickMs = 1_000;
-/** A full segment that a leg still needs after this time has that leg's audio moved to the leg's own file. */
+/** If a leg still needs a full segment after this time, the leg's audio is moved to the leg's own file. */
 const spillAfterMs = 5_000;
 
 export type LegRecording = {
   bytes: number;
-  /** Raw audio of the leg, silence included where the call was paused or the carrier lost something. */
+  /** The raw audio of the leg. It has silence where the call was paused or the carrier lost audio. */
   read(from: number, to: number): AsyncIterable<Buffer>;
 };
 
 /** A leg's place in the journal. Only the journal decides when the leg's snapshot is written. */
 export class JournalEntry {
   readonly legId: string;
-  /** What the shared segments call the leg. */
+  /** The number of the leg in the shared segments. */
   readonly number: number;
   snapshot: () => LegSnapshot;
   store: LegStore | undefined;
-  /** The segment that has the leg's newest snapshot. */
+  /** The segment that holds the leg's newest snapshot. */
   snapshotSegment = 0;
   #hasChanged = false;
   readonly #write: (entry: JournalEntry) => void;
@@ -48,14 +48,14 @@ export class JournalEntry {
   }
 
   /**
-   * Something that must lie in the journal before the audio that comes next: a session, a pause, the end, results that
-   * wait. After a kill that knows the audio alone, the leg would ask for a second session, or go on through a pause.
+   * Reports a change that must be in the journal before the next audio: a session, a pause, the end, waiting results.
+   * If only the audio survived a crash, the leg would ask for a second session, or continue through a pause.
    */
   changedNow(): void {
     this.#write(this);
   }
 
-  /** Something that the next process must know: written down within a second. */
+  /** Reports a change that the next process must know. It is written within a second. */
   changed(): void {
     this.#hasChanged = true;
   }
@@ -75,7 +75,7 @@ type OpenLeg = {
   recording: boolean;
   silence: number;
   bytesPerSecond: number;
-  /** Leg positions that a leg of an earlier run goes on from; 0 for a new one. */
+  /** The positions from which a leg of an earlier run continues; 0 for a new leg. */
   position: { settled: number; end: number };
   log: Logger;
   snapshot(): LegSnapshot;
@@ -86,15 +86,18 @@ type OpenLeg = {
 type SealedSegment = {
   segment: Segment;
   sealedAtMs: number;
-  /** Legs with audio in the segment that is neither settled nor in a file of their own, and up to where. */
+  /**
+   * The legs with audio in the segment that is neither settled nor in a file of their own, with the end of that
+   * audio.
+   */
   needs: Map<LegStore, number>;
-  /** The writer's mark behind the snapshots that only this segment had. */
+  /** The writer's position after the snapshots that only this segment had were written again. */
   movedAt?: number | undefined;
 };
 
 type JournalOptions = { dir: string; clock: Clock; log: Logger };
 
-/** The folder is private: recordings and session addresses are in it. */
+/** The folder is private, because it holds recordings and session addresses. */
 export async function openJournal(options: JournalOptions): Promise<Journal> {
   for (const part of ['', 'wal', 'legs'])
     mkdirSync(join(options.dir, part), { recursive: true, mode: 0o700 });
@@ -104,7 +107,7 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
   return journal;
 }
 
-/** Audio of all legs on disk until it is acknowledged, and after that if it is recorded. */
+/** Keeps the audio of all legs on disk until it is acknowledged. Recorded audio is kept after that too. */
 export class Journal implements AsyncDisposable {
   readonly recovered: Map<string, RecoveredLeg>;
   readonly #dir: string;
@@ -114,14 +117,17 @@ export class Journal implements AsyncDisposable {
   readonly #legs = new Map<string, JournalEntry>();
   readonly #sealed: SealedSegment[] = [];
   #nextNumber = 1;
-  /** Snapshots of the last second: once they are on disk, each leg's file may lose what they say is settled. */
+  /**
+   * The snapshots of the last second. Once they are on disk, each leg's file may drop the audio that its snapshot
+   * calls settled.
+   */
   #lastRound: { mark: number; legs: { store: LegStore; settled: number }[] } = {
     mark: 0,
     legs: [],
   };
-  /** Of the earlier run, while this run's own segments do not have every leg yet. */
+  /** The segments of the earlier run, until this run's own segments hold every leg. */
   #oldSegments: { movedAt: number | undefined; remove: () => Promise<void> } | undefined;
-  /** The writer's count of unwritten bytes when all snapshots were last known to be written, or on their way. */
+  /** The writer's count of unwritten bytes at the last time when all snapshots were written or being written. */
   #unwrittenBytes = 0;
   readonly #ticks: Loop;
   #closing: Promise<void> | undefined;
@@ -144,8 +150,8 @@ export class Journal implements AsyncDisposable {
   }
 
   /**
-   * Legs of the earlier run are remembered in this run's segments until somebody takes them. The old segments go when
-   * that is written, and not before: on a full disk they stay, and each tick tries again.
+   * Writes the legs of the earlier run into this run's segments until somebody takes them over. Only then are the old
+   * segments removed: on a full disk they stay, and each tick tries again.
    */
   async takeOver(removeOldSegments: () => Promise<void>): Promise<void> {
     for (const leg of this.recovered.values())
@@ -157,7 +163,7 @@ export class Journal implements AsyncDisposable {
       this.#log.warn('segments of the earlier run stay until the disk takes a copy');
   }
 
-  /** A new leg, or one of an earlier run that goes on from what was recovered. */
+  /** Opens a new leg, or continues one of an earlier run from its recovered state. */
   openLeg(leg: OpenLeg): { store: LegStore; entry: JournalEntry } {
     const left = this.recovered.get(leg.legId);
     this.recovered.delete(leg.legId);
@@ -175,12 +181,12 @@ export class Journal implements AsyncDisposable {
     return { store, entry };
   }
 
-  /** For the audio of a leg that was elsewhere. */
+  /** Creates a file for the audio of a leg that was on another node. */
   newFile(legId: string, silence: number, recording: boolean): LegFile {
     return LegFile.fresh(this.#filePath(legId), silence, recording);
   }
 
-  /** A leg of a node that is lost, with its disk: it goes on here, with what the file has of its audio. */
+  /** Takes in a leg of a node that is lost with its disk. The leg continues here with the audio in the file. */
   takeIn(snapshot: LegSnapshot, gaps: RecoveredLeg['gaps'], file: LegFile): RecoveredLeg {
     const { legId, callId, ledger, finishing, recording, paused } = snapshot;
     const left = {
@@ -199,7 +205,7 @@ export class Journal implements AsyncDisposable {
     return left;
   }
 
-  /** The leg is over: its recording is completed, everything else of it goes. */
+  /** The leg is over. Its recording is completed, and everything else of it is removed. */
   async finish(entry: JournalEntry): Promise<void> {
     const { store } = entry;
     if (this.#legs.get(entry.legId) === entry) await store?.spillRecording();
@@ -208,12 +214,12 @@ export class Journal implements AsyncDisposable {
     await store?.closeFile();
   }
 
-  /** Everything appended so far goes to the operating system; a slow disk takes it in a moment. */
+  /** Hands everything appended so far to the operating system. If the disk is slow, this takes a moment. */
   flush(): void {
     this.#writer.flush();
   }
 
-  /** Everything appended so far is with the operating system. */
+  /** True if everything appended so far is with the operating system. */
   get isWritten(): boolean {
     return this.#writer.isWritten(this.#writer.mark);
   }
@@ -224,17 +230,18 @@ export class Journal implements AsyncDisposable {
     if (!header?.recording) return undefined;
     const { silence } = header;
     const file = await LegFile.load(path, silence, true);
-    // It may have gone to the object store since its header was read: then it is not empty, but not here.
+    // The recording may have moved to the object store since its header was read. Then it is not empty, but it is not
+    // here.
     if (file.end === 0 && (await LegFile.headerOf(path)) === undefined) return undefined;
     return { bytes: file.end, read: (from, to) => readRecording(file, silence, from, to) };
   }
 
-  /** Legs that are open here, or were when the process before this one ended. */
+  /** Ids of legs that are open here, or were open when the process before ended. */
   get legIds(): string[] {
     return [...this.#legs.keys(), ...this.recovered.keys()];
   }
 
-  /** Recordings of legs that nobody here goes on with, and the bytes of their files. */
+  /** Recordings of legs that are finished here, and the bytes of their files. */
   async finishedRecordings(): Promise<{ files: string[]; bytes: number }> {
     const folder = join(this.#dir, 'legs');
     const files: string[] = [];
@@ -242,7 +249,7 @@ export class Journal implements AsyncDisposable {
     for (const name of await readdir(folder)) {
       const legId = legIdOf(name);
       if (legId === undefined || this.#legs.has(legId) || this.recovered.has(legId)) continue;
-      const found = await stat(join(folder, name)).catch(() => undefined); // erased meanwhile
+      const found = await stat(join(folder, name)).catch(() => undefined); // the recording may be erased meanwhile
       if (found === undefined) continue;
       files.push(legId);
       bytes += found.size;
@@ -250,12 +257,12 @@ export class Journal implements AsyncDisposable {
     return { files, bytes };
   }
 
-  /** Of a finished leg whose recording lies elsewhere now. */
+  /** Removes the recording of a finished leg after it was stored elsewhere. */
   async removeRecording(legId: string): Promise<void> {
     if (!this.#legs.has(legId)) await rm(this.#filePath(legId), { force: true });
   }
 
-  /** Removes everything of a leg from the disk, recording included; shared segments follow within seconds. */
+  /** Removes everything of a leg from the disk, including its recording. Shared segments follow within seconds. */
   async erase(legId: string): Promise<void> {
     this.recovered.delete(legId);
     const entry = this.#legs.get(legId);
@@ -288,7 +295,7 @@ export class Journal implements AsyncDisposable {
       this.#log.warn('the disk hangs: files of legs stay as they are for the next start');
   }
 
-  /** A leg that is finished or erased is not written down again: its last record says that it is done. */
+  /** A finished or erased leg is not written again: its last record says that it is done. */
   #writeDown(entry: JournalEntry): void {
     if (this.#legs.get(entry.legId) !== entry) return;
     const snapshot = entry.snapshot();
@@ -327,7 +334,7 @@ export class Journal implements AsyncDisposable {
     this.#freeOldSegments().catch((error: unknown) => {
       this.#log.warn({ err: error }, 'segments of the earlier run could not be removed');
     });
-    this.#writer.tick(); // begins a sync, and writes beside one take their time: so it comes last
+    this.#writer.tick(); // the tick comes last because it begins a sync, and writes during a sync are slow
     Object.assign(journalTotals, this.#writer.totals);
   }
 
@@ -338,12 +345,14 @@ export class Journal implements AsyncDisposable {
     this.#sealed.push({ segment, needs, sealedAtMs: this.#clock.monotonicMs() });
   }
 
-  /** The writer has dropped something since, and a mark from before proves nothing: a later batch passes it too. */
+  /**
+   * The writer has dropped data since. An earlier position then proves nothing, because a later batch passes it too.
+   */
   get #hasUnwritten(): boolean {
     return this.#writer.totals.unwrittenBytes !== this.#unwrittenBytes;
   }
 
-  /** Whatever was dropped, snapshots may have been in it: all are due again, and nothing goes until they are written. */
+  /** The dropped data may have held snapshots. All snapshots are written again, and nothing is removed before that. */
   #writeAllAgain(): void {
     this.#unwrittenBytes = this.#writer.totals.unwrittenBytes;
     this.#lastRound = { mark: 0, legs: [] };
@@ -361,7 +370,7 @@ export class Journal implements AsyncDisposable {
     await old.remove();
   }
 
-  /** Oldest first, so that a leg's last snapshot is never gone before its earlier ones. */
+  /** Segments are freed oldest first, so that a leg's last snapshot never goes before its earlier ones. */
   #freeSegments(): void {
     if (this.#hasUnwritten) return;
     for (let first = this.#sealed[0]; first; first = this.#sealed[0]) {
@@ -377,12 +386,12 @@ export class Journal implements AsyncDisposable {
     const old = this.#clock.monotonicMs() - sealedAtMs > spillAfterMs;
     for (const [store, end] of needs) {
       if (store.closed || store.safeTo() >= end) needs.delete(store);
-      else if (old) void store.spillAll(); // never rejects: the store keeps what the disk refuses
+      else if (old) void store.spillAll(); // never rejects: the store keeps data that the disk refuses
     }
     return needs.size === 0;
   }
 
-  /** A leg whose newest snapshot is in a segment that goes is written down again in a later one. */
+  /** If a leg's newest snapshot is in a segment that will be removed, the snapshot is written again in a later one. */
   #moveSnapshots(seq: number): number {
     for (const entry of this.#legs.values())
       if (entry.snapshotSegment <= seq) this.#writeDown(entry);

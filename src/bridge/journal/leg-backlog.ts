@@ -141,7 +141,7 @@ export class Backlog {
     return more.length === 0 ? first : Buffer.concat([first, ...more]);
   }
 
-  /** Views of the same run, part by part; valid until the bytes are dropped. */
+  /** Views of the run, part by part. They are valid until the bytes are dropped. */
   views(position: number, maxBytes: number): Buffer[] {
     const end = Math.min(this.#end, position + maxBytes);
     const views: Buffer[] = [];
@@ -156,7 +156,7 @@ export class Backlog {
     return views;
   }
 
-  /** Walks over everything that is held from the position on; a long silence is said as a length. */
+  /** Visits everything that is held from the position on. A long silence is given as a length. */
   visit(
     position: number,
     visitor: { audio(view: Buffer): void; silence(bytes: number): void },
@@ -181,14 +181,14 @@ export class Backlog {
 
 const silenceFrames = new Map<number, Buffer>();
 
-/** A view of silence: as long as asked for, up to two seconds of telephony. */
+/** A view of silence of the given length, up to two seconds of telephony. */
 export function silenceFrame(silence: number, maxBytes: number): Buffer {
   let frame = silenceFrames.get(silence);
   if (!frame) silenceFrames.set(silence, (frame = Buffer.alloc(silenceFrameBytes, silence)));
   return frame.subarray(0, Math.max(0, Math.min(maxBytes, frame.length)));
 }
 
-/** So many bytes of silence as views of one frame. */
+/** Silence of the given length as views of one shared buffer. */
 export function silenceViews(silence: number, bytes: number): Buffer[] {
   const views: Buffer[] = [];
   for (let left = bytes; left > 0; left -= silenceFrameBytes)

@@ -6,15 +6,15 @@ const fileMagic = 0x544c4c32;
 const chunkMagic = 0xc41c0de5;
 const fileHeaderBytes = 8;
 const chunkHeaderBytes = 24;
-/** A chunk is read back whole, to check it: this much of a leg's audio at most goes into one. */
+/** At most this much of a leg's audio goes into one chunk, because a chunk is read back as a whole to check it. */
 export const maxChunkBytes = 262_144;
 
-/** Leg ids are our own; even so a name cannot lead out of the folder. */
+/** We make leg ids ourselves; even so, a name must not lead out of the folder. */
 export function fileNameOf(legId: string): string {
   return `${legId.replace(/[^A-Za-z0-9_-]/g, '_')}.audio`;
 }
 
-/** The leg of a file in that folder; undefined where its name says none. */
+/** The leg of a file in that folder. Undefined if the name is not one of ours. */
 export function legIdOf(fileName: string): string | undefined {
   return /^([A-Za-z0-9_-]+)\.audio$/.exec(fileName)?.[1];
 }
@@ -22,11 +22,11 @@ export function legIdOf(fileName: string): string | undefined {
 type FileChunk = { position: number; bytes: number; offset: number; crc: number };
 
 /**
- * Audio of one leg that outlived the shared segments: what waits for a service that is away, and the
- * recording. Chunks in order of position, each with its own checksum.
+ * Audio of one leg that outlived the shared segments: audio that waits for an unreachable service, and the recording.
+ * The chunks are in order of position, and each has its own checksum.
  *
  *   file   "TLL2" silence:u8 recording:u8 0 0 | chunk chunk ...
- *   chunk  magic:u32 crc(payload):u32 bytes:u32 crc(the rest of this header):u32 position:u64 | payload
+ *   chunk magic:u32 crc(payload):u32 bytes:u32 crc(the rest of this header):u32 position:u64 | payload
  */
 export class LegFile {
   readonly #path: string;
@@ -34,9 +34,12 @@ export class LegFile {
   readonly #recording: boolean;
   #chunks: FileChunk[] = [];
   #size = 0;
-  /** Kept open while the leg lives: a recorded leg appends every few seconds. */
+  /** The file stays open while the leg lives, because a recorded leg appends every few seconds. */
   #handle: FileHandle | undefined;
-  /** A leg that catches up reads a chunk in many small turns: it comes from the disk, and is checked, once. */
+  /**
+   * The chunk being read. A leg that catches up reads a chunk in many small steps, but the chunk is read from disk
+   * and checked only once.
+   */
   #begun: { chunk: FileChunk; whole: Buffer } | undefined;
   #busy: Promise<unknown> = Promise.resolve();
 
@@ -46,19 +49,19 @@ export class LegFile {
     this.#recording = recording;
   }
 
-  /** For a leg that begins now: touches the disk only when there is something to keep. */
+  /** Makes the file of a new leg. It touches the disk only when there is audio to keep. */
   static fresh(path: string, silence: number, recording: boolean): LegFile {
     return new LegFile(path, silence, recording);
   }
 
-  /** The file of an earlier run, up to the first damage. */
+  /** Loads the file of an earlier run, up to the first damage. */
   static async load(path: string, silence: number, recording: boolean): Promise<LegFile> {
     const file = new LegFile(path, silence, recording);
     await file.#scan();
     return file;
   }
 
-  /** What the file's own header says; undefined where there is none. */
+  /** Reads the file's own header. Undefined if there is none. */
   static async headerOf(
     path: string,
   ): Promise<{ silence: number; recording: boolean } | undefined> {
@@ -71,7 +74,7 @@ export class LegFile {
     return { silence: header.readUInt8(4), recording: header[5] === 1 };
   }
 
-  /** Leg position after the last byte in the file; 0 when it is empty. */
+  /** The leg position after the last byte in the file; 0 if the file is empty. */
   get end(): number {
     const last = this.#chunks.at(-1);
     return last ? endOf(last) : 0;
@@ -81,7 +84,7 @@ export class LegFile {
     return this.#chunks[0]?.position ?? 0;
   }
 
-  /** Appends one run of bytes; the pieces must stay as they are until this resolves. */
+  /** Appends one run of bytes. The pieces must stay unchanged until this resolves. */
   async append(position: number, pieces: readonly Buffer[]): Promise<void> {
     await this.#inTurn(async () => {
       const bytes = pieces.reduce((sum, piece) => sum + piece.length, 0);
@@ -93,7 +96,7 @@ export class LegFile {
       const header = chunkHeader(position, bytes, crc);
       const parts = first ? [this.#fileHeader(), header, ...pieces] : [header, ...pieces];
       const length = parts.reduce((sum, part) => sum + part.length, 0);
-      // Always at the end that we know to be whole: what a failed write left there is overwritten.
+      // Writes at the end that is known to be good, so the remains of a failed write are overwritten.
       const { bytesWritten } = await this.#handle.writev(parts, this.#size);
       if (bytesWritten !== length) throw new Error('short write');
       this.#size += length;
@@ -101,7 +104,7 @@ export class LegFile {
     });
   }
 
-  /** Lets go of the file; it stays as it is. */
+  /** Closes the file. It stays as it is. */
   async release(): Promise<void> {
     await this.#inTurn(async () => {
       await this.#handle?.close();
@@ -110,7 +113,7 @@ export class LegFile {
     });
   }
 
-  /** Bytes from the position on, at most `maxBytes`, over all chunks that join; empty where the file has none. */
+  /** Reads at most `maxBytes` from the position, over all adjoining chunks. Empty if the file has none. */
   async read(position: number, maxBytes: number): Promise<Buffer> {
     const parts: Buffer[] = [];
     let bytes = 0;
@@ -120,7 +123,7 @@ export class LegFile {
       chunk = this.#chunkAt(position + bytes)
     ) {
       const whole = await this.#wholeOf(chunk);
-      if (!whole && bytes > 0) break; // the damage is reported when it is asked for by its own position
+      if (!whole && bytes > 0) break; // the damage is reported when its own position is read
       if (!whole) throw new DamagedChunk(chunk);
       const from = position + bytes - chunk.position;
       const part = whole.subarray(from, Math.min(chunk.bytes, from + maxBytes - bytes));
@@ -131,7 +134,7 @@ export class LegFile {
     return parts.length === 1 && parts[0] ? parts[0] : Buffer.concat(parts);
   }
 
-  /** Undefined where it is damaged. */
+  /** Undefined if the chunk is damaged. */
   async #wholeOf(chunk: FileChunk): Promise<Buffer | undefined> {
     if (this.#begun?.chunk === chunk) return this.#begun.whole;
     await using handle = await open(this.#path, 'r');
@@ -144,13 +147,13 @@ export class LegFile {
     return this.#chunkAt(position) !== undefined;
   }
 
-  /** Leg position after the chunk that holds this one. */
+  /** The leg position after the chunk that holds this position. */
   endOfRun(position: number): number {
     const chunk = this.#chunkAt(position);
     return chunk ? endOf(chunk) : position;
   }
 
-  /** Where the file has bytes again at or after the position; Infinity where it has none. */
+  /** The first position at or after the given one that the file has; Infinity if there is none. */
   nextFrom(position: number): number {
     for (const chunk of this.#chunks)
       if (endOf(chunk) > position) return Math.max(position, chunk.position);
@@ -158,11 +161,11 @@ export class LegFile {
   }
 
   /**
-   * Nothing before the position is read again. A recording stays and only its index goes, up to the last
-   * chunk, which knows where the file ends; anything else goes once all of it is past.
+   * Nothing before the position will be read again. A recording stays on disk and loses only its index, except the
+   * last chunk, which gives the end of the file. Another file is removed once all of it is past.
    */
   async forgetTo(position: number): Promise<void> {
-    // In turn, because audio that is being appended meanwhile is not past.
+    // This waits its turn: audio that is being appended meanwhile is not past.
     await this.#inTurn(async () => {
       const past = this.#chunks.findIndex((chunk) => endOf(chunk) > position);
       const gone = past < 0 ? this.#chunks.length : past;
@@ -193,7 +196,7 @@ export class LegFile {
 
   async #inTurn(work: () => Promise<void>): Promise<void> {
     const turn = this.#busy.then(work, work);
-    this.#busy = turn.catch(() => undefined); // the caller gets the error; the next in turn goes on
+    this.#busy = turn.catch(() => undefined); // the caller gets the error; the next in the queue continues
     await turn;
   }
 
@@ -209,7 +212,7 @@ export class LegFile {
     const handle = await openIfThere(this.#path);
     if (!handle) return;
     await using _closing = handle;
-    // Of what was opened: the file may leave the disk meanwhile.
+    // The size is read from the open file, because the file may be removed from the disk meanwhile.
     const { size } = await handle.stat();
     const header = Buffer.alloc(chunkHeaderBytes);
     await handle.read(header, 0, fileHeaderBytes, 0);

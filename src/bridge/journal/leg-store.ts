@@ -5,60 +5,60 @@ import { Backlog, silenceFrame } from './leg-backlog.ts';
 import { DamagedChunk, maxChunkBytes, type LegFile } from './leg-file.ts';
 import type { JournalWriter, WriteListener } from './writer.ts';
 
-/** A recorded leg keeps this much in memory before it goes to the recording ... */
+/** A recorded leg keeps this much in memory before it writes to the recording. */
 export const maxRecordedBytesHeld = 12_288;
-/** ... and a leg whose service is away this much. */
+/** A leg whose service is unreachable keeps this much in memory. */
 export const maxWaitingBytesHeld = 65_536;
-/** Only while the disk refuses the leg's file: then the oldest audio goes, and a gap says so. */
+/** The limit while the disk refuses the leg's file. Above it the oldest audio is dropped, and a gap is declared. */
 export const maxSecondsHeldWithoutDisk = 30;
 const retryMs = 1_000;
 
 type LegStoreOptions = {
-  /** What the shared segments call the leg. */
+  /** The number of the leg in the shared segments. */
   number: number;
   writer: JournalWriter;
   file: LegFile;
-  /** Leg positions that a leg of an earlier run goes on from; 0 for a new one. */
+  /** The positions from which a leg of an earlier run continues; 0 for a new leg. */
   position: { settled: number; end: number };
   recording: boolean;
   silence: number;
   bytesPerSecond: number;
   clock: Clock;
   log: Logger;
-  /** Journalled: may go to the speech service now. */
+  /** The audio is journalled and may now be sent to the speech service. */
   onWritten(position: number, bytes: Buffer): void;
   /** No copy of these bytes is left. */
   onLost(start: number, end: number, cause: 'journal' | 'damaged'): void;
 };
 
-/** What a running leg has, for whoever copies it elsewhere while it comes. */
+/** The audio that a running leg has. The copy to the object store reads it while the leg goes on. */
 export type LegTail = {
   recording: boolean;
   settled: number;
-  /** Up to here it is written down. */
+  /** The audio is on disk up to here. */
   end: number;
-  /** Before this a recording is read from its file alone. */
+  /** Before this position a recording can only be read from its file. */
   readableFrom: number;
   read(position: number, maxBytes: number): Buffer | Promise<Buffer>;
-  /** Of a recording: from here on it is to stay readable here. */
+  /** For a recording: from this position on it must stay readable here. */
   keepFrom(position: number): void;
 };
 
 /**
- * The audio of one leg from the moment it arrives until it is acknowledged (or for good, as the recording):
- * first in the shared journal and in memory; audio that is not acknowledged soon, and audio that is recorded, in
- * the leg's own file. Always readable by position.
+ * The audio of one leg from its arrival until it is acknowledged, or for good if it is recorded. It is first in the
+ * shared journal and in memory. Audio that is not acknowledged soon, and recorded audio, moves to the leg's own file.
+ * All of it is readable by position.
  */
 export class LegStore implements WriteListener {
-  /** The journal has let go of the leg. */
+  /** True once the journal has released the leg. */
   closed = false;
-  /** Leg position up to which everything is journalled: only that may go to the speech service. */
+  /** The leg position up to which everything is journalled. Only that may be sent to the speech service. */
   writtenTo: number;
   readonly #options: LegStoreOptions;
   readonly #writer: JournalWriter;
   readonly #number: number;
   readonly #backlog: Backlog;
-  /** Leg position up to which every byte is acknowledged, a gap or filler. */
+  /** The leg position up to which every byte is acknowledged, in a gap, or filler. */
   #settledTo: number;
   #spilledTo: number;
   #spilling: Promise<void> | undefined;
@@ -93,7 +93,7 @@ export class LegStore implements WriteListener {
     };
   }
 
-  /** Audio that is in memory. */
+  /** Bytes of audio in memory. */
   get heldBytes(): number {
     return this.#backlog.heldBytes;
   }
@@ -109,7 +109,7 @@ export class LegStore implements WriteListener {
     this.#bound();
   }
 
-  /** Silence that we put in. It stays a number in memory and in the journal, however long it is. */
+  /** Adds silence that we make ourselves. It is stored as a number in memory and in the journal, for any length. */
   silence(bytes: number, paused: boolean): void {
     const position = this.#backlog.end;
     this.#backlog.appendSilence(bytes, this.#options.silence);
@@ -125,7 +125,7 @@ export class LegStore implements WriteListener {
   silenceWritten(position: number, bytes: number): void {
     const end = position + bytes;
     this.writtenTo = end;
-    // In frames that the wire can carry; what the wire does not take now is read back when its turn comes.
+    // The silence is sent in frames that the socket can carry. Frames that it cannot take now are read back later.
     for (let at = position; at < end;) {
       const frame = silenceFrame(this.#options.silence, end - at);
       this.#options.onWritten(at, frame);
@@ -133,13 +133,13 @@ export class LegStore implements WriteListener {
     }
   }
 
-  /** The ledger has settled everything before the position: audio that is not recorded may be forgotten. */
+  /** The ledger has settled everything before the position. Audio that is not recorded may be dropped. */
   settled(position: number): void {
     this.#settledTo = position;
     if (!this.#options.recording) this.#trim();
   }
 
-  /** From memory at once, from the file in a moment, silence where nothing is left. */
+  /** Reads from memory at once or from the file in a moment. Returns silence where no audio is left. */
   read(position: number, maxBytes: number): Buffer | Promise<Buffer> {
     if (position >= this.#backlog.start) return this.#backlog.read(position, maxBytes);
     const { file } = this.#options;
@@ -148,18 +148,18 @@ export class LegStore implements WriteListener {
     return silenceFrame(this.#options.silence, Math.min(maxBytes, next - position));
   }
 
-  /** The shared segments are no longer needed for anything before this position. */
+  /** The position before which the shared segments are no longer needed. */
   safeTo(): number {
     const kept = Math.max(this.#spilledTo, this.#backlog.start);
     return this.#options.recording ? kept : Math.max(this.#settledTo, kept);
   }
 
-  /** Puts into the file whatever memory alone holds, so that a shared segment can go. */
+  /** Writes into the file all audio that is only in memory, so that a shared segment can be removed. */
   async spillAll(): Promise<void> {
     while (this.#backlog.end > this.#spillFrom()) {
       const before = this.#spilledTo;
       await this.#spill();
-      if (this.#spilledTo === before) return; // the disk refuses; asked again by the journal's clock
+      if (this.#spilledTo === before) return; // the disk refuses; the journal's timer tries again
     }
   }
 
@@ -167,12 +167,12 @@ export class LegStore implements WriteListener {
     if (this.#options.recording) await this.spillAll();
   }
 
-  /** Where the file begins to be all that is needed: for the snapshot. */
+  /** The position from which the file is needed, for the snapshot. */
   get spilled(): number {
     return this.#spilledTo;
   }
 
-  /** After the journal could not be written for a while: audio that memory still holds goes into it again. */
+  /** The journal could not be written for a while. Audio that is still in memory is written to it again. */
   rejournal(): void {
     const [writer, number] = [this.#writer, this.#number];
     let position = Math.max(this.#backlog.start, this.#settledTo);
@@ -182,7 +182,7 @@ export class LegStore implements WriteListener {
         position += view.length;
       },
       silence(bytes) {
-        // Whether it was a pause is in the leg's snapshot, which goes into the journal before this.
+        // The leg's snapshot says whether this was a pause. It is journalled before this.
         writer.silence(number, position, bytes, false, nobody);
         position += bytes;
       },
@@ -190,22 +190,22 @@ export class LegStore implements WriteListener {
   }
 
   /**
-   * The snapshot on disk says that everything before the position is settled: only now may the file lose that.
-   * Earlier, a killed process would look for it and declare a gap.
+   * The snapshot on disk says that everything before the position is settled, so the file may drop it now. If it did
+   * so earlier, the process after a crash would look for that audio and declare a gap.
    */
   tidy(settledOnDisk: number): void {
     const { file } = this.#options;
     const past = Math.min(settledOnDisk, this.#keptFrom);
-    if (file.end > 0 && file.start < past) file.forgetTo(past).catch(() => undefined); // tried again by the next tidy
+    if (file.end > 0 && file.start < past) file.forgetTo(past).catch(() => undefined); // the next `tidy` tries again
   }
 
-  /** The leg is over and the journal says so: only a recording stays. */
+  /** The leg is over, and the journal says so. Only a recording stays. */
   async closeFile(): Promise<void> {
     if (this.#options.recording) await this.#options.file.release();
     else await this.#options.file.remove();
   }
 
-  /** The process stops; the next one goes on with the file. */
+  /** The process stops. The next one continues with the file. */
   async releaseFile(): Promise<void> {
     this.closed = true;
     await this.#spilling;
@@ -213,7 +213,7 @@ export class LegStore implements WriteListener {
   }
 
   async eraseFile(): Promise<void> {
-    await this.#spilling; // a spill that is under way would make the file anew
+    await this.#spilling; // a spill in progress would create the file again
     await this.#options.file.remove();
   }
 
@@ -222,8 +222,8 @@ export class LegStore implements WriteListener {
       const kept = await this.#options.file.read(position, maxBytes);
       const next = position + kept.length;
       const room = maxBytes - kept.length;
-      // The first message after a drop must hold all that is in doubt, wherever it lies; while the file was
-      // read, more of it may have moved there.
+      // After a lost connection, the first message must hold all audio that is in doubt, wherever it is. While the
+      // file was being read, more audio may have moved there.
       if (room === 0 || next >= this.#backlog.end) return kept;
       if (next >= this.#backlog.start) return Buffer.concat([kept, this.#backlog.read(next, room)]);
       if (!this.#options.file.holds(next)) return kept;
@@ -244,7 +244,7 @@ export class LegStore implements WriteListener {
     const limit = this.#limit();
     if (this.#backlog.heldBytes <= limit) return;
     const { clock, bytesPerSecond } = this.#options;
-    // `#spill` never rejects: what the disk refuses is tried again after a moment.
+    // `#spill` never rejects. Audio that the disk refuses is written again after a moment.
     if (!this.#spilling && clock.monotonicMs() >= this.#retryAfterMs) void this.#spill();
     const most = Math.max(limit * 2, maxSecondsHeldWithoutDisk * bytesPerSecond);
     if (this.#backlog.heldBytes > most && this.#retryAfterMs > 0) this.#dropOldest(most);

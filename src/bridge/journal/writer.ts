@@ -17,30 +17,35 @@ import {
 } from './format.ts';
 import { isMissing } from '../../lib/is-missing.ts';
 
-/** What one batch can hold. There are two such arenas: one is filled while the other is on its way to the disk. */
+/** The size of one batch. There are two buffers of this size: one is filled while the other is written to disk. */
 export const maxBatchBytes = 1_048_576;
 const segmentBytes = 67_108_864;
-/** Small enough in time that an erased call's bytes are gone within a minute. */
+/** A segment covers at most this much time, so that the bytes of an erased call are gone within a minute. */
 const segmentMs = 10_000;
-/** A write to the page cache takes microseconds. One this slow means that the disk pushes back ... */
+/**
+ * A write to the page cache takes microseconds. A write that takes this long shows that the disk is overloaded, or
+ * that the machine was busy for a moment.
+ */
 const slowMs = 5;
-/** ... or that the machine was busy for a moment: the wait doubles each time, up to half a minute. */
+/** The time for which the disk then counts as slow. It doubles with each slow write, up to half a minute. */
 const slowForMs = { first: 1_000, most: 30_000 };
 const retryMs = 1_000;
 /**
- * A few frames wait a moment for more: a write and the wake-ups after it cost more than a frame does. As many as
- * a busy process gets in one turn of the event loop do not wait.
+ * A few frames wait this long for more, because a write with its wake-ups costs more than a frame. If one turn of the
+ * event loop brings as many frames as in a busy process, they do not wait.
  */
 const gatherMs = 2;
 const gatheredRecords = 8;
-/** Frames wait this long for a batch that is written beside a sync; longer, and the disk is slow. */
+/** Frames wait this long for a batch that is written during a sync. If it takes longer, the disk counts as slow. */
 const heldMs = 25;
-/** File work that takes this long while the process stops will never end: the process stops without it. */
+/**
+ * When the process stops, file work that takes longer than this is assumed to hang, and the process stops without it.
+ */
 export const closeMs = 5_000;
 
-/** Hears that audio is with the operating system: from here on a `kill -9` cannot lose it. */
+/** Is told when audio is with the operating system. From then on a `kill -9` cannot lose it. */
 export type WriteListener = {
-  /** The bytes lie in memory that is written over soon: who wants them longer copies them. */
+  /** The memory of the bytes is overwritten soon, so a listener that keeps them makes a copy. */
   written(position: number, bytes: Buffer): void;
   silenceWritten(position: number, bytes: number): void;
 };
@@ -53,18 +58,18 @@ type WriterOptions = {
   firstSeq: number;
   clock: Clock;
   log: Logger;
-  /** A segment is full: nothing more goes into it. */
+  /** A segment is full and takes no more data. */
   onSealed(segment: Segment): void;
-  /** Writing works again after it had failed: what was not written meanwhile is missing here. */
+  /** Writing works again after a failure. Data that could not be written meanwhile is missing in the journal. */
   onRecovered(): void;
 };
 
 /**
- * Writes what all legs received, a batch at a time, before any of it goes to a socket:
- * whatever the speech service can have heard is in the journal, which is what makes resuming after a
- * `kill -9` exact. A write costs microseconds, but not beside a sync, which holds the file for milliseconds:
- * then the thread pool writes, and the frames wait for it instead of the event loop. If the disk begins to
- * push back, writes move there for good and nobody waits for them until it has been well for a while.
+ * Writes the audio of all legs, one batch at a time, before any of it is sent. Everything that the speech service may
+ * have heard is therefore in the journal, and resuming after a `kill -9` is exact. A write takes microseconds, but
+ * during a sync the file is locked for milliseconds: then the thread pool writes, and the frames wait instead of the
+ * event loop. If the disk becomes slow, the thread pool writes everything, and no frame waits for it until the disk
+ * has been fast for a while.
  */
 export class JournalWriter {
   readonly totals = { batches: 0, bytes: 0, slowestMs: 0, unwrittenBytes: 0, failures: 0 };
@@ -73,9 +78,9 @@ export class JournalWriter {
   #spare = Buffer.allocUnsafeSlow(maxBatchBytes);
   #at = batchHeaderBytes;
   #notices = new WriteNotices();
-  /** Notices of the batch that is being written beside a sync: delivered when it has arrived. */
+  /** Notices of the batch that is being written during a sync. They are delivered when it is written. */
   #held: WriteNotices | undefined;
-  /** Notices that are being delivered just now: a listener may append, and so begin another batch. */
+  /** Notices that are being delivered now. A listener may append, which begins another batch. */
   readonly #delivering: WriteNotices[] = [];
   readonly #silenceNote = Buffer.alloc(silenceNoteBytes);
   #heldUntilMs = 0;
@@ -86,14 +91,14 @@ export class JournalWriter {
   #segment: Segment;
   #fd: number;
   #offset = 0;
-  /** Number of the batch that is being filled, and of the last one that was written. */
+  /** Numbers of the batch being filled and of the last one that was written. */
   #batch = 1;
   #writtenBatch = 0;
   #nextSeq: number;
-  /** A batch is on its way through the thread pool; at most one is. */
+  /** True while the thread pool writes a batch. It writes at most one at a time. */
   #inFlight = false;
   #whenArrived: (() => void) | undefined;
-  /** The segment ends as soon as the batch that is on its way has arrived. */
+  /** True if the segment ends as soon as the batch that is being written is done. */
   #rollWanted = false;
   #slowUntilMs = 0;
   #slowForMs: number = slowForMs.first;
@@ -101,7 +106,7 @@ export class JournalWriter {
   #failing: { reason: string; retryAtMs: number } | undefined;
   #unsynced = false;
   #syncs = 0;
-  /** Files of ended segments whose last sync is under way. */
+  /** Files of ended segments whose last sync is in progress. */
   readonly #closingFiles = new Set<Promise<void>>();
   #closed = false;
 
@@ -119,12 +124,12 @@ export class JournalWriter {
     return this.#failing?.reason;
   }
 
-  /** Of what was appended so far, for `isWritten`. */
+  /** The position after everything that was appended so far, for `isWritten`. */
   get mark(): number {
     return this.#at > batchHeaderBytes ? this.#batch : this.#batch - 1;
   }
 
-  /** With the operating system: older copies of it may go. */
+  /** True if the operating system has everything before the position, so that older copies may go. */
   isWritten(mark: number): boolean {
     return this.#failing === undefined && this.#writtenBatch >= mark;
   }
@@ -138,7 +143,7 @@ export class JournalWriter {
     this.#notices.add(to, position, this.#arena, at, bytes.length);
   }
 
-  /** The journal keeps only how much silence there is. `paused`: in place of audio that was thrown away on request. */
+  /** Notes silence in the journal, as a length. `paused`: it replaces audio that was discarded on request. */
   silence(leg: number, position: number, bytes: number, paused: boolean, to: WriteListener): void {
     writeSilenceNote(this.#silenceNote, bytes, paused);
     this.#record(leg, recordKinds.silence, position, this.#silenceNote);
@@ -149,7 +154,7 @@ export class JournalWriter {
     this.#record(leg, recordKinds.leg, position, Buffer.from(snapshot));
   }
 
-  /** Everything appended so far goes to the operating system and then to whoever waits for it. */
+  /** Hands everything appended so far to the operating system, then notifies the listeners. */
   flush(): void {
     if (this.#scheduled) clearImmediate(this.#scheduled);
     if (this.#gathering) clearTimeout(this.#gathering);
@@ -164,7 +169,7 @@ export class JournalWriter {
     this.#deliver();
   }
 
-  /** About once a second. */
+  /** Runs about once a second. */
   tick(): void {
     const nowMs = this.#options.clock.monotonicMs();
     if (this.slow && nowMs > this.#slowUntilMs && !this.#inFlight) {
@@ -175,7 +180,7 @@ export class JournalWriter {
     this.#sync();
   }
 
-  /** Ends the segment, so that it can be freed once its legs allow it. */
+  /** Ends the segment, so that it can be freed once no leg needs it. */
   roll(): void {
     this.#rollWanted = this.#inFlight;
     if (this.#inFlight || this.#offset <= segmentHeaderBytes || this.#closed) return;
@@ -203,7 +208,7 @@ export class JournalWriter {
     });
   }
 
-  /** Puts everything on disk and lets go of the file. A disk that hangs holds the end up for seconds, not for ever. */
+  /** Puts everything on disk and closes the file. A disk that hangs delays this for seconds, not for ever. */
   async close(): Promise<void> {
     const { clock } = this.#options;
     this.flush();
@@ -215,7 +220,7 @@ export class JournalWriter {
     await within(clock, closeMs, Promise.all([syncAndClose(this.#fd), ...this.#closingFiles]));
   }
 
-  /** Answers where in the arena the payload lies. */
+  /** Returns the payload's offset in the buffer. */
   #record(leg: number, kind: RecordKind, position: number, payload: Buffer): number {
     const size = recordHeaderBytes + payload.length;
     if (this.#at + size > this.#arena.length) this.#makeRoom();
@@ -223,7 +228,7 @@ export class JournalWriter {
     writeRecordHeader(this.#arena, this.#at, leg, kind, payload.length, position);
     this.#arena.set(payload, at);
     this.#at += size;
-    // Timers of the machine and not of the clock: they gather frames, no rule depends on their time.
+    // These are real timers and not the injected clock: they gather frames, and no rule depends on their time.
     if (++this.#records >= gatheredRecords) this.#scheduled ??= setImmediate(() => this.flush());
     else this.#gathering ??= setTimeout(() => this.flush(), gatherMs);
     return at;
@@ -249,7 +254,7 @@ export class JournalWriter {
   #makeRoom(): void {
     this.flush();
     if (this.#at === batchHeaderBytes) return;
-    // The disk hangs and both arenas are full. The legs still hold what is unacknowledged in memory.
+    // The disk hangs and both buffers are full. The legs still hold all unacknowledged audio in memory.
     this.#deliver();
     this.totals.unwrittenBytes += this.#at - batchHeaderBytes;
     this.#at = batchHeaderBytes;
@@ -277,7 +282,7 @@ export class JournalWriter {
     this.#wrote(end);
   }
 
-  /** A slow write while we are slow already makes it last, not grow. */
+  /** A slow write during a slow phase prolongs the phase without doubling its length. */
   #becomeSlow(nowMs: number): void {
     const again = nowMs - this.#wellSinceMs < slowForMs.most;
     if (!this.slow)
@@ -292,7 +297,7 @@ export class JournalWriter {
     this.#writeLater(heldMs);
   }
 
-  /** `slow` from this long on: beside a sync a write may take as long as the sync. */
+  /** A write counts as slow after `slowAfterMs`: during a sync a write may take as long as the sync. */
   #writeLater(slowAfterMs: number): void {
     const { end, batch } = this.#takeArena();
     sealBatch(batch, end);
@@ -316,11 +321,11 @@ export class JournalWriter {
   }
 
   /**
-   * The other arena takes the records that come next: this one may still be on its way to the disk, and a
-   * listener that hears of it may append.
+   * Switches to the other buffer for the next records. This buffer may still be written, and a listener that is
+   * notified may append.
    */
   #takeArena(): { batch: Buffer; end: number } {
-    // Notices that are being delivered just now point into the arena that is filled next: they go out first.
+    // Notices that are being delivered point into the buffer that is filled next, so they are delivered first.
     for (const notices of this.#delivering) notices.deliver();
     const batch = this.#arena;
     const end = this.#at;
@@ -333,7 +338,7 @@ export class JournalWriter {
 
   #wrote(bytes: number): void {
     this.#offset += bytes;
-    // Only one is on its way at a time, so the one that arrived is the one before the one being filled.
+    // At most one batch is being written, so the one that is done is the one before the batch being filled.
     this.#writtenBatch = this.#batch - 1;
     this.totals.batches++;
     this.totals.bytes += bytes;
@@ -353,7 +358,10 @@ export class JournalWriter {
     this.#failing = { reason, retryAtMs: this.#options.clock.monotonicMs() + retryMs };
   }
 
-  /** Against a power cut; a killed process needs no sync. In the background, never waited for. */
+  /**
+   * Syncs the file to survive a power cut; a killed process needs no sync. It runs in the background, and nothing
+   * waits for it.
+   */
   #sync(): void {
     if (!this.#unsynced || this.#syncs > 0 || this.#closed) return;
     this.#unsynced = false;
@@ -361,8 +369,8 @@ export class JournalWriter {
     fdatasync(this.#fd, (error) => {
       this.#syncs--;
       if (!error || this.#closed) return;
-      // The kernel forgets a failed sync: a later one would succeed although these bytes are gone. So nothing more
-      // goes into this file.
+      // The kernel forgets a failed sync: a later one would succeed although these bytes are lost. So nothing more is
+      // written to this file.
       this.totals.failures++;
       this.#options.log.error({ err: error }, 'journal could not be synced');
       this.roll();
@@ -381,13 +389,13 @@ export class JournalWriter {
   }
 }
 
-/** A batch of a busy process holds some hundred frames; room for more is given back. */
+/** A batch of a busy process holds some hundred frames. Memory for more is released. */
 const noticesKept = 1_024;
 
 /**
- * Who hears of a batch, and where its bytes lie. Arrays side by side, used over and over: an object for each frame,
- * or arrays that grow anew for each batch, would be garbage a frame later. The carrier's buffer is let go of at
- * once: while a batch is on its way thousands of them would grow old, and only a full collection frees what is old.
+ * The listeners of a batch and the offsets of their bytes. The data is in parallel arrays that are reused: an object
+ * per frame, or new arrays per batch, would soon be garbage. The carrier's buffer is released at once. Otherwise
+ * thousands of buffers would become old while a batch is written, and only a full collection would free them.
  */
 class WriteNotices {
   readonly #listeners: WriteListener[] = [];
@@ -415,7 +423,8 @@ class WriteNotices {
   }
 
   deliver(): void {
-    // By index: a listener may append more, which is delivered in the same go, or may have us deliver meanwhile.
+    // The loop runs by index: a listener may append more notices, which are delivered in the same loop, or may
+    // trigger a delivery itself.
     while (this.#next < this.#count) {
       const at = this.#next++;
       const memory = this.#memories[at];
@@ -435,7 +444,7 @@ class WriteNotices {
   }
 }
 
-/** Never rejects: nothing can be done for a file that cannot be synced or closed any more. */
+/** Never rejects: nothing can be done for a file that can no longer be synced or closed. */
 function syncAndClose(fd: number): Promise<void> {
   return new Promise((resolve) => fdatasync(fd, () => close(fd, () => resolve())));
 }

@@ -1,21 +1,25 @@
 import { LegLedger } from '../records/ledger.ts';
 import type { LegSnapshot } from '../records/leg-snapshot.ts';
 
-/** What another node keeps of a leg for the case that its own is lost: no audio, and no words, which may be unredacted. */
+/**
+ * The state of a leg that other nodes keep in case its node is lost. It has no audio, and no words, because these may
+ * be unredacted.
+ */
 export type SharedLegState = Omit<LegSnapshot, 'waiting'>;
 
 type LegAfterLoss = {
   snapshot: LegSnapshot;
-  /** Leg positions that nobody has any more, in order. */
+  /** Leg positions whose audio nobody has any more, in order. */
   gaps: LegRange[];
 };
 
 type LegRange = { start: number; end: number };
 
 /**
- * The leg of a node that is gone with its disk, as another goes on with it. What the service has heard of it, `heard`
- * bytes of its last session, counts as acknowledged, also where it is more than the lost node had written down. What was
- * kept elsewhere (`kept`, in order) goes to the service again; the rest is lost. The old session hears no more: the next bytes go to a new one. Pure.
+ * The state from which another node continues a leg whose node is lost with its disk. Audio that the service has
+ * heard (`heard` bytes of the leg's last session) counts as acknowledged, even if the lost node had not recorded that
+ * yet. Audio that is stored elsewhere (`kept`, in order) is sent to the service again; the rest is lost. The next
+ * bytes go to a new session. Pure.
  */
 export function legAfterLoss(
   state: SharedLegState,
@@ -28,7 +32,8 @@ export function legAfterLoss(
   const base = current?.flight.base ?? 0;
   if (current !== undefined && heard !== undefined) {
     const said = base + heard;
-    // Durations come in milliseconds at best: one that lies this close to the last byte means that byte.
+    // Durations have a precision of milliseconds at best. One that is this close to the last byte means the last
+    // byte.
     const slack = Math.ceil(bytesPerSecond / 1_000);
     const position = Math.abs(said - ledger.end) <= slack ? ledger.end : said;
     if (position > ledger.end) ledger.audio(position - ledger.end);

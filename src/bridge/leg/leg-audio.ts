@@ -19,18 +19,18 @@ import type { LegSnapshot } from '../records/leg-snapshot.ts';
 export type LegOptions = {
   legId: string;
   callId: string;
-  /** The whole body of POST /v2/live, `custom_metadata` included. Acknowledgements are always asked for. */
+  /** The whole body of `POST /v2/live`, with `custom_metadata`. Acknowledgements are always requested. */
   request: LegRequest;
   region?: 'us-west' | 'eu-west' | undefined;
   journal: Journal;
   speech: SpeechClient;
-  /** Keep the audio after it is acknowledged: `journal.recordingOf(legId)` reads it. */
+  /** True keeps the audio after it is acknowledged. `journal.recordingOf(legId)` reads it. */
   recording: boolean;
-  /** Start paused: the call was paused before this leg opened or before the process was killed. */
+  /** True starts the leg paused: the call was paused before this leg opened or before the process was killed. */
   paused?: boolean;
-  /** What `journal.recovered` had for this leg after a restart: session, position and ledger go on from there. */
+  /** The entry of `journal.recovered` for this leg after a restart. Session, position and ledger continue from it. */
   recovered?: RecoveredLeg;
-  /** Results that the call has heard and not told: they are journalled with the leg. */
+  /** Results that the call holds and has not told yet. They are journalled with the leg. */
   waiting?(): WaitingResults | undefined;
   log: Logger;
   clock: Clock;
@@ -42,21 +42,27 @@ export type LegOptions = {
    */
   onMessage(message: ServerMessage, sessionId: string, offsetS: number): void;
   onState(state: LegState): void;
-  /** Audio of the leg that will never be transcribed, once per hole, in order of position but for what a service took back. */
+  /**
+   * Is called once for each stretch of audio that will never be transcribed, in order of position. Audio that a
+   * service gave up may come out of order.
+   */
   onGap(gap: LegGap): void;
-  /** A session was created for this leg (first one, or after the old was lost or grew too old). */
+  /**
+   * Is called when a session was created for this leg: the first one, or a new one after the old was lost or grew too
+   * old.
+   */
   onSession?(session: LegSession): void;
 };
 
 type FinishDeadlines = {
-  /** How long the last finals may take once the service has every byte. */
+  /** The longest wait for the last finals, once the service has every byte. */
   finalsMs: number;
-  /** How long unacknowledged audio may wait for a service that cannot be reached. */
+  /** The longest time that unacknowledged audio waits for an unreachable service. */
   withinMs: number;
   /**
-   * Awaited after the last message and gap, before the journal forgets that the leg was unfinished: everything that
-   * was handed over is durable then, and a process killed before that finds the leg again.
-   * False: it is not and will not be here, the journal keeps the leg.
+   * Is awaited after the last message and gap, before the journal forgets the unfinished leg. Everything handed over
+   * is durable then; a process that is killed earlier finds the leg again. False means that it is not durable and
+   * will not become so here: the journal keeps the leg.
    */
   settled?: () => Promise<boolean>;
 };
@@ -64,13 +70,13 @@ type FinishDeadlines = {
 export type LegOutcome = {
   ledger: LedgerCounts;
   sessions: LegSession[];
-  /** `late`: a deadline passed before the service had said its last word. */
+  /** `late`: a deadline passed before the service had sent its last result. */
   finals: 'complete' | 'late';
 };
 
 /**
- * One party's audio from its first byte to its outcome: the ledger, the place in the journal, the pause and the end.
- * Nobody is told anything, and nothing is asked for, before `begin`.
+ * One party's audio from its first byte to its end: the ledger, the place in the journal, the pause and the finish.
+ * Before `begin` it calls no callback and asks for no session.
  *
  *   push ─▶ ledger ─▶ journal ─ written ─▶ session ─▶ speech service
  *                 ◀──────── acknowledged ────┘
@@ -79,10 +85,10 @@ export class Leg {
   readonly legId: string;
   readonly #options: LegOptions;
   readonly #log: Logger;
-  /** The code of silence in the leg's encoding. */
+  /** The byte that means silence in the leg's encoding. */
   readonly #silence: number;
   readonly #bytesPerSecond: number;
-  /** Written in this class and nowhere else. */
+  /** Only this class writes to the ledger. */
   readonly #ledger: LegLedger;
   readonly #store: LegStore;
   readonly #entry: JournalEntry;
@@ -93,7 +99,7 @@ export class Leg {
   #outcome: Promise<LegOutcome> | undefined;
   #resolveOutcome: (outcome: LegOutcome) => void = () => undefined;
   #isOver = false;
-  /** What the journal keeps of a leg that is left to the next process. */
+  /** The snapshot that the journal keeps of a leg left to the next process. */
   #left: LegSnapshot | undefined;
 
   constructor(options: LegOptions) {
@@ -141,8 +147,8 @@ export class Leg {
   }
 
   /**
-   * Once, as soon as the owner can be told things: what the journal of an earlier run had lost is declared, and the
-   * first session is asked for. A leg that is `recovered` goes on with its old session.
+   * Called once, as soon as the owner's callbacks may be called. It declares audio that the journal of an earlier run
+   * had lost, and asks for the first session. A leg with `recovered` continues its old session.
    */
   begin(): void {
     for (const { start, end, cause } of this.#options.recovered?.gaps ?? [])
@@ -151,7 +157,7 @@ export class Leg {
     this.#entry.changedNow();
   }
 
-  /** Carrier bytes, unchanged. Never blocks and keeps no reference to the buffer. */
+  /** Takes the carrier's bytes unchanged. It never blocks and keeps no reference to the buffer. */
   push(bytes: Buffer): void {
     if (this.#deadlines || this.#isOver || bytes.length === 0) return;
     if (this.#isPaused) {
@@ -164,7 +170,7 @@ export class Leg {
     this.#sessions.ensure();
   }
 
-  /** What the carrier lost: silence of this many bytes goes instead, outside the ledger's sum. */
+  /** Replaces audio that the carrier lost by silence of this many bytes. The ledger counts it separately. */
   filler(bytes: number): void {
     if (this.#deadlines || this.#isOver || bytes <= 0) return;
     this.#ledger.filler(bytes, false);
@@ -172,7 +178,7 @@ export class Leg {
     this.#sessions.ensure();
   }
 
-  /** From here on pushed bytes reach neither journal nor wire; silence of the same length does. */
+  /** From here on, pushed bytes go neither to the journal nor to the service; silence of the same length does. */
   pause(): void {
     this.#setPaused(true);
   }
@@ -185,12 +191,12 @@ export class Leg {
     return this.#ledger.counts();
   }
 
-  /** Leg time of the next byte, seconds. */
+  /** The leg time of the next byte, in seconds. */
   positionS(): number {
     return this.#ledger.end / this.#bytesPerSecond;
   }
 
-  /** Audio of the leg that is in memory; the rest of what waits is on disk. */
+  /** Bytes of the leg's audio in memory. The other waiting audio is on disk. */
   get heldBytes(): number {
     return this.#store.heldBytes;
   }
@@ -207,24 +213,27 @@ export class Leg {
     return this.#sessions.all();
   }
 
-  /** Bytes that came and are neither acknowledged nor declared lost yet. */
+  /** Received bytes that are neither acknowledged nor declared lost yet. */
   get underWay(): number {
     return this.#isOver ? 0 : this.#ledger.underWay();
   }
 
-  /** For the other nodes, which go on with the leg if this one is lost; undefined once it is over. */
+  /** The state for other nodes, which continue the leg if this node is lost. Undefined once the leg is over. */
   sharedState(): SharedLegState | undefined {
     if (this.#isOver) return undefined;
     const { waiting: _words, ...state } = this.#snapshot();
     return state;
   }
 
-  /** For whoever copies its audio while it comes; undefined once it is over. */
+  /** The growing audio, for the copy to the object store. Undefined once the leg is over. */
   tail(): LegTail | undefined {
     return this.#isOver ? undefined : this.#store.tail();
   }
 
-  /** No more audio comes. Resolves once: when all is acknowledged and the finals are in, or a deadline passed. */
+  /**
+   * No more audio comes. Resolves once: when all audio is acknowledged and the finals have arrived, or when a
+   * deadline passes.
+   */
   finish(deadlines: FinishDeadlines): Promise<LegOutcome> {
     this.#outcome ??= new Promise((resolve) => {
       this.#resolveOutcome = resolve;
@@ -233,22 +242,22 @@ export class Leg {
     return this.#outcome;
   }
 
-  /** Another language: a new session takes over from one frame to the next. */
+  /** Changes the request, for example its language. A new session takes over from one frame to the next. */
   changeRequest(request: LegRequest): void {
     this.#sessions.changeRequest(request);
   }
 
-  /** What `waiting` says has changed and must outlive a kill. */
+  /** Reports that the result of `waiting` has changed and must survive a crash. */
   keepState(): void {
     if (!this.#isOver) this.#entry.changedNow();
   }
 
-  /** The same of what may be a second old then. */
+  /** Reports a change that may be written up to a second later. */
   stateChanged(): void {
     if (!this.#isOver) this.#entry.changed();
   }
 
-  /** The process stops: sockets go, journal and session stay for the next start. */
+  /** The process stops. Sockets close; journal and session stay for the next start. */
   leave(): void {
     // The snapshot is taken while the session is still known, and kept: the next process resumes that session.
     if (!this.#isOver) this.#left = this.#snapshot();
@@ -257,7 +266,7 @@ export class Leg {
     this.#options.journal.flush();
   }
 
-  /** Erasure: session, journal and recording go now. The hosted side is erased by `speech.erase(sessionId)`. */
+  /** Erasure: removes session, journal and recording now. `speech.erase(sessionId)` erases the data at the service. */
   async abandon(): Promise<void> {
     this.#sessions.close();
     this.#release();
@@ -267,7 +276,7 @@ export class Leg {
   #startFinishing(deadlines: FinishDeadlines): void {
     const { journal } = this.#options;
     this.#deadlines = deadlines;
-    journal.flush(); // the last frames go first, one for one
+    journal.flush(); // the last frames are flushed first
     this.#setState({ at: 'finishing', sessionId: this.#sessions.currentId });
     this.#entry.changedNow();
     this.#sessions.finish(deadlines);
@@ -280,7 +289,7 @@ export class Leg {
     else if (!this.#sessions.isCreating) this.#end(this.#deadlines);
   }
 
-  /** No time or no way left: audio that is not acknowledged is declared lost, in the ledger and to the call. */
+  /** No time or no means are left. Audio that is not acknowledged is declared lost, in the ledger and to the call. */
   #giveUp(cause: LegGapCause): void {
     if (this.#isOver) return;
     this.#lost(this.#ledger.settled, this.#ledger.end, cause);
@@ -303,13 +312,16 @@ export class Leg {
       });
   }
 
-  /** Only when everything that was handed over is durable: until then a killed process must find the leg again. */
+  /**
+   * The leg is removed only when everything handed over is durable. Until then the process after a crash must find it
+   * again.
+   */
   async #putAway({ settled }: FinishDeadlines): Promise<void> {
     if (settled && !(await settled())) return;
     await this.#options.journal.finish(this.#entry);
   }
 
-  /** Nothing happens here any more. */
+  /** From now on the leg does nothing. */
   #release(): void {
     if (this.#isOver) return;
     this.#isOver = true;
@@ -336,7 +348,7 @@ export class Leg {
     if (bytes > 0) this.#tellGap(start, end, bytes, cause);
   }
 
-  /** Acknowledged once, and the service has it no more. */
+  /** These bytes were acknowledged once, and the service no longer has them. */
   #takenBack(start: number, end: number): void {
     const bytes = this.#ledger.takenBack(end - start);
     this.#entry.changed();
@@ -354,14 +366,14 @@ export class Leg {
     this.#options.onGap({ startS: start / rate, durationS: (end - start) / rate, bytes, cause });
   }
 
-  /** At the end nothing may be under way: if something is, that is an alarm. */
+  /** No bytes may be in progress at the end. If there are any, an alarm is raised. */
   #checkEven(): void {
     if (this.#ledger.balanced() && this.#ledger.underWay() === 0) return;
     legTotals.unbalanced++;
     this.#log.error({ ledger: this.#ledger.counts() }, 'ledger does not come out even');
   }
 
-  // --- what others see of it ---------------------------------------------------------------------
+  // --- the state as others see it -----------------------------------------------------------------
 
   #setState(state: LegState): void {
     if (JSON.stringify(state) === JSON.stringify(this.#state)) return;

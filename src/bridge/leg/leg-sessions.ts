@@ -29,10 +29,13 @@ import {
 } from './session-state.ts';
 import type { LegSnapshot } from '../records/leg-snapshot.ts';
 
-/** The interface ends a live session after 3 h. The leg changes over before, in a pause of the speech if one comes. */
+/**
+ * The speech interface ends a live session after 3 h. The leg changes to a new session before that, in a pause of the
+ * speech if there is one.
+ */
 const changeAfterS = 10_200;
 const changeAtLatestS = 10_500;
-/** The service has this long to finish a session that another one replaced. */
+/** The time that the service has to finish a session that was replaced. */
 const replacedMs = 180_000;
 
 type LegSessionsOptions = {
@@ -44,9 +47,11 @@ type LegSessionsOptions = {
   clock: Clock;
   log: Logger;
   bytesPerSecond: number;
-  /** The audio stays on disk after the call: nothing has to wait for a service that refuses it. */
+  /**
+   * True if the audio stays on disk after the call. Then nothing has to wait for a service that refuses the request.
+   */
   recording: boolean;
-  /** Read here, written by the leg. */
+  /** This class reads the ledger; only the leg writes it. */
   ledger: Pick<LegLedger, 'settled' | 'end' | 'isSettled'>;
   store: LegStore;
   left: LegSnapshot | undefined;
@@ -54,43 +59,43 @@ type LegSessionsOptions = {
   onSession?(session: LegSession): void;
   /** The service has everything before this leg position. */
   onAcknowledged(position: number): void;
-  /** Leg positions that the service had acknowledged and, by its own count, does not have any more. */
+  /** The service had acknowledged these leg positions and, by its own count, has lost them. */
   onTakenBack: (start: number, end: number) => void;
   onState: (state: LegState) => void;
-  /** To be written down at once: a session that is not on record would be lost with a kill. */
+  /** To be journalled at once: a crash would lose a session that is not on record. */
   onStarted(): void;
-  /** Something that the next process must know: to be written down within a second. */
+  /** Something changed that the next process must know. It is to be journalled within a second. */
   onChanged: () => void;
-  /** The leg may be done: nothing is under way here that was before. */
+  /** Nothing is in progress here any more, so the leg may be done. */
   onIdle: () => void;
-  /** Leg positions that a session had acknowledged before it was lost, and whose words nobody will say. */
+  /** A session had acknowledged these leg positions before it was lost. Their words will never be returned. */
   onUnsaid: (start: number, end: number) => void;
   /** The rest of the leg's audio can no longer be transcribed. */
   onHopeless: (cause: LegGapCause) => void;
 };
 
-/** The live sessions of one leg, one after the other: carries out what `step` of session-state.ts decides. */
+/** The live sessions of one leg, one after the other. Carries out the decisions of `step` in session-state.ts. */
 export class LegSessions {
-  /** `late`: a deadline passed before the service had said its last word. */
+  /** `late`: a deadline passed before the service had sent its last result. */
   finals: 'complete' | 'late' = 'complete';
   readonly #options: LegSessionsOptions;
-  // Beside the options: frames and acks come this way, fifty a second each.
+  // A copy of the option: frames and acks use it, fifty times a second each.
   readonly #bytesPerSecond: number;
   readonly #ledger: LegSessionsOptions['ledger'];
   readonly #store: LegStore;
   readonly #known: KnownSession[];
   readonly #past: PastSessions;
   readonly #abort = new AbortController();
-  /** When the leg began: the oldest leg goes first where there is a queue. */
+  /** The time at which the leg began. In a queue, the oldest leg goes first. */
   readonly #sinceMs: number;
   #state: SessionsState = noSession;
   #request: LegRequest;
-  /** The session that the state names, and what ends its audio at a leg position. */
+  /** The session that the state names, and the leg position at which its audio ends. */
   #current: SpeechSession | undefined;
   #cutCurrent: (position: number) => void = () => undefined;
-  /** Leg positions, by channel, up to which finals of the current session have spoken. */
+  /** Leg positions, by channel, up to which the current session has returned finals. */
   #said: number[] = [];
-  /** Sessions that are not over, also those that are only read on. */
+  /** Sessions that are not finished, including those that only deliver their last messages. */
   readonly #open = new Map<string, SpeechSession>();
   #stopRetry: (() => void) | undefined;
   #stopDeadline: (() => void) | undefined;
@@ -125,7 +130,8 @@ export class LegSessions {
         options.onIdle();
       },
     });
-    // The process before this one was killed while it asked: what its request made is not to stay at the service.
+    // The process before was killed while it asked for a session. A session that was made for that request must not
+    // stay at the service.
     if (left?.asking === true) this.#cancelOrphans();
   }
 
@@ -137,12 +143,12 @@ export class LegSessions {
     return this.#current?.id ?? this.#known.at(-1)?.id;
   }
 
-  /** Messages may still come, of the current session or of one that is over. */
+  /** True if messages may still come from the current session or an earlier one. */
   get isBusy(): boolean {
     return this.#current !== undefined || this.#past.isBusy || this.#state.at === 'in-doubt';
   }
 
-  /** A session is being created and is still wanted. */
+  /** True if a session is being created and is still wanted. */
   get isCreating(): boolean {
     return isAsking(this.#state);
   }
@@ -151,7 +157,7 @@ export class LegSessions {
     return this.#known.map(({ id, base }) => ({ id, offsetS: this.#secondsAt(base) }));
   }
 
-  /** Goes on with the session that an earlier process left, or asks for the first. */
+  /** Continues the session that an earlier process left, or asks for the first one. */
   begin(): void {
     const left = this.#options.left?.current;
     for (const session of this.#known)
@@ -162,7 +168,7 @@ export class LegSessions {
     this.#take({ type: 'begun', left });
   }
 
-  /** A frame that is journalled just now. The usual way: straight on to the socket. */
+  /** Takes a frame as soon as it is journalled. Normally the frame goes straight to the socket. */
   frame(position: number, bytes: Buffer): void {
     const session = this.#current;
     if (!session || this.#state.at === 'handing-over') return;
@@ -171,12 +177,12 @@ export class LegSessions {
       this.#take({ type: 'grown-old' });
   }
 
-  /** Asks for a session where one is needed and can be had. Called for every frame. */
+  /** Asks for a session if one is needed and available. It is called for every frame. */
   ensure(): void {
     if (mayAsk(this.#state)) this.#take({ type: 'needed' });
   }
 
-  /** Another request from here on: the current session is replaced by one of the new request. */
+  /** Changes the request. The current session is replaced by one with the new request. */
   changeRequest(request: LegRequest): void {
     this.#request = request;
     this.#take({ type: 'request-changed' });
@@ -191,27 +197,27 @@ export class LegSessions {
       flight: session.inFlight.state(),
       said: this.#said.length === 0 ? undefined : [...this.#said],
     };
-    // A session that waits to take over is known to nobody else.
+    // A session that waits to take over is recorded nowhere else.
     const asking = this.isCreating || nextOf(this.#state) !== undefined || undefined;
     return { current, sessions: this.#known.map(snapshotOf), asking };
   }
 
-  /** No more audio comes: the session is told, and one is asked for while audio waits. */
+  /** No more audio comes. The session is told so; if audio still waits without a session, one is requested. */
   finish({ finalsMs, withinMs }: { finalsMs: number; withinMs: number }): void {
     this.#take({ type: 'finish', finalsMs, withinMs });
   }
 
-  /** No time is left: the session ends at the service, too. */
+  /** No time is left. The sessions also end at the service. */
   giveUp(): void {
     this.#take({ type: 'given-up' });
   }
 
-  /** Ended for good at the service, too. */
+  /** Ends the sessions for good, at the service too. */
   close(): void {
     this.#take({ type: 'closed' });
   }
 
-  /** Nothing happens here any more; the service keeps the session for its grace time. */
+  /** From now on nothing happens here. The service keeps the session for its grace time. */
   release(): void {
     this.#take({ type: 'released' });
   }
@@ -221,7 +227,7 @@ export class LegSessions {
     return state.at === 'over' || state.end.at === 'open' ? undefined : state.end.finalsMs;
   }
 
-  // --- carrying out what `step` decides ------------------------------------------------------------
+  // --- carrying out the decisions of `step` --------------------------------------------------------
 
   #take(input: SessionsInput): void {
     const [state, effects] = step(this.#state, input, {
@@ -318,7 +324,7 @@ export class LegSessions {
     if (known) void this.#past.read(pastOf(session, known));
   }
 
-  /** Acks may have been lost with the socket: the record says how much of its audio the session did hear. */
+  /** Acks may have been lost with the socket. The record says how much of its audio the session heard. */
   #readRecord(sessionId: string, doubtMs?: number): void {
     const session = this.#open.get(sessionId);
     const known = this.#knownBy(sessionId);
@@ -349,10 +355,10 @@ export class LegSessions {
     }
   }
 
-  /** An error of ours must not end the process: it counts as a refusal, and the leg asks for a session again. */
+  /** A bug of ours must not end the process. It counts as a refusal, and the leg asks for a session again. */
   #notBegun(error: unknown): void {
     this.#options.log.error({ err: error }, 'a live session could not be begun');
-    // The state says that a session hears the leg already, and there is none.
+    // The state already says that a session hears the leg, although none was opened.
     const { at } = this.#state;
     if (this.#current === undefined && (at === 'hearing' || at === 'handing-over'))
       this.#take({ type: 'not-begun' });
@@ -367,7 +373,9 @@ export class LegSessions {
     }
   }
 
-  /** An answer was lost, perhaps with an earlier process: the session that it made is not to stay at the service. */
+  /**
+   * An answer was lost, perhaps in an earlier process. The session that was made for it must not stay at the service.
+   */
   #cancelOrphans(): void {
     const { speech, callId, legId } = this.#options;
     speech.cancelOrphans({
@@ -379,7 +387,7 @@ export class LegSessions {
 
   // --- the current session -----------------------------------------------------------------------
 
-  /** A session that was made for the audio that nobody has acknowledged. */
+  /** Opens a session that was made for the unacknowledged audio. */
   #startNew(made: MadeSession): void {
     const { id, service } = made;
     const base = this.#ledger.settled;
@@ -395,7 +403,7 @@ export class LegSessions {
     if (left) this.#start(session, left.flight, left.said ?? []);
   }
 
-  /** `from`: the leg position of its first byte, or the state in which an earlier process left it. */
+  /** `from`: the leg position of the session's first byte, or the state in which an earlier process left it. */
   #start(
     { id, url, service }: MadeSession,
     from: InFlightState | number,
@@ -441,7 +449,7 @@ export class LegSessions {
     if (session !== this.#current) return;
     if (message.type === 'transcript' && message.data.is_final) {
       const { channel, end } = message.data.utterance;
-      // A number that the service makes up must not become the length of a list.
+      // A number from the service must not decide the length of an array.
       if (channel < this.#options.request.channels)
         this.#said[channel] = origin + Math.round(end * bytesPerSecond);
     }
@@ -477,7 +485,10 @@ export class LegSessions {
     this.#open.delete(id);
   }
 
-  /** The next session does not hear what a lost one had acknowledged and never said, so it is told as a gap. */
+  /**
+   * The next session does not hear audio that a lost one had acknowledged without returning words. It is declared as
+   * a gap.
+   */
   #unsaid(session: KnownSession): void {
     const { channels } = this.#options.request;
     const unsaid = unsaidOf(session, { channels, bytesPerSecond: this.#bytesPerSecond });

@@ -7,16 +7,16 @@ export const legTotals = { sessions: 0, unbalanced: 0 };
 
 const ledgerParts = ['received', 'acknowledged', 'gaps', 'paused', 'filler'] as const;
 
-/** Bytes of the whole process are the sum of its ledgers: nothing is counted beside them, so nothing can differ. */
+/** The open ledgers. Byte counts of the whole process are their sum: no second count exists that could differ. */
 const openLedgers = new Set<LegLedger>();
 const endedLegs: LedgerCounts = { received: 0, acknowledged: 0, gaps: 0, paused: 0, filler: 0 };
 
-/** From here on the ledger is in the sums of the process. */
+/** Adds the ledger to the sums of the process. */
 export function legOpened(ledger: LegLedger): void {
   openLedgers.add(ledger);
 }
 
-/** The ledger does not change any more; its sums stay. */
+/** The ledger no longer changes. Its counts stay in the sums. */
 export function legClosed(ledger: LegLedger): void {
   if (openLedgers.delete(ledger)) addCounts(endedLegs, ledger.counts());
 }

@@ -12,10 +12,10 @@ import type { KnownSession } from './session-records.ts';
 type PastSession = {
   entry: KnownSession;
   seen: SeenMessages;
-  /** How much audio it was sent, seconds. */
+  /** Seconds of audio that were sent to the session. */
   sentS: number;
   originOf(message: ServerMessage): number;
-  /** Leg position that its own count of bytes stands for. */
+  /** The leg position for the session's own count of bytes. */
   heardUpTo(bytes: number): number;
 };
 
@@ -25,20 +25,23 @@ type PastSessionsOptions = {
   log: Logger;
   signal: AbortSignal;
   bytesPerSecond: number;
-  /** How long a service that answers may take until it has finished a session. */
+  /** The longest time that a service which answers may take to finish a session. */
   patienceMs(): number;
-  /** Another session of the leg came after this one. */
+  /** True if another session of the leg followed this one. */
   replaced(entry: KnownSession): boolean;
   onMessage(message: ServerMessage, sessionId: string, offsetS: number): void;
   onHeard(entry: KnownSession, position: number): void;
-  /** The last words of a session cannot be had. */
+  /** Called when the last words of a session cannot be read. */
   onLate: () => void;
-  /** Of a session that was lost: what it heard after its last final will never be said. */
+  /** Called when a session was lost: its audio after its last final will not be transcribed by it. */
   onUnsaid(entry: KnownSession): void;
   onChange(): void;
 };
 
-/** Reads by GET the messages that sockets of ended sessions swallowed, and how much those sessions had heard. */
+/**
+ * Reads the records of ended sessions by GET: the messages that were lost with their sockets, and how much audio the
+ * sessions had heard.
+ */
 export class PastSessions {
   readonly #options: PastSessionsOptions;
   readonly #reading = new Set<Promise<void>>();
@@ -51,7 +54,7 @@ export class PastSessions {
     return this.#reading.size > 0;
   }
 
-  /** Resolves when the record was read or cannot be; never rejects. */
+  /** Resolves when the record was read or cannot be read. Never rejects. */
   read(session: PastSession): Promise<void> {
     const reading = this.#readRecord(session)
       .catch((error: unknown) => {
@@ -91,7 +94,8 @@ export class PastSessions {
           break;
         }
       }
-      // Its speech node is away and others are there: the call is not held up for what that one may still have.
+      // The session's speech node is unreachable and others are running. The call does not wait for words that this
+      // node may still have.
       if (result.outcome === 'unavailable' && speech.hasOther(entry.service)) {
         answeredAtMs ??= clock.monotonicMs();
         if (clock.monotonicMs() - answeredAtMs > this.#options.patienceMs()) {
@@ -115,9 +119,10 @@ export class PastSessions {
       this.#add(session, message);
   }
 
-  /** The record's duration is as good as the ack that was lost, while no other session has begun to hear the same bytes. */
+  /** The record's duration replaces a lost ack, unless another session has begun to hear the same bytes. */
   #heard(session: PastSession, durationS: number): void {
-    // Durations come in milliseconds at best: one that lies this close to the last frame's end means that end.
+    // Durations have a precision of milliseconds at best. One that is this close to the last frame's end means that
+    // end.
     const slack = Math.ceil(this.#options.bytesPerSecond / 1_000);
     const position = session.heardUpTo(Math.round(durationS * this.#options.bytesPerSecond));
     const most = session.heardUpTo(Infinity);
@@ -137,7 +142,7 @@ export class PastSessions {
   }
 }
 
-/** A session that ended with its node: its record has no words. */
+/** True for a session that ended with its node. Its record has no words. */
 function isEmpty({ status, result }: SessionRecord): boolean {
   return status === 'error' && (result?.messages ?? []).length === 0;
 }
@@ -152,7 +157,7 @@ export function pastOf(session: SpeechSession, entry: KnownSession): PastSession
   };
 }
 
-/** A session of a process that was killed: its messages come again; the last acks that it read are in the ledger. */
+/** A session of a killed process. Its messages come again; the last acks that the process read are in the ledger. */
 export function unknownPast(entry: KnownSession, sentS: number): PastSession {
   const seen = new SeenMessages();
   return { entry, seen, sentS, originOf: () => entry.base, heardUpTo: () => 0 };

@@ -1,30 +1,30 @@
 import type { SessionSnapshot } from '../records/leg-snapshot.ts';
 
-/** Less than this after a final is the breath after a sentence. */
+/** Less audio than this after a final is only the breath after a sentence. */
 const leastUnsaidS = 0.3;
 
-/** One live session of a leg, as the leg remembers it. */
+/** A live session as its leg remembers it. */
 export type KnownSession = Omit<SessionSnapshot, 'unread'> & {
-  /** Messages may be missing that the service's own record still has. */
+  /** True if messages may be missing that the service's record still has. */
   isUnfetched: boolean;
 };
 
-/** The field keeps the name that it has in journals on disk. */
+/** The field keeps the name `unread`, which it has in journals on disk. */
 export function knownOf({ unread, ...session }: SessionSnapshot): KnownSession {
   return { ...session, isUnfetched: unread };
 }
 
 /**
- * Every session counts as unfetched in the journal: its messages may not be durable yet when this process is killed, and
- * the next process asks again.
+ * In the journal every session counts as unfetched: its messages may not be durable when this process is killed, and
+ * the next process reads the record again.
  */
 export function snapshotOf({ isUnfetched: _now, ...session }: KnownSession): SessionSnapshot {
   return { ...session, unread: true };
 }
 
 /**
- * Leg positions, by channel, up to which the sessions so far have spoken, where that is beyond `base`. Finals can
- * overtake acks: words of audio that a new session hears again are not said twice. Pure.
+ * Leg positions, by channel, up to which the sessions so far have returned words, if these are beyond `base`. Finals
+ * can overtake acks. Words of audio that a new session hears again must not be reported twice. Pure.
  */
 export function saidBefore(sessions: readonly KnownSession[], base: number): number[] | undefined {
   const from: number[] = [];
@@ -35,14 +35,16 @@ export function saidBefore(sessions: readonly KnownSession[], base: number): num
 }
 
 /**
- * Leg positions that a lost session had acknowledged and never said. The next session does not hear them, so nobody
- * else will say them. Undefined where that was told before, or is too short to hold a word. Pure.
+ * Leg positions that a lost session had acknowledged without returning their words. The next session does not hear
+ * them, so no session will return these words. Undefined if this was reported before, or if the stretch is too short
+ * to hold a word. Pure.
  */
 export function unsaidOf(
   { base, end, said, isUnsaid }: KnownSession,
   { channels, bytesPerSecond }: { channels: number; bytesPerSecond: number },
 ): { start: number; end: number } | undefined {
-  // Only a session that this process saw being lost has `said`. What another process heard is in that process's rows.
+  // `said` is known only for a session whose loss this process saw. What another process heard is in that process's
+  // rows.
   if (said === undefined || end === undefined || isUnsaid === true) return undefined;
   const spoken = Array.from({ length: channels }, (_, channel) => said[channel] ?? base);
   const start = Math.max(base, Math.min(...spoken));

@@ -2,12 +2,12 @@ import type { Utterance } from '../../protocol/addons.ts';
 import type { ServerMessage } from '../../protocol/live-messages.ts';
 import type { SessionSnapshot } from '../records/leg-snapshot.ts';
 
-/** Session times between which a session speaks for the leg; the beginning can differ by channel. */
+/** The session times between which a session's words count for the leg. The beginning can differ by channel. */
 export type SpokenSpan = { fromS(channel: number): number; toS(channel: number): number };
 
 /**
- * The message as far as the session speaks for its audio, undefined where it does not. Of audio that two sessions
- * heard the one speaks that spoke first. Pure.
+ * The part of a message for which its session's words count; undefined if there is none. If two sessions heard the
+ * same audio, the first one that returned words counts. Pure.
  */
 export function spokenBy(
   { from, end, said }: Pick<SessionSnapshot, 'from' | 'end' | 'said'>,
@@ -17,10 +17,10 @@ export function spokenBy(
     bytesPerSecond,
     isReplaced,
   }: {
-    /** Leg position of the session's time 0. */
+    /** The leg position of the session's time 0. */
     origin: number;
     bytesPerSecond: number;
-    /** Another session of the leg came after this one. */
+    /** True if another session of the leg followed this one. */
     isReplaced: boolean;
   },
 ): ServerMessage | undefined {
@@ -35,8 +35,8 @@ export function spokenBy(
 }
 
 /**
- * What a message says of the audio in a span: other sessions of the leg say the rest. An utterance that goes over
- * a border is cut between two words; undefined where nothing of it is left. Pure.
+ * The part of a message within a span; other sessions of the leg cover the rest. An utterance across a border is cut
+ * between two words. Undefined if nothing is left. Pure.
  */
 export function withinSpan(message: ServerMessage, span: SpokenSpan): ServerMessage | undefined {
   switch (message.type) {
@@ -73,7 +73,7 @@ export function withinSpan(message: ServerMessage, span: SpokenSpan): ServerMess
 
 type Timed = { start: number; end: number };
 
-/** An add-on's results go with the words they are about. */
+/** The results of an add-on are cut with the words that they belong to. */
 function cutResults<D extends { utterance: Utterance; results: Timed[] }>(
   data: D,
   span: SpokenSpan,
@@ -84,7 +84,7 @@ function cutResults<D extends { utterance: Utterance; results: Timed[] }>(
   return utterance && { ...data, utterance, results };
 }
 
-/** By the greater part: of a word that a border cuts in two, one session heard more than the other. */
+/** The larger part of a word decides: if a border divides it, one session heard more of it than the other. */
 function isWithin({ start, end }: Timed, channel: number, span: SpokenSpan): boolean {
   const middle = (start + end) / 2;
   return middle >= span.fromS(channel) && middle < span.toS(channel);
@@ -92,7 +92,7 @@ function isWithin({ start, end }: Timed, channel: number, span: SpokenSpan): boo
 
 function cut(utterance: Utterance, span: SpokenSpan): Utterance | undefined {
   const { words, channel } = utterance;
-  // An utterance without words cannot be cut: it belongs to the span that has the greater part of it.
+  // An utterance without words cannot be cut. It belongs to the span that has the larger part of it.
   if (words.length === 0) return isWithin(utterance, channel, span) ? utterance : undefined;
   const first = words.findIndex((word) => isWithin(word, channel, span));
   const last = words.findLastIndex((word) => isWithin(word, channel, span));
@@ -108,7 +108,7 @@ function cut(utterance: Utterance, span: SpokenSpan): Utterance | undefined {
   };
 }
 
-/** The text as it was written, with its spaces and signs, from one of its words to another. */
+/** The original text with its spaces and punctuation, from one word to another. */
 function textOf({ text, words }: Utterance, first: number, last: number): string {
   let at = 0;
   let from = 0;

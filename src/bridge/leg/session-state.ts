@@ -1,35 +1,41 @@
 import { backOffMs } from '../../speech-client/back-off.ts';
 import type { LegGapCause } from '../records/ledger.ts';
 
-/** A leg waits this long for the record of a lost session, so that the next one does not hear the same audio again. */
+/**
+ * A leg waits this long for the record of a lost session, so that the next session does not hear the same audio
+ * again.
+ */
 const liveDoubtMs = 1_500;
-/** The service refused the request. Only the service can change that, so the leg asks again rarely. */
+/** The service refused the request. Only a change at the service can help, so the leg asks again rarely. */
 const refusedRetryMs = 60_000;
-/** At most 3 sessions that end at once are replaced at once: one bad node of the service may be the reason. */
+/**
+ * Up to this many sessions that end without any result are replaced at once, because one bad node of the service may
+ * be the reason.
+ */
 const barrenAtOnce = 3;
-/** The pauses after them make the sessions of a leg last for minutes. A call that is over waits shorter. */
+/** The pauses after that make the sessions of a leg last for minutes. The pauses of a call that is over are shorter. */
 const barrenMs = { first: 250, max: 10_000, finishing: 1_000 };
 
-/** `service`: the speech node that made the session; undefined where an earlier version wrote it down. */
+/** `service`: the speech node that made the session; undefined in the journals of an earlier version. */
 export type MadeSession = { id: string; url: string; service?: string | undefined };
 
-/** The next session is there. The current one hears the audio before `cut`, the next one the rest. */
+/** The next session exists. The current one hears the audio before `cut`, the next one the rest. */
 export type CutOver = { cut: number; next: MadeSession };
 
-/** The end of the leg, as its sessions see it. */
+/** The end of the leg, from the view of its sessions. */
 type LegEnd =
   | { at: 'open' }
   /** No more audio comes. */
   | { at: 'finishing'; finalsMs: number }
-  /** The service has every byte; the wait for its last words runs. */
+  /** The service has every byte. The wait for its last words is running. */
   | { at: 'last-words'; finalsMs: number };
 
 type Asking = {
-  /** At most one request for a session is under way. After a refusal or a barren session a timer runs instead. */
+  /** At most one request for a session is in progress. After a refusal or a barren session a timer runs instead. */
   request: 'none' | 'asked' | 'refused' | 'pausing';
-  /** Sessions in a row that ended before the service acknowledged anything of their audio. */
+  /** The number of sessions in a row that ended before the service acknowledged any of their audio. */
   barren: number;
-  /** The request has changed since a session was last asked for. */
+  /** True if the request has changed since a session was last asked for. */
   isOutdated: boolean;
   end: LegEnd;
 };
@@ -52,28 +58,30 @@ type HandingOver = Asking & {
  *      └── record read, or late ── in-doubt ◀── lost, and acks may be missing ────────┘
  */
 export type SessionsState =
-  /** No session hears the leg: the audio waits in the journal. */
+  /** No session hears the leg. Its audio waits in the journal. */
   | Without
   /** A session was lost, and acks may have been lost with it. Its record says how much it had heard. */
   | InDoubt
   | Hearing
   | HandingOver
-  /** Nothing happens any more. */
+  /** The sessions are finished. Nothing more happens. */
   | { at: 'over' };
 
 type Going = Exclude<SessionsState, { at: 'over' }>;
 
-/** What the leg is like when an input comes. */
+/** Facts about the leg at the time of an input. */
 export type LegFacts = {
-  /** Leg position up to which every byte is acknowledged or declared. */
+  /** The leg position up to which every byte is acknowledged or declared. */
   settled: number;
-  /** Leg position after the last byte of the journal. */
+  /** The leg position after the last byte in the journal. */
   writtenTo: number;
   isSettled: boolean;
-  /** Sessions that the leg has had so far. */
+  /** The number of sessions that the leg has had so far. */
   sessions: number;
   maxSessions: number;
-  /** The audio stays on disk after the call: nothing has to wait for a service that refuses the request. */
+  /**
+   * True if the audio stays on disk after the call. Then nothing has to wait for a service that refuses the request.
+   */
   recording: boolean;
 };
 
@@ -84,35 +92,35 @@ export type SessionOverInput = {
   type: 'session-over';
   sessionId: string;
   reason: 'finished' | 'gone' | 'crowded' | 'lost' | 'dropped';
-  /** The service acknowledged some of its audio. */
+  /** True if the service acknowledged some of the session's audio. */
   wasUseful: boolean;
-  /** Messages may have been lost with a socket. */
+  /** True if messages may have been lost with a socket. */
   hasSwallowed: boolean;
-  /** Bytes were sent and not acknowledged. */
+  /** True if bytes were sent and not acknowledged. */
   isInDoubt: boolean;
 };
 
 export type SessionsInput =
-  /** The leg begins; an earlier process may have left a session. */
+  /** The leg begins. An earlier process may have left a session. */
   | { type: 'begun'; left?: MadeSession | undefined }
-  /** Audio may be there that no session hears. */
+  /** There may be audio that no session hears. */
   | { type: 'needed' }
-  /** `orphans`: answers that were lost, each of which may have made a session. */
+  /** `orphans`: the number of answers that were lost. Each of them may have made a session. */
   | { type: 'answered'; answer: SessionAnswer; orphans: number }
-  /** A session was made, and an error of ours kept it from being opened. */
+  /** A session was made, but a bug of ours kept it from being opened. */
   | { type: 'not-begun' }
   | { type: 'waiting'; cause: 'unreachable' | 'busy' | 'unauthorized' }
   | { type: 'link'; sessionId: string; link: 'open' | 'lost' }
   | SessionOverInput
   | { type: 'doubt-over'; sessionId: string }
   | { type: 'acknowledged' }
-  /** The current session comes near the interface's limit. */
+  /** The current session approaches the speech interface's time limit. */
   | { type: 'grown-old' }
   | { type: 'request-changed' }
   | { type: 'retry-due' }
   | { type: 'finish'; finalsMs: number; withinMs: number }
   | { type: 'finals-due' }
-  /** The last words of a session that is over cannot be had. */
+  /** The last words of a finished session cannot be read. */
   | { type: 'words-missing' }
   /** No time is left. */
   | { type: 'given-up' }
@@ -121,25 +129,25 @@ export type SessionsInput =
 
 export type SessionsEffect =
   | { do: 'tell'; state: LegState }
-  /** Ask the service for a session; answered with `answered`. */
+  /** Ask the service for a session; the reply is the input `answered`. */
   | { do: 'ask' }
-  /** Nobody wants the session any more that is being asked for. */
+  /** The session that is being requested is no longer wanted. */
   | { do: 'withdraw-request' }
   | { do: 'retry-after'; ms: number }
   | { do: 'stop-retry' }
   | { do: 'start'; made: MadeSession }
-  /** Go on with the session that an earlier process left. */
+  /** Continue the session that an earlier process left. */
   | { do: 'resume'; left: MadeSession }
-  /** The current session takes nothing from this leg position on. */
+  /** The current session takes no audio from this leg position on. */
   | { do: 'cut'; position: number }
-  /** The session is told that its audio is over, and is read on until it closes. */
+  /** Tell the session that its audio is over, and read its messages until it closes. */
   | { do: 'stop-session' }
-  /** As `stop-session`, of a session that another one replaces. */
+  /** Like `stop-session`, for a session that another one replaces. */
   | { do: 'retire-session' }
   | { do: 'close-session' }
-  /** Close the current session, and read from its record what did not come on its socket. */
+  /** Close the current session, and read from its record the messages that its socket did not deliver. */
   | { do: 'close-and-read' }
-  /** With `doubtMs` answered with `doubt-over`, when the record was read or after that time. */
+  /** Read the record. With `doubtMs` the input `doubt-over` follows, when the record was read or after that time. */
   | { do: 'read-record'; sessionId: string; doubtMs?: number }
   | { do: 'await-deadline'; ms: number }
   | { do: 'await-finals'; ms: number }
@@ -155,14 +163,14 @@ export type SessionsEffect =
   | { do: 'release' };
 
 export type LegState =
-  /** A session is being asked for; audio waits in the journal. */
+  /** A session is being requested. Audio waits in the journal. */
   | { at: 'opening' }
   | { at: 'live'; sessionId: string }
-  /** Socket lost; the same session is being resumed. */
+  /** The socket was lost. The same session is being resumed. */
   | { at: 'resuming'; sessionId: string }
-  /** No session can be had for now; the leg asks again by itself. */
+  /** No session is available for now. The leg asks again by itself. */
   | { at: 'waiting'; cause: 'unreachable' | 'busy' | 'unauthorized' | 'refused' }
-  /** The leg has used up its sessions: audio is kept, nothing more is sent. */
+  /** The leg has used up its sessions. Its audio is kept, and no more of it is sent. */
   | { at: 'journal-only' }
   | { at: 'finishing'; sessionId?: string | undefined }
   | { at: 'ended' };
@@ -177,7 +185,10 @@ export const noSession: Without = {
   end: { at: 'open' },
 };
 
-/** What the sessions of a leg do next. Pure: `LegSessions` owns the sockets and the timers and carries out the effects. */
+/**
+ * The next state of a leg's sessions and the effects. Pure: `LegSessions` owns the sockets and the timers and carries
+ * out the effects.
+ */
 export function step(state: SessionsState, input: SessionsInput, leg: LegFacts): SessionsStep {
   const [after, effects] = advance(state, input, leg);
   const next = nextOf(state);
@@ -220,7 +231,7 @@ function advance(state: SessionsState, input: SessionsInput, leg: LegFacts): Ses
     case 'grown-old':
       return state.request === 'none' ? changeOver(state) : [state, []];
     case 'request-changed':
-      // One session is left for trouble: a carrier that changes its mind all the time must not use them up.
+      // One session is reserved for trouble: a carrier that keeps changing its request must not use up all of them.
       if (isFinishing(state) || leg.sessions + 2 > leg.maxSessions) return [state, []];
       return changeOver({ ...state, isOutdated: true });
     case 'finish':
@@ -238,14 +249,15 @@ function advance(state: SessionsState, input: SessionsInput, leg: LegFacts): Ses
   }
 }
 
-// --- questions about a state: the class asks them for each frame and ack, and steps only where the answer is yes ------
+// --- questions about a state: the class asks them for each frame and ack, and steps only if the answer is yes
+// --------
 
-/** A session may be asked for. */
+/** True if a session may be asked for. */
 export function mayAsk(state: SessionsState): boolean {
   return state.at === 'without' && state.request === 'none';
 }
 
-/** An acknowledgement up to `settled` changes something. */
+/** True if an acknowledgement up to `settled` changes the state. */
 export function heedsAck(state: SessionsState, settled: number): boolean {
   return isFinishing(state) || isCutReached(state, settled);
 }
@@ -254,7 +266,7 @@ export function isFinishing(state: SessionsState): boolean {
   return state.at !== 'over' && state.end.at !== 'open';
 }
 
-/** A session is being asked for. */
+/** True if a session is being asked for. */
 export function isAsking(state: SessionsState): boolean {
   return state.at !== 'over' && state.request === 'asked';
 }
@@ -302,7 +314,10 @@ function ensure(state: Going, leg: LegFacts): SessionsStep<Going> {
   return [state, isFinishing(state) ? [...told, { do: 'hopeless', cause: 'sessions' }] : told];
 }
 
-/** Before the 3 h limit, or when another language is wanted: the next session is asked for while this one hears on. */
+/**
+ * Prepares a change of session, before the 3 h limit or for another language: the next session is requested while
+ * this one goes on.
+ */
 function changeOver(state: Going): SessionsStep<Going> {
   if (state.at !== 'hearing' || state.request === 'asked' || isFinishing(state)) return [state, []];
   const effects: SessionsEffect[] = isWaiting(state) ? [{ do: 'stop-retry' }] : [];
@@ -340,8 +355,8 @@ function created(state: Going, made: MadeSession, leg: LegFacts): SessionsStep<G
 }
 
 /**
- * The service does not take the request. Where the audio is recorded the call may end without words, and be read again
- * later. Elsewhere the journal has the only copy: it is kept as long as for a service that is away.
+ * The service refuses the request. If the audio is recorded, the call may end without words and be read again later.
+ * Otherwise the journal has the only copy: the leg keeps it as long as for an unreachable service.
  */
 function refused(before: Going, leg: LegFacts): SessionsStep<Going> {
   const state: Going = { ...before, request: 'refused' };
@@ -353,7 +368,7 @@ function refused(before: Going, leg: LegFacts): SessionsStep<Going> {
     : [state, [...told, { do: 'retry-after', ms: refusedRetryMs }]];
 }
 
-// --- losing a session, and changing over ------------------------------------------------------------
+// --- losing a session, and changing to the next -----------------------------------------------------
 
 function sessionOver(before: Going, input: SessionOverInput, leg: LegFacts): SessionsStep {
   const { sessionId, reason, wasUseful } = input;
@@ -378,7 +393,7 @@ function sessionOver(before: Going, input: SessionOverInput, leg: LegFacts): Ses
   return [after, [...effects, ...more, { do: 'idle' }]];
 }
 
-/** The cut is reached: the session before it is only read on, and the next one hears the leg. */
+/** The cut is reached. The old session only delivers its last messages, and the next one hears the leg. */
 function afterCut(state: HandingOver | InDoubt, leg: LegFacts): SessionsStep<Going> {
   const [after, effects] = afterSession(state, leg);
   const retired: SessionsEffect[] = state.at === 'handing-over' ? [{ do: 'retire-session' }] : [];
@@ -390,13 +405,13 @@ function afterSession(state: InDoubt | Hearing | HandingOver, leg: LegFacts): Se
   if (made) return started(state, made);
   const alone = without(state);
   if (alone.request !== 'none' || alone.barren <= barrenAtOnce) return ensure(alone, leg);
-  // A leg has a bounded number of sessions: a service whose sessions are all good for nothing is given time.
+  // A leg has a limited number of sessions. A service whose sessions all end without a result is given time.
   const maxMs = isFinishing(alone) ? barrenMs.finishing : barrenMs.max;
   const ms = backOffMs(alone.barren - barrenAtOnce - 1, { firstMs: barrenMs.first, maxMs });
   return [{ ...alone, request: 'pausing' }, [{ do: 'retry-after', ms }]];
 }
 
-/** A new session hears the leg. One that was asked for with an outdated request is replaced at once. */
+/** A new session hears the leg. If its request is already outdated, it is replaced at once. */
 function started(before: Going, made: MadeSession): SessionsStep<Going> {
   const effects: SessionsEffect[] = [{ do: 'start', made }];
   if (isFinishing(before)) effects.push({ do: 'stop-session' });
@@ -424,7 +439,7 @@ function linkChanged(
 
 // --- the end ----------------------------------------------------------------------------------------
 
-/** No more audio comes: the session is told, and one is asked for while audio waits. */
+/** No more audio comes. The session is told so; if audio still waits without a session, one is requested. */
 function finish(
   before: Going,
   { finalsMs, withinMs }: Extract<SessionsInput, { type: 'finish' }>,
@@ -432,7 +447,7 @@ function finish(
 ): SessionsStep {
   const deadline: SessionsEffect = { do: 'await-deadline', ms: withinMs };
   const state: Going = { ...before, end: { at: 'finishing', finalsMs } };
-  // Nothing was said and no session can be had: none is needed.
+  // Nobody spoke, and no session is available. None is needed.
   if (leg.isSettled && state.request === 'asked' && state.at === 'without' && leg.sessions === 0)
     return [{ ...state, request: 'none' }, [deadline, { do: 'withdraw-request' }]];
   if (state.request === 'refused' && leg.recording)
@@ -448,7 +463,7 @@ function finish(
   return [after, [...effects, ...more]];
 }
 
-/** The last finals have their time from when the service has every byte and answers. */
+/** The time for the last finals begins when the service has every byte and is reachable. */
 function awaitFinals(state: Going, leg: LegFacts): SessionsStep<Going> {
   const { end } = state;
   if (end.at !== 'finishing' || !isHeard(state) || !state.isOpen || !leg.isSettled)
@@ -459,7 +474,10 @@ function awaitFinals(state: Going, leg: LegFacts): SessionsStep<Going> {
   ];
 }
 
-/** The service has every byte and answers, and its last words did not come on the socket: its record may have them. */
+/**
+ * The service has every byte and is reachable, but its last words did not come through the socket. Its record may
+ * have them.
+ */
 function finalsDue(before: Going): SessionsStep {
   const { end } = before;
   if (end.at !== 'last-words') return [before, []];

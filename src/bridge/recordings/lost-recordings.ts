@@ -18,7 +18,7 @@ type LostRecordingsOptions = {
   store: Store;
   journal: Journal;
   node: string;
-  /** A node that is started anew after a kill is there by then, and brings the whole of a recording. */
+  /** A node that restarts after a crash is back by then and delivers the whole recording. */
   goneMs: number;
   clock: Clock;
   log: Logger;
@@ -27,14 +27,15 @@ type LostRecordingsOptions = {
 type Lacking = { node: string; sinceMs: number };
 
 const lookMs = 5_000;
-/** One that is there, and does not. */
+/** A node that is running but has not delivered the recording by then will not do so. */
 const lateMs = 600_000;
 const keptMs = 86_400_000;
 const roles = ['customer', 'agent'] as const;
 
 /**
- * Recordings of legs that were over when their call was taken over: they are whole on the disk of the node before. That
- * node sends them to the object store when it is there. When it is gone, what the store has in pieces becomes the recording.
+ * Recordings of legs that were finished when their call was taken over. They are complete on the former node's disk,
+ * and that node sends them to the object store when it runs. If it is gone, the pieces in the store become the
+ * recording.
  */
 export class LostRecordings implements AsyncDisposable {
   readonly #options: LostRecordingsOptions;
@@ -50,7 +51,7 @@ export class LostRecordings implements AsyncDisposable {
     this.#looks = every(options.clock, lookMs, () => this.#look(), { failed });
   }
 
-  /** The recording of this leg lies on the disk of that node. */
+  /** Notes that the leg's recording is on the disk of that node. */
   lacks(legId: string, node: string): void {
     this.#lacking.set(legId, { node, sinceMs: this.#options.clock.monotonicMs() });
   }
@@ -75,7 +76,7 @@ export class LostRecordings implements AsyncDisposable {
     }
   }
 
-  /** True when nothing more is to be done for the leg. */
+  /** Returns true if nothing more is to be done for the leg. */
   async #isSettled(legId: string, { node, sinceMs }: Lacking): Promise<boolean> {
     const { objects, store, journal, clock, log } = this.#options;
     const leg = await store.db
@@ -85,11 +86,11 @@ export class LostRecordings implements AsyncDisposable {
       .select(['calls.node', 'calls.has_recording', 'calls.summary_due', 'calls.state as at'])
       .where('legs.id', '=', legId)
       .executeTakeFirst();
-    if (leg?.node !== this.#options.node) return true; // erased, or taken over in its turn
+    if (leg?.node !== this.#options.node) return true; // the leg was erased or taken over again
     if (leg.at !== 'ended' || leg.summary_due === 1) return false;
     if (leg.has_recording === 0 || leg.received === 0) return true;
     if (await objects.stored(recordingKeys + legId)) return true;
-    if (await journal.recordingOf(legId)) return true; // from a time when the call was here before
+    if (await journal.recordingOf(legId)) return true; // the recording is from a time when this node had the call before
     const before = await store.db
       .selectFrom('nodes')
       .select('node')
@@ -98,7 +99,7 @@ export class LostRecordings implements AsyncDisposable {
       .where('left_at', 'is', null)
       .executeTakeFirst();
     if (before !== undefined && clock.monotonicMs() - sinceMs < lateMs) return false;
-    if (!(await canFetchTail(objects, legId))) return false; // the store is away
+    if (!(await canFetchTail(objects, legId))) return false; // the store is unreachable
     const record = legRecordFrom(leg, roles);
     const file = journal.newFile(legId, silenceOf(record.encoding), true);
     await fetchTail(objects, legId, file, 0, clock);
@@ -112,7 +113,7 @@ export class LostRecordings implements AsyncDisposable {
     return true;
   }
 
-  /** Of calls that this node took over before it was started anew. */
+  /** Legs of calls that this node took over before it was restarted. */
   async #ofEarlierRun(): Promise<void> {
     const { store, clock, node } = this.#options;
     const rows = await store.db

@@ -10,7 +10,7 @@ import type { Recordings } from './recordings.ts';
 import { recordingRoles } from '../roles.ts';
 import type { StreamEncoding } from '../streams.ts';
 
-/** One leg's kept audio and where it lies in the call. */
+/** The kept audio of one leg and its place in the call. */
 export type RecordedLeg = {
   role: Role;
   channelRoles: readonly [Role, Role];
@@ -34,25 +34,25 @@ export type RecordingPart = {
   read: (from: number, to: number) => AsyncGenerator<Buffer>;
 };
 type HiddenSpan = { start: number; end: number };
-/** The times of words are exact to about so much. */
+/** The times of words are exact to about this much. */
 const hiddenMarginS = 0.2;
 const toneHz = 1_000;
 const toneLevel = 3_000;
 
 /**
- * The call as a stereo WAV, customer left and agent right and a mixed leg on both sides, 16 bit, computed for the bytes that are asked
- * for: nothing is kept twice on disk, and any range of it is as quick as the first.
+ * The call as a stereo WAV, 16 bit: the customer on the left, the agent on the right, a mixed leg on both sides. It
+ * is computed for the requested bytes, so nothing is stored twice and every range is equally fast.
  */
 export class StereoRecording {
   readonly sampleRate: number;
   readonly bytes: number;
   readonly #legs: readonly RecordedLeg[];
-  /** By channel, left and right. */
+  /** The roles of the left and the right channel. */
   readonly #roles: readonly [Role, Role];
   readonly #frames: number;
   readonly #hidden: readonly HiddenSpan[];
 
-  /** `hidden`: when redacted words were said, in seconds of the call. A tone is there, in both channels. */
+  /** `hidden`: the times of redacted words, in seconds of the call. Both channels have a tone there. */
   constructor(legs: readonly RecordedLeg[], hidden: readonly HiddenSpan[] = []) {
     this.#legs = legs;
     this.#hidden = hidden;
@@ -69,12 +69,12 @@ export class StereoRecording {
     return this.#frames / this.sampleRate;
   }
 
-  /** Bytes `from` up to and without `to` of the file. */
+  /** The bytes of the file from `from` up to, but without, `to`. */
   read(from: number, to: number): AsyncGenerator<Buffer> {
     return this.#read({ firstFrame: 0, frames: this.#frames }, from, to);
   }
 
-  /** The seconds `fromS` up to and without `toS` as a file of their own. */
+  /** The seconds from `fromS` up to, but without, `toS`, as a file of their own. */
   part(fromS: number, toS = this.seconds): RecordingPart {
     const frameAt = (seconds: number): number =>
       Math.min(this.#frames, Math.max(0, Math.round(seconds * this.sampleRate)));
@@ -110,7 +110,7 @@ export class StereoRecording {
     return block;
   }
 
-  /** Each party hears the other: what one said may be in the channel of the other too. */
+  /** Both channels are covered: each party hears the other, so the words may be audible in both. */
   #coverHidden(fromFrame: number, toFrame: number, block: Buffer): void {
     for (const { start, end } of this.#hidden) {
       const first = Math.max(fromFrame, Math.floor((start - hiddenMarginS) * this.sampleRate));
@@ -124,7 +124,7 @@ export class StereoRecording {
     }
   }
 
-  /** Puts the part of a leg that falls into these frames where it belongs; legs of one role follow each other. */
+  /** Writes the part of a leg in these frames to its place. Legs of one role follow each other. */
   async #lay(leg: RecordedLeg, fromFrame: number, toFrame: number, block: Buffer): Promise<void> {
     const perSample = bytesPerSample(leg.encoding) * leg.channels;
     const offsetFrames = Math.round(leg.offsetS * this.sampleRate);
@@ -154,7 +154,7 @@ export class StereoRecording {
   }
 
   #header(frames: number): Buffer {
-    // Whoever plays a longer file than a header can tell reads on to its end.
+    // Players of a file that is too long for its header read on to the end.
     const dataBytes = Math.min(frames * frameBytes, maxDataBytes);
     const header = Buffer.alloc(headerBytes);
     header.write('RIFF', 0, 'latin1');
@@ -202,13 +202,13 @@ type RecordingPlace = {
 };
 
 type RecordingRequest = RecordingPlace & {
-  /** Words that are said now are not redacted yet. */
+  /** True refuses calls in progress: words that are said now are not redacted yet. */
   onlyEnded?: boolean;
   request: Request<{ id: string }>;
   response: Response;
 };
 
-/** GET /api/calls/{id}/recording: a stereo WAV, any range of it. */
+/** Answers `GET /api/calls/{id}/recording`: a stereo WAV, or any range of it. */
 export async function sendRecording(options: RecordingRequest): Promise<void> {
   const { db, callId, request, response } = options;
   const call = await db
@@ -228,7 +228,7 @@ export async function sendRecording(options: RecordingRequest): Promise<void> {
   });
 }
 
-/** What this node can read of a call's audio; undefined when that is nothing. */
+/** The audio of a call that this node can read. Undefined if there is none. */
 export async function recordingOf({
   db,
   recordings,

@@ -16,20 +16,20 @@ type RecordingsOptions = {
   node: string;
   clock: Clock;
   log: Logger;
-  /** Where there is none, recordings stay on this disk. */
+  /** Without an object store, recordings stay on this disk. */
   objects: Objects | undefined;
 };
 
-/** Where the audio of legs lies in the object store: whole when their call has ended, and in pieces while it runs. */
+/** The prefix of legs' audio in the object store: complete recordings of ended calls, pieces of running ones. */
 export const recordingKeys = 'recordings/';
 export const tailKeys = 'tails/';
 const folder = recordingKeys;
-/** A node that has not brought a recording into the store by then is not on it any more. */
+/** A node that has not delivered a recording by then no longer has it. */
 const copiedWithinMs = 3_600_000;
 const batch = 100;
 const lookMs = { next: 600_000, afterTrouble: 30_000 };
 
-/** The kept audio of legs: on this disk until the call has ended, and then in the object store, where there is one. */
+/** The kept audio of legs: on this disk until the call has ended, then in the object store, if there is one. */
 export class Recordings {
   readonly #options: RecordingsOptions;
 
@@ -43,7 +43,7 @@ export class Recordings {
     } satisfies LocalFiles);
   }
 
-  /** Of one leg; undefined where nobody has it, or another node's disk. */
+  /** The recording of one leg. Undefined if there is none, or if it is on another node's disk. */
   async of(legId: string): Promise<LegRecording | undefined> {
     const { journal, objects } = this.#options;
     const local = await journal.recordingOf(legId);
@@ -55,7 +55,7 @@ export class Recordings {
     return stored && { bytes: stored.bytes, read: (from, to) => objects.read(stored, from, to) };
   }
 
-  /** True when the object store has the audio of every leg of the call that had any: then any node can read it. */
+  /** True if the object store has the audio of every leg of the call. Then any node can read it. */
   async areStored(callId: string): Promise<boolean> {
     const { objects, store } = this.#options;
     if (objects === undefined) return false;
@@ -69,14 +69,14 @@ export class Recordings {
     return found.length > 0 && found.every((object) => object !== undefined);
   }
 
-  /** From this disk at once. What the object store has goes with the rows: `eraseStored`. */
+  /** Deletes recordings from this disk at once. Those in the object store are deleted with the rows: `eraseStored`. */
   async eraseHere(legIds: readonly string[]): Promise<void> {
     for (const legId of legIds) await this.#options.journal.erase(legId);
   }
 
   /**
-   * In the transaction that forgets the legs or their recordings, behind that. What another node has of them on its disk,
-   * which may be away, goes when that node looks.
+   * Runs in the transaction that deletes the legs or their recordings, after that. Another node may be down; it
+   * deletes its own copies when it next looks.
    */
   async eraseStored(tx: Transaction<Database>, legIds: readonly string[]): Promise<void> {
     const { objects, store, clock } = this.#options;
@@ -94,12 +94,12 @@ export class Recordings {
     for (const id of legIds) await objects.eraseBelow(tx, `${tailKeys}${id}/`);
   }
 
-  /** True when nothing that was to be deleted from the object store is left there after at most this time. */
+  /** Returns true if everything to be deleted is gone from the object store within this time. */
   async erasedNow(withinMs: number): Promise<boolean> {
     return (await this.#options.objects?.eraseNow(withinMs)) ?? true;
   }
 
-  /** Deletes from this disk what was erased at other nodes. Answers of how many legs. */
+  /** Deletes from this disk the recordings that were erased at other nodes. Returns the number of legs. */
   async eraseErasedElsewhere(): Promise<number> {
     const { journal, store } = this.#options;
     if (store.kind !== 'postgres') return 0;
@@ -120,7 +120,7 @@ export class Recordings {
     return erased;
   }
 
-  /** Now, and again and again: the calls of this node are erased by others too, when they are past their retention. */
+  /** Looks now and then regularly: other nodes also erase calls of this node when their retention ends. */
   watchErased(): AsyncDisposable & { look(): Promise<void> } {
     const { clock, log } = this.#options;
     let isClosed = false;
@@ -161,8 +161,8 @@ export class Recordings {
   }
 
   /**
-   * Recordings of calls that have ended: of this node, and of legs that were over here when another node took their call
-   * over. What is not whole here, that node goes on with.
+   * Complete recordings of ended calls on this disk: calls of this node, and legs that were finished here when
+   * another node took their call over. The other node continues the incomplete ones.
    */
   async *#ready(): AsyncGenerator<LocalAudio> {
     const { journal, store, node, objects } = this.#options;
@@ -207,12 +207,12 @@ export class Recordings {
       ) // prettier-ignore
       .where('node', '=', node)
       .where('has_recording', '=', 1)
-      // Until then a withdrawn consent may still take the audio back.
+      // Until then the audio may still have to be erased because a consent was withdrawn.
       .where('summary_due', '=', 0);
-    // An erasure of the call waits for this transaction, or this one finds no row.
+    // Either an erasure of the call waits for this transaction, or this query finds no row.
     if (store.kind === 'postgres') select = select.forUpdate();
     if ((await select.executeTakeFirst()) === undefined) return false;
-    // One node at a time: two that have the leg must not write over each other.
+    // Only one node writes at a time: two nodes with the same leg must not overwrite each other.
     const others = await tx
       .selectFrom('objects')
       .select('key')
@@ -234,7 +234,7 @@ export class Recordings {
   }
 }
 
-/** The file may leave the disk while it is read: then the object store has it. */
+/** The file may be moved from the disk to the object store while it is being read. */
 async function* orElse(
   local: LegRecording,
   elsewhere: (from: number, to: number) => AsyncIterable<Buffer>,

@@ -36,19 +36,20 @@ type TailsOptions = {
 type Piece = { from: number; to: number; object: StoredObject };
 type Sent = { to: number; pieces: Piece[] };
 
-/** Of one leg in one round; the rest goes with the next ones. */
+/** The most bytes of one leg in one round. The next rounds take the rest. */
 const maxPieceBytes = 1_048_576;
 const atOnce = 8;
-/** The stream of a call that is live comes back and waits for as long. */
+/** The wait for the store. The stream of a live call that comes back waits as long. */
 const fetchWithinMs = 20_000;
 const answersWithinMs = 2_000;
 const askAgainMs = 500;
-/** No call lasts so long: what is left of it then belongs to nobody. */
+/** No call lasts this long. Pieces that are older belong to no call. */
 const leftAfterMs = 86_400_000;
 
 /**
- * What the journal of running legs has got since the last round, in the object store: with the disk of this node only the
- * last seconds are lost. Of a leg that is not recorded a piece stays until the speech service has acknowledged it.
+ * Copies new audio of running legs from the journal to the object store in every round. If this node's disk is lost,
+ * only the last seconds are lost with it. The pieces of a leg that is not recorded stay until the speech service has
+ * acknowledged them.
  */
 export class Tails implements AsyncDisposable {
   readonly #options: TailsOptions;
@@ -66,7 +67,7 @@ export class Tails implements AsyncDisposable {
 
       async *ready() {},
       waiting: () => Promise.resolve({ files: 0, bytes: 0 }),
-      // Nobody needs a piece of yesterday.
+      // Pieces older than a day are not needed.
       owned: (objects) => {
         const sinceMs = settled.now() - leftAfterMs;
         return Promise.resolve(
@@ -74,10 +75,10 @@ export class Tails implements AsyncDisposable {
         );
       },
     });
-    this.#ofEarlier = this.#ofEarlierRun().catch(() => undefined); // the hourly look finds them too
+    this.#ofEarlier = this.#ofEarlierRun().catch(() => undefined); // the hourly check finds them too
     this.#rounds = every(options.clock, options.everyS * 1_000, () => this.#send(), {
       failed: (error) => {
-        // The store's own health and metrics say the rest.
+        // The store's own health check and metrics give the details.
         if (!this.#isFailing)
           options.log.warn(
             { reason: reasonOf(error) },
@@ -143,7 +144,7 @@ export class Tails implements AsyncDisposable {
     const parts: Buffer[] = [];
     let at = from;
     if (from < tail.readableFrom) {
-      // The index of the recording has lost this part; the file has it.
+      // This part is no longer in the recording's index, but it is in the file.
       const recording = await this.#options.journal.recordingOf(legId);
       const until = Math.min(to, recording?.bytes ?? 0);
       if (recording !== undefined)
@@ -159,7 +160,7 @@ export class Tails implements AsyncDisposable {
     return Buffer.concat(parts);
   }
 
-  /** What the speech service has acknowledged is not kept where nothing is recorded. */
+  /** If nothing is recorded, audio that the speech service has acknowledged is deleted from the store. */
   async #trim(sent: Sent, settled: number): Promise<void> {
     const { objects, store } = this.#options;
     const done = sent.pieces.filter(({ to }) => to <= settled);
@@ -174,7 +175,7 @@ export class Tails implements AsyncDisposable {
     objects.wake();
   }
 
-  /** Of a leg that is over: once its recording is in the store as one, or there is none. */
+  /** The leg is over. Its pieces are deleted once the store has its complete recording, or if it has none. */
   async #forget(legId: string): Promise<void> {
     const { objects, store, node } = this.#options;
     const row = await store.db
@@ -184,7 +185,7 @@ export class Tails implements AsyncDisposable {
       .where('legs.id', '=', legId)
       .executeTakeFirst();
     if (row !== undefined && row.node !== node) {
-      this.#sent.delete(legId); // its new node goes on with it
+      this.#sent.delete(legId); // its new node continues with it
       return;
     }
     if (row !== undefined) {
@@ -205,7 +206,7 @@ export class Tails implements AsyncDisposable {
   }
 }
 
-/** Whether the object store gives what it has of the leg, as far as one byte tells. True where it has nothing. */
+/** Checks with one byte whether the object store can return its audio of the leg. True if it has none. */
 export async function canFetchTail(objects: Objects, legId: string): Promise<boolean> {
   const [first] = await piecesOf(objects, legId);
   if (first === undefined) return true;
@@ -214,14 +215,14 @@ export async function canFetchTail(objects: Objects, legId: string): Promise<boo
     for await (const byte of objects.read(first.object, 0, 1, signal)) if (byte.length > 0) break;
     return true;
   } catch (error) {
-    // What the store has lost is not waited for.
+    // An object that the store has lost is not waited for.
     return error instanceof BucketError && error.trouble === 'missing';
   }
 }
 
 /**
- * What the object store has of a leg whose node is lost goes into a file here. Answers which positions the file has now;
- * what cannot be had, or not in time, is not among them. A store that does not answer is asked again until then.
+ * Copies the audio that the object store has of a lost node's leg into a file here. Returns the positions that the
+ * file now has, without those that could not be read in time. A store that does not answer is asked again until then.
  */
 export async function fetchTail(
   objects: Objects,
@@ -302,8 +303,8 @@ async function sentOf(objects: Objects, legId: string): Promise<Sent> {
 }
 
 /**
- * Each node that has had the call writes under names of its own: what a node that stood still sends on when it wakes
- * arrives beside the pieces of its successor, and not over them.
+ * Each node that has had the call writes under names of its own. A stalled node that continues later writes its
+ * pieces beside those of its successor, not over them.
  */
 function keyOf(legId: string, from: number, to: number, { fence }: CallLease): string {
   const of = fence === 0 ? '' : `-${fence}`;

@@ -2,8 +2,8 @@ import type { EventCall, Role } from '../../protocol/events.ts';
 import type { Direction } from '../streams.ts';
 
 /**
- * The facts of a call. What its stream did not say of the parties may be learnt from callbacks; of the rest only
- * `overrides` may still change.
+ * The facts of a call. Callbacks may add facts about the parties that the stream did not give. Of the other facts
+ * only `overrides` may still change.
  */
 export type CallRecord = {
   readonly id: string;
@@ -18,10 +18,10 @@ export type CallRecord = {
   readonly continues: string | null;
 };
 
-/** The phone call itself: not the wait for its last words, nor the one for a lost stream. */
+/** The length of the phone call itself, without the wait for its last words or for a lost stream. */
 export type CallLength = { hungUpAt: number; durationS: number };
 
-/** The part `call` of every event's envelope. `length` once the phone call is over. */
+/** The field `call` of every event's envelope. `length` is set once the phone call is over. */
 export function eventCallOf(record: CallRecord, length?: CallLength): EventCall {
   return {
     id: record.id,
@@ -36,15 +36,18 @@ export function eventCallOf(record: CallRecord, length?: CallLength): EventCall 
   };
 }
 
-/** Streams with the same carrier and the same id of that carrier belong to one phone call, whichever socket brings them. */
+/**
+ * The key of a phone call. Streams with the same carrier and the same carrier id belong to one call, whichever socket
+ * they come through.
+ */
 export function callKey(carrier: string, carrierCallId: string): string {
   return `${carrier}\n${carrierCallId}`;
 }
 
-/** Characters of JSON: the speech interface refuses a session whose `custom_metadata` is longer. */
+/** The most characters of JSON in `custom_metadata`. The speech interface refuses a session with more. */
 export const metadataLimit = 2_000;
 
-/** Characters left free for the three keys of a leg, so that every leg of a call drops the same parameters. */
+/** Characters reserved for the three keys of a leg, so that every leg of a call drops the same parameters. */
 export const legKeysReserve = 160;
 
 type MetadataFacts = {
@@ -63,14 +66,14 @@ type LegMetadataFacts = { legId: string; role: Role; track: string };
 
 export type CustomMetadata = Record<string, unknown>;
 
-/** Our own keys whose text the carrier chose, and which may be long: each stands in the event's `call` in any case. */
+/** Those of our keys whose text the carrier chose and which may be long. Each is in the event's `call` anyway. */
 const chosenByCarrier = ['carrier_call_id', 'from', 'to'] as const;
 
 /**
- * What a call's sessions and events carry: our keys, what the operator gave beside them, and the carrier's own ids in
- * `carrier_ids`. Ours win over equal names. Over the limit the longest of what came from outside goes first, then the
- * longest of ours that the carrier chose, and the count says how many: a session whose metadata is too long is
- * refused whole.
+ * The metadata of a call's sessions and events: our keys, the operator's additions, and the carrier's ids in
+ * `carrier_ids`. Our keys override equal names. If the metadata is too long, the longest values from outside are
+ * dropped first, then the longest of `chosenByCarrier`, because the service refuses a session whose metadata is too
+ * long. `dropped` is their number.
  */
 export function callMetadata(facts: MetadataFacts): { metadata: CustomMetadata; dropped: number } {
   const ours: CustomMetadata = {
@@ -115,12 +118,15 @@ export function callMetadata(facts: MetadataFacts): { metadata: CustomMetadata; 
   return { metadata: whole(), dropped };
 }
 
-/** The same object with the leg's own keys: what POST /v2/live and the leg's events carry. */
+/** The metadata with the leg's own keys, for `POST /v2/live` and the leg's events. */
 export function legMetadata(metadata: CustomMetadata, leg: LegMetadataFacts): CustomMetadata {
   return { ...metadata, leg_id: leg.legId, role: leg.role, track: leg.track };
 }
 
-/** The longest entry of these objects, by its name and its value as JSON; with `among` only of these names. */
+/**
+ * The longest entry of these objects, measured by its name and its value as JSON. With `among`, only these names
+ * count.
+ */
 function longestOf(
   parts: readonly CustomMetadata[],
   among?: readonly string[],

@@ -3,8 +3,8 @@ import type { GapCause } from '../../protocol/events.ts';
 /** A stretch of a leg without words, on the call's clock. */
 export type Gap = { cause: GapCause; start: number; end: number; bytes: number; detail: string };
 
-/** Gaps that are too short for an event, as one figure. */
+/** The total of gaps that are too short for an event. */
 export type ShortGaps = { count: number; seconds: number; bytes: number };
 
-/** What a leg's journal keeps of its gaps: a killed process must neither lose one nor tell it twice. */
+/** The gaps in a leg's journal: a killed process must neither lose one nor report it twice. */
 export type WaitingGaps = { open?: Gap; short: ShortGaps };

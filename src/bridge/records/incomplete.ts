@@ -1,24 +1,30 @@
 import { round3 } from '../../lib/round.ts';
 import type { GapCause, Incomplete } from '../../protocol/events.ts';
 
-/** Where words of somebody are missing, in seconds of the call. */
+/** A stretch with missing words, in seconds of the call. */
 export type GapSpan = { cause: GapCause; start: number; end: number };
 export type Span = { start: number; end: number };
 
-/** A call that lost less than this is whole: no word is that short, and carriers lose single frames all the time. */
+/**
+ * A call that lost less than this counts as complete: no word is that short, and carriers lose single frames all the
+ * time.
+ */
 const leastS = 0.5;
 
-/** A call of which more than this share was not heard has no figures: those of the rest would be taken for its own. */
+/**
+ * If more than this share of a call was not heard, it gets no statistics: those of the rest would be mistaken for the
+ * whole.
+ */
 const mostUnheard = 0.1;
 
-/** What the service did not hear or not say is in the recording; what never reached us is not. */
+/** True for causes whose audio is in the recording: the service did not hear or transcribe it, but it did reach us. */
 export function isInRecording(cause: GapCause): boolean {
   return canBeReadAgain.includes(cause);
 }
 
 export const canBeReadAgain: readonly GapCause[] = ['service', 'deadline', 'sessions', 'refused'];
 
-/** What is missing of a call and why, the cause that cost most first; null for one that is whole. Pure. */
+/** The missing parts of a call and their causes, the largest cause first. Null for a complete call. Pure. */
 export function incompleteOf(gaps: readonly GapSpan[], durationS: number): Incomplete | null {
   const seconds = lengthOf(within(gaps, durationS));
   if (seconds < leastS) return null;
@@ -32,12 +38,12 @@ export function incompleteOf(gaps: readonly GapSpan[], durationS: number): Incom
   };
 }
 
-/** Whether figures of what was heard say anything true of the whole call. */
+/** True if statistics of the heard part are valid for the whole call. */
 export function tellsOfTheWhole(gaps: readonly GapSpan[], durationS: number): boolean {
   return lengthOf(within(gaps, durationS)) <= durationS * mostUnheard;
 }
 
-/** The spans as far as they lie in the call, in order, those that touch made one. */
+/** The parts of the spans within the call, in order. Spans that touch are joined. */
 export function within(spans: readonly Span[], durationS: number): Span[] {
   const joined: Span[] = [];
   for (const span of spans.toSorted((a, b) => a.start - b.start)) {

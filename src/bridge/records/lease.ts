@@ -2,15 +2,15 @@ import type { Transaction } from 'kysely';
 import type { Database } from '../../store/schema.ts';
 import type { Store } from '../../store/store.ts';
 
-/** A call is of one node at a time, under a number that rises when another takes it over. */
+/** A call belongs to one node at a time. Its fence number rises when another node takes it over. */
 export type CallLease = { readonly node: string; readonly fence: number };
 
-/** Another node has the call, or it is erased: nothing of it is to be written here any more. */
+/** Another node has the call, or it is erased. Nothing of it may be written here any more. */
 export class LeaseLost extends Error {}
 
 /**
- * Holds the call's row until the transaction ends: whoever takes the call over waits for it, and whoever has lost it
- * finds no row. One process alone has a SQLite file, and nobody who could take anything.
+ * Locks the call's row until the transaction ends. A node that takes the call over waits for it, and a node that has
+ * lost the call finds no row. A SQLite file has only one process, so nobody can take a call.
  */
 export async function holdLease(
   store: Pick<Store, 'kind'>,

@@ -1,49 +1,48 @@
-/** Bytes of one leg's carrier audio. received = acknowledged + gaps + paused + what is still under way. */
+/** Bytes of one leg's carrier audio. received = acknowledged + gaps + paused + bytes still in progress. */
 export type LedgerCounts = {
   received: number;
   acknowledged: number;
   gaps: number;
   paused: number;
-  /** Silence that we added, outside the sum. */
+  /** Silence that we added. It is not part of the sum. */
   filler: number;
 };
 
-/** Bytes of the leg's stream that are not carrier audio to be transcribed: they acknowledge to nothing. */
+/** Bytes of the leg's stream that are no carrier audio to be transcribed. Acknowledging them counts nothing. */
 type LedgerMark = { start: number; end: number; kind: 'filler' | 'gap' };
 
 export type LedgerSnapshot = {
   counts: LedgerCounts;
-  /** Leg position up to which every byte is acknowledged, a gap or filler. */
+  /** The leg position up to which every byte is acknowledged, in a gap, or filler. */
   settled: number;
   end: number;
   marks: LedgerMark[];
 };
 
 export type LegGapCause =
-  /** Disk full or failing while the service was away: no copy is left. */
+  /** The disk was full or failed while the service was unreachable. No copy is left. */
   | 'journal'
   /** The journal of an earlier run was damaged here. */
   | 'damaged'
-  /** The service acknowledged the audio and, by its own count after a drop, has it no more. */
+  /** The service acknowledged the audio and, by its own count after a lost connection, no longer has it. */
   | 'service'
   /** `finish` ran out of time. */
   | 'deadline'
-  /** The bound of sessions per leg was passed. */
+  /** The leg used up its number of sessions. */
   | 'sessions'
-  /** The service does not take our request for a session, and the call is over. */
+  /** The service refuses our request for a session, and the call is over. */
   | 'refused'
-  /** It was on the disk of a node that is lost. */
+  /** The audio was on the disk of a lost node. */
   | 'node';
 
-/** Leg time counts from the leg's first byte; silence that we added counts too. */
+/** A stretch of leg time. Leg time counts from the leg's first byte and includes silence that we added. */
 export type LegGap = { startS: number; durationS: number; bytes: number; cause: LegGapCause };
 
 const nothing: LedgerCounts = { received: 0, acknowledged: 0, gaps: 0, paused: 0, filler: 0 };
 
 /**
- * Every byte of one leg accounted for, over all its sessions. Pure; only the leg itself writes it.
- * Positions count the bytes that journal and wire see: carrier audio, and our silence in place of audio that was
- * paused or lost.
+ * Accounts for every byte of one leg over all its sessions. Pure; only the leg itself writes it. Positions count the
+ * bytes in the journal and on the socket: carrier audio, and our silence in place of paused or lost audio.
  */
 export class LegLedger {
   readonly #total: LedgerCounts;
@@ -66,7 +65,7 @@ export class LegLedger {
     return this.#end;
   }
 
-  /** Every byte that came is acknowledged, a gap or filler. */
+  /** True if every received byte is acknowledged, in a gap, or filler. */
   get isSettled(): boolean {
     return this.#settledTo === this.#end;
   }
@@ -76,7 +75,7 @@ export class LegLedger {
     this.#end += bytes;
   }
 
-  /** Silence in the stream; `paused`: in place of carrier bytes that were thrown away on request. */
+  /** Adds silence to the stream. `paused`: it replaces carrier bytes that were discarded on request. */
   filler(bytes: number, paused: boolean): void {
     this.#total.filler += bytes;
     if (paused) {
@@ -87,7 +86,10 @@ export class LegLedger {
     this.#end += bytes;
   }
 
-  /** The service has everything before the position. Never moves back. Answers the carrier bytes in it. */
+  /**
+   * The service has everything before the position, which never moves back. Returns the number of newly acknowledged
+   * carrier bytes.
+   */
   acknowledge(position: number): number {
     const to = Math.min(position, this.#end);
     if (to <= this.#settledTo) return 0;
@@ -97,7 +99,7 @@ export class LegLedger {
     return bytes;
   }
 
-  /** These bytes will never be transcribed. Answers how many of them were carrier audio still under way. */
+  /** These bytes will never be transcribed. Returns how many of them were carrier audio still in progress. */
   gap(start: number, end: number): number {
     const from = Math.max(start, this.#settledTo);
     const to = Math.min(end, this.#end);
@@ -110,8 +112,8 @@ export class LegLedger {
   }
 
   /**
-   * The service no longer has so many bytes that it had acknowledged. Which of them were our own silence is not
-   * known any more: all count as carrier audio, which can only make the loss look greater. Answers how many.
+   * The service no longer has this many bytes that it had acknowledged. It is no longer known which of them were our
+   * own silence. All count as carrier audio, so the loss can only look greater than it is. Returns their number.
    */
   takenBack(bytes: number): number {
     const lost = Math.min(bytes, this.#total.acknowledged);
@@ -129,7 +131,7 @@ export class LegLedger {
     return this.#end - this.#settledTo - this.#marked(this.#settledTo, this.#end);
   }
 
-  /** The promise of the ledger; false is an alarm. */
+  /** The promise of the ledger. If it is false, an alarm is raised. */
   balanced(): boolean {
     const { received, acknowledged, gaps, paused } = this.#total;
     return received === acknowledged + gaps + paused + this.underWay();
@@ -167,7 +169,7 @@ export class LegLedger {
     else this.#marks.push({ start, end, kind });
   }
 
-  /** A gap swallows the filler inside it, so that marks never overlap. */
+  /** A gap absorbs the filler inside it, so that marks never overlap. */
   #insertGap(start: number, end: number): void {
     const kept: LedgerMark[] = [];
     for (const mark of this.#marks) {

@@ -6,7 +6,7 @@ export type LegFormat = { encoding: StreamEncoding; sampleRate: number; channels
 export type LegRecord = LegFormat & {
   readonly id: string;
   readonly role: Role;
-  /** Of each channel of a stereo leg. */
+  /** The role of each channel of a stereo leg. */
   readonly channelRoles: readonly [Role, Role];
   readonly track: string;
   readonly startedAt: number;
@@ -14,7 +14,7 @@ export type LegRecord = LegFormat & {
 
 export type LegSession = {
   id: string;
-  /** Leg time of the session's first byte, seconds. */
+  /** The leg time of the session's first byte, in seconds. */
   offsetS: number;
 };
 
@@ -24,7 +24,7 @@ export function bytesPerSecondOf(leg: LegFormat): number {
   return leg.sampleRate * leg.channels * bytesPerSample[leg.encoding];
 }
 
-/** Whole samples only: half a sample would shift every byte after it into noise. */
+/** Rounds to whole samples: half a sample would turn every later byte into noise. */
 export function wholeBytes(leg: LegFormat, seconds: number): number {
   const frame = leg.channels * bytesPerSample[leg.encoding];
   return Math.max(0, Math.round(seconds * leg.sampleRate)) * frame;

@@ -2,7 +2,7 @@ import type { InFlightState } from '../../speech-client/in-flight.ts';
 import type { WaitingResults } from './timeline.ts';
 import type { LedgerSnapshot } from './ledger.ts';
 
-/** A leg as the journal remembers it, written whole whenever it changed, at most once a second. */
+/** A leg as the journal stores it. It is written as a whole after a change, at most once a second. */
 export type LegSnapshot = {
   legId: string;
   callId: string;
@@ -19,31 +19,34 @@ export type LegSnapshot = {
         url: string;
         service?: string | undefined;
         flight: InFlightState;
-        /** Leg positions, by channel, up to which it has spoken. */
+        /** Leg positions, by channel, up to which words have been returned. */
         said?: number[] | undefined;
       }
     | undefined;
   sessions: SessionSnapshot[];
-  /** A session was being asked for: its answer may never have come. */
+  /** True if a session was being requested. Its answer may never have arrived. */
   asking?: boolean | undefined;
   waiting?: WaitingResults | undefined;
   done?: boolean;
 };
 
-/** One live session of a leg, as the leg and its journal remember it. */
+/** One live session as the leg and its journal store it. */
 export type SessionSnapshot = {
   id: string;
-  /** The speech node that has it. */
+  /** The speech node that has the session. */
   service?: string | undefined;
-  /** Leg position of its first byte, and after its last one once another session took over. */
+  /** The leg position of its first byte. `end` is the position after its last one, once another session took over. */
   base: number;
   end?: number | undefined;
-  /** Leg positions, by channel, up to which sessions before it had spoken of audio that it hears again. */
+  /** Leg positions, by channel, up to which earlier sessions had returned words of audio that this one hears again. */
   from?: number[] | undefined;
-  /** Leg positions, by channel, up to which it had spoken when it was lost: its acks may say less. */
+  /**
+   * Leg positions, by channel, up to which the session had returned words when it was lost. Its acks may be behind
+   * that.
+   */
   said?: number[] | undefined;
-  /** It is lost for good, and that the rest of what it heard was never said has been told. */
+  /** The session is lost, and the gap for its missing words has already been reported. */
   isUnsaid?: true | undefined;
-  /** Messages may be missing that GET still has. */
+  /** True if messages may be missing that GET can still return. */
   unread: boolean;
 };

@@ -6,20 +6,20 @@ import type { CallEventData, JoinedEntity, NewCallEvent } from '../../protocol/e
 import type { ServerMessage } from '../../protocol/live-messages.ts';
 import type { WaitingGaps } from './gap.ts';
 
-/** The type and the data of an event that is to be stored. */
+/** The type and the data of an event to be stored. */
 export type Said = {
   [Event in NewCallEvent as Event['type']]: { type: Event['type']; data: Event['data'] };
 }[NewCallEvent['type']];
 
-/** The types of event that a speech session's messages become. */
+/** The event types that messages of a speech session become. */
 type ResultType = 'call.transcript' | 'call.sentiment' | 'call.entities' | 'call.translation';
 
-/** An entity before it is told: by the places of its words it is redacted. */
+/** An entity before it is reported. The positions of its words are needed for redaction. */
 export type EntityOfResult = JoinedEntity & {
   parts?: { session: string; of_session: string; from: number; to: number }[];
 };
 
-/** The data of an event before it is told: an add-on still has the words, by which its texts are redacted. */
+/** The data of an event before it is reported. An add-on still has the words that are needed to redact its texts. */
 type ResultData<Type extends ResultType> = Type extends 'call.entities'
   ? Omit<CallEventData<Type>, 'utterance' | 'results'> & {
       utterance: Utterance;
@@ -32,30 +32,33 @@ type ResultData<Type extends ResultType> = Type extends 'call.entities'
 export type Result = {
   [Type in ResultType]: {
     type: Type;
-    /** With the leg, the session and the type, what a repeated message is known by. */
+    /** Identifies a repeated message, together with the leg, the session and the type. */
     key: string;
     sessionId: string;
     channel: number;
     start: number;
     end: number;
-    /** When redacted words were said: the recording has a tone there. */
+    /** The times of redacted words. The recording has a tone there. */
     hidden?: { start: number; end: number }[];
-    /** Kept with the result: the words of a transcript, the points of a sentiment; empty for the rest. */
+    /**
+     * Text that is stored with the result: the words of a transcript or the values of a sentiment. It is empty for
+     * other types.
+     */
     text: string;
     data: ResultData<Type>;
   };
 }[ResultType];
 
-/** Results and gaps that are not told yet, as the leg's journal keeps them: a killed process must not lose them. */
+/** Results and gaps that are not reported yet, as the leg's journal keeps them: a killed process must not lose them. */
 export type WaitingResults = {
   gaps?: WaitingGaps;
-  /** Of the whole call: in which order they came. */
+  /** `order` counts through the whole call, in the order of arrival. */
   results: { order: number; result: Result }[];
-  /** Of each channel: the end of what was said last, where a number that goes on may have begun. */
+  /** The end of the last words of each channel, where a number that continues may have begun. */
   tails: Record<string, string>;
-  /** What the leg's parties said last, without its numbers: it may be the question of an answer to come. */
+  /** The last turns of the leg's parties, without numbers. They may be the question to a later answer. */
   asked?: { speaker: string; text: string; start: number; end: number }[];
-  /** Entities that have a number, by label. */
+  /** The highest entity number given so far, by label. */
   used: Record<string, number>;
 };
 
@@ -72,21 +75,21 @@ export type PartialResult = {
 type Placed =
   | { kind: 'result'; result: Result }
   | { kind: 'partial'; partial: PartialResult }
-  /** Acknowledgements, life-cycle and post-processing messages are nothing for the call's timeline. */
+  /** Acknowledgements, life-cycle and post-processing messages do not appear on the call's timeline. */
   | { kind: 'none' };
 
 type SentimentPoint = CallEventData<'call.summary'>['sentiment_course']['customer'][number];
 
-/** Where a session's own zero lies on the call's clock, in seconds. */
+/** The place of a session's time 0 on the call's clock, in seconds. */
 type SessionPlace = { sessionId: string; zeroS: number };
 
-/** The final before an add-on that failed: such an add-on carries no utterance of its own. */
+/** The final before a failed add-on: such an add-on has no utterance of its own. */
 export type LastFinal = { utteranceId: string; utterance: Utterance } | undefined;
 
 /**
- * Puts a session's message on the call's one clock: call time = leg offset + session offset + session time.
- * Pure. Texts lose the leading space that live messages have. The speech client has bounded
- * times, texts and lists before: the service may be anybody's.
+ * Puts a session's message on the call's clock: call time = leg offset + session offset + session time. Pure. Texts
+ * lose the leading space of live messages. The speech client has already limited times, texts and lists, because the
+ * service may belong to anybody.
  */
 export function place(message: ServerMessage, at: SessionPlace, lastFinal?: LastFinal): Placed {
   switch (message.type) {
@@ -94,7 +97,7 @@ export function place(message: ServerMessage, at: SessionPlace, lastFinal?: Last
       const { id } = message.data;
       const utterance = placedUtterance(message.data.utterance, at);
       if (!message.data.is_final) return { kind: 'partial', partial: partialOf(id, utterance, at) };
-      // A final without words tells nobody anything.
+      // A final without words is of no use to anybody.
       if (utterance.text === '') return { kind: 'none' };
       const { start, end, text, language, confidence, channel, words } = utterance;
       const data = { utterance_id: id, start, end, text, language, confidence, channel, words };
@@ -107,7 +110,7 @@ export function place(message: ServerMessage, at: SessionPlace, lastFinal?: Last
       const utterance = placedUtterance(about.utterance, at);
       const results = placedItems(message.data?.results ?? [], at);
       const data = { utterance_id: key, utterance, results, ...errorOf(message) };
-      // The course of the call is made of this at the end, whatever is told of it meanwhile.
+      // The sentiment over the call is made from this at the end, whatever was reported in between.
       const text = JSON.stringify(results.map(pointOf));
       return result({ type: 'call.sentiment', key, text, data }, utterance, at);
     }
@@ -117,7 +120,7 @@ export function place(message: ServerMessage, at: SessionPlace, lastFinal?: Last
       const key = about.utterance_id;
       const utterance = placedUtterance(about.utterance, at);
       const results = placedItems(message.data?.results ?? [], at);
-      // The usual case is an utterance without entities: it may be a piece of one all the same.
+      // Most utterances have no entity, but one may still hold a part of an entity.
       const data = { utterance_id: key, utterance, results, ...errorOf(message) };
       return result({ type: 'call.entities', key, text: '', data }, utterance, at);
     }
@@ -141,13 +144,13 @@ export function place(message: ServerMessage, at: SessionPlace, lastFinal?: Last
   }
 }
 
-/** The final that a failed add-on is about: the service sends an utterance's final before its add-ons. */
+/** The final that a failed add-on belongs to: the service sends an utterance's final before its add-ons. */
 export function finalOf(message: ServerMessage): LastFinal {
   if (message.type !== 'transcript' || !message.data.is_final) return undefined;
   return { utteranceId: message.data.id, utterance: message.data.utterance };
 }
 
-/** The event that a result becomes. Its words go out once, with the final: add-ons tell what they are about without them. */
+/** The event for a result. Its words are sent once, with the final: add-ons refer to them without repeating them. */
 export function toldOf(result: Result, legId: string): Said {
   const utterance_id = utteranceIdOf(legId, result.sessionId, result.data.utterance_id);
   switch (result.type) {
@@ -167,20 +170,20 @@ export function toldOf(result: Result, legId: string): Said {
 }
 
 /**
- * The name of an utterance within its call, made of its leg and session alone, so that a restart gives it again. The
- * parts are taken as the store keeps them.
+ * The id of an utterance within its call. It is made only from its leg and session, so that a restart gives the same
+ * id. The parts are used in the form that the store keeps.
  */
 export function utteranceIdOf(legId: string, sessionId: string, ofSession: string): string {
   const parts = [legId, sessionId, ofSession].map(storableText);
   return `utt_${digestOf(JSON.stringify(parts)).slice(0, 16)}`;
 }
 
-/** An utterance without an entity and without a fault is no event. */
+/** True for an utterance without an entity and without an error. It becomes no event. */
 export function isNothing({ type, data }: Result): boolean {
   return type === 'call.entities' && data.results.length === 0 && data.error === undefined;
 }
 
-/** Nothing that anybody would act on: an answer without a fault and without a feeling. */
+/** True for a result without an error and without a feeling. Nobody would act on it. */
 export function isNeutral(result: Result): boolean {
   if (result.type !== 'call.sentiment' || result.data.error !== undefined) return false;
   return result.data.results.every(({ sentiment }) => sentiment === 'neutral');
@@ -195,7 +198,7 @@ function result(draft: ResultDraft, utterance: Utterance, at: SessionPlace): Pla
   return { kind: 'result', result: { ...draft, sessionId: at.sessionId, channel, start, end } };
 }
 
-/** What is kept of a sentence's sentiment: its words are with the final. */
+/** The part of a sentence's sentiment that is stored. Its words are with the final. */
 function pointOf({ start, end, sentiment, emotion }: SentimentPoint): SentimentPoint {
   return { start, end, sentiment, emotion };
 }
@@ -233,7 +236,7 @@ function placedItems<Item extends { start: number; end: number }>(
   return items.map((item) => placedSpan(item, at));
 }
 
-/** Session time to call time. */
+/** Converts session time to call time. */
 function placedSpan<Span extends { start: number; end: number }>(
   span: Span,
   at: SessionPlace,

@@ -2,7 +2,7 @@ import type { ValueContext } from '../../language/types.ts';
 import { callingCodeOf } from '../../language/values/phones.ts';
 import type { CallRecord } from './call-record.ts';
 
-/** What the values of a call's entities are seen from: its day, and the country of its customer. */
+/** The context for the values of a call's entities: its day, and its customer's country. */
 export function valueContextOf({
   startedAt,
   direction,

@@ -8,26 +8,26 @@ const changeWithinMs = 15_000;
 type OwnerOptions = {
   store: Store;
   node: string;
-  /** Where a node that is there is reached; undefined where it is not. */
+  /** The address of a running node. Undefined if it is not running. */
   addressOf: (node: string) => Promise<string | undefined>;
-  /** False when that node did not begin to answer in this time. */
+  /** Returns false if that node did not begin to answer in this time. */
   forward: (
     address: string,
     request: Request,
     response: Response,
     withinMs: number,
   ) => Promise<boolean>;
-  /** The recording lies where every node can read it. */
+  /** True if every node can read the recording from the object store. */
   isInStore: (callId: string) => Promise<boolean>;
 };
 
 /**
- * Requests that only the node with the call can answer: what lies in its memory while the call goes on, and its recording.
- * A node that is not there any more answers nothing: then the rows do.
+ * Forwards requests that only the node with the call can answer: data in its memory during the call, and its
+ * recording. If that node is down, the rows answer instead.
  */
 export function toOwner({ store, node, addressOf, forward, isInStore }: OwnerOptions): Router {
   const router = Router();
-  /** True when the request was answered. */
+  /** Returns true if the request was answered. */
   const isPassedOn = async (
     request: Request<{ id: string }>,
     response: Response,
@@ -47,7 +47,7 @@ export function toOwner({ store, node, addressOf, forward, isInStore }: OwnerOpt
     const withinMs = request.method === 'GET' ? readWithinMs : changeWithinMs;
     if (await forward(address, request, response, withinMs)) return true;
     if (response.destroyed) return true;
-    // What the rows know is better than nothing. A change that nobody makes must not look like one.
+    // For a read, the rows are better than no answer. A change that nobody carried out must not look successful.
     if (request.method === 'GET' && !needsDisk) return false;
     throw new Problem(503, 'the node that has this call does not answer: try again', {
       headers: { 'retry-after': '5' },

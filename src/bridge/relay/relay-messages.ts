@@ -7,7 +7,7 @@ import type { StreamEnd, StreamEvent, StreamStart } from '../streams.ts';
  * every event counts one; the other node says how many it has taken, so that nothing is lost or twice over a cut.
  */
 
-/** Of what passes here both ends are ours; what is looked at is what a node of another version could say otherwise. */
+/** Our own nodes are on both ends. The schema checks only what a node of another version might send differently. */
 export const OpenMessage = z.object({
   type: z.literal('open'),
   relay: z.string().min(1).max(64),
@@ -63,12 +63,12 @@ export const FromCallNode = z.discriminatedUnion('type', [
     type: z.literal('opened'),
     callId: z.string(),
     startPaused: z.boolean(),
-    /** What it has of this relay already. */
+    /** The number of items that it has already taken from this relay. */
     taken: z.number().int().min(0),
   }),
   z.object({ type: z.literal('duplicate'), callId: z.string() }),
   z.object({ type: z.literal('refused'), reason: z.string() }),
-  /** The call is not, or not any more, of that node. */
+  /** The call is not, or no longer, at that node. */
   z.object({ type: z.literal('elsewhere') }),
   z.object({ type: z.literal('taken'), taken: z.number().int().min(0) }),
   z.object({ type: z.literal('ended') }),
@@ -93,7 +93,7 @@ export const FromCallNode = z.discriminatedUnion('type', [
 ]);
 export type FromCallNode = z.infer<typeof FromCallNode>;
 
-/** Undefined for what is no message of this kind. */
+/** Returns undefined if the data is no message of this kind. */
 export function readMessage<T>(schema: z.ZodType<T>, data: Buffer): T | undefined {
   try {
     return schema.safeParse(JSON.parse(data.toString('utf8'))).data;

@@ -23,13 +23,15 @@ type RelayOptions = {
   feed: LiveFeed;
   store: Store;
   recordings: Pick<Recordings, 'areStored'>;
-  /** What other nodes may ask of our calls: the same as operators. */
+  /** The routes that other nodes may use for our calls: the same as for operators. */
   api: readonly Router[];
   clock: Clock;
   log: Logger;
 };
 
-/** Opens the bridge to the other nodes. The router stands before those that answer for the calls of this node. */
+/**
+ * Connects the bridge to the other nodes. The router must stand before those that answer for the calls of this node.
+ */
 export function openRelay(options: RelayOptions): { router: Router } & Disposable {
   const { link, nodes, calls, feed, store, clock, log } = options;
   const desk = new RelayDesk({
@@ -73,7 +75,10 @@ type RelayToOptions = {
   log: Logger;
 };
 
-/** How a stream gets to a call at another node; undefined where that node is not there, or closed to us. */
+/**
+ * Returns a function that sends a stream to its call at another node. Its result is undefined if that node is down or
+ * refuses us.
+ */
 export function relayTo({ link, nodes, openStream, clock, log }: RelayToOptions) {
   return async (
     node: string,

@@ -15,13 +15,19 @@ import type {
 import { tellEvery } from './desk.ts';
 import { FromCallNode, readMessage, type FromCarrierNode } from './relay-messages.ts';
 
-/** Sent and not known to be taken: what comes then waits here. Seconds of a stream that has waited for its call are more. */
+/**
+ * Limit of sent bytes that are not confirmed; later bytes are held here. A stream that has waited for its call brings
+ * seconds more.
+ */
 export const maxUntakenBytes = 262_144;
-/** Waits here. A node that takes nothing for so long counts as lost, and the stream looks for the call anew. */
+/**
+ * Limit of bytes held here. A node that takes nothing for that long counts as lost, and the stream looks for the call
+ * again.
+ */
 export const maxHeldBytes = maxOpeningBytes + maxUntakenBytes;
 const openWithinMs = 10_000;
 const endWithinMs = 5_000;
-/** How long the same node is tried again after a cut, before the call is looked for. */
+/** After a cut the same node is tried for this long before the stream looks for the call. */
 const mendWithinMs = 3_000;
 const mendEveryMs = 200;
 const pingEveryMs = 1_000;
@@ -29,9 +35,9 @@ const pingEveryMs = 1_000;
 export type RelayedStreamOptions = {
   start: StreamStart;
   control: StreamControl;
-  /** A new socket to the node that has the call. */
+  /** Opens a new socket to the node that has the call. */
   connect: () => WebSocket;
-  /** The call is not there any more: opens the stream wherever it is now, here or at another node. */
+  /** The call is no longer there. Opens the stream wherever the call is now, here or at another node. */
   reopen(): Promise<OpenedStream>;
   durationMsOf: (bytes: number) => number;
   clock: Clock;
@@ -42,26 +48,26 @@ type Item = { readonly bytes: Buffer | string; readonly event: StreamEvent; read
 
 type Way =
   | { at: 'linked'; socket: WebSocket }
-  /** Between two ways: what comes waits. */
+  /** Between two connections. Events wait. */
   | { at: 'cut'; queue: OpeningQueue }
-  /** The call is no longer at that node: its own stream goes on. */
+  /** The call has left that node. The stream continues directly. */
   | { at: 'handed-over'; stream: CallStream }
   | { at: 'over' };
 
 type OpenAnswer = Extract<FromCallNode, { type: 'opened' | 'duplicate' | 'refused' | 'elsewhere' }>;
 
-/** A stream whose call is at another node: frame by frame it goes there, each of them once. */
+/** A stream whose call is at another node. Each frame is sent there exactly once. */
 export class RelayedStream implements CallStream {
   readonly callId: string;
   readonly #options: RelayedStreamOptions;
   readonly #relay: string;
   readonly #trackNumbers: ReadonlyMap<string, number>;
   #way: Way;
-  /** What was sent and may have to be sent again, from number `#taken` on. */
+  /** Items that were sent and may have to be sent again, from number `#taken` on. */
   #untaken: Item[] = [];
   #untakenBytes = 0;
   #taken = 0;
-  /** Not sent yet, behind what is not taken. */
+  /** Events that were not sent yet. They follow the unconfirmed ones. */
   #held: StreamEvent[] = [];
   #heldBytes = 0;
   #ended: { reason: StreamEnd; detail: string | undefined } | undefined;
@@ -75,7 +81,7 @@ export class RelayedStream implements CallStream {
     this.#way = { at: 'over' };
   }
 
-  /** Undefined where that node cannot be reached, or has no such call. */
+  /** Returns undefined if that node cannot be reached, or does not have the call. */
   static async open(options: RelayedStreamOptions): Promise<OpenedStream | undefined> {
     const relay = randomUUID();
     const asked = await ask(options, relay);
@@ -100,7 +106,7 @@ export class RelayedStream implements CallStream {
     if (this.#ended === undefined) this.#pass(event);
   }
 
-  /** Also of a stream that has ended meanwhile: its end comes behind all of it. */
+  /** This also serves a stream that has ended meanwhile: its end follows all its events. */
   #pass(event: StreamEvent): void {
     const way = this.#way;
     if (way.at === 'handed-over') way.stream.take(event);
@@ -108,7 +114,7 @@ export class RelayedStream implements CallStream {
     else if (way.at === 'linked') this.#send(way.socket, event);
   }
 
-  /** A socket that closes says so later than it knows: what comes until then has its place behind what was sent. */
+  /** A closing socket reports it late. Events until then are placed after the ones that were sent. */
   #isOpen(socket: WebSocket): boolean {
     if (socket.readyState === socket.OPEN) return true;
     this.#lost(socket);
@@ -121,7 +127,7 @@ export class RelayedStream implements CallStream {
     const way = this.#way;
     if (way.at === 'handed-over') way.stream.end(reason, detail);
     else if (way.at === 'linked' && this.#held.length === 0) this.#sendEnd(way.socket);
-    // Cut, or what waits is not sent yet: whoever mends it tells the end behind what waits.
+    // Cut, or waiting events are not sent yet: the reconnection sends the end after them.
   }
 
   #link(socket: WebSocket): void {
@@ -156,7 +162,7 @@ export class RelayedStream implements CallStream {
     socket.send(item.bytes, () => undefined);
   }
 
-  /** The other node has taken something: what waited goes on, and behind it the end. */
+  /** The other node has taken some items. Waiting events are sent, and after them the end. */
   #sendHeld(socket: WebSocket): void {
     const held = this.#held;
     if (held.length === 0 || this.#untakenBytes > maxUntakenBytes) return;
@@ -249,15 +255,15 @@ export class RelayedStream implements CallStream {
           this.#sendEnd(socket);
         return;
       }
-      if (asked !== undefined) break; // it answers, and has the call no more
+      if (asked !== undefined) break; // the node answers, but no longer has the call
       await wait(clock, mendEveryMs);
     }
     await this.#handOver(queue);
   }
 
   /**
-   * The call goes on elsewhere. Of what was sent and not confirmed that node may have taken as much as it takes before it
-   * says so: that is not sent again, so that nobody hears it twice, and its time is in the gap that the call declares.
+   * The call continues elsewhere. The former node may have taken unconfirmed items up to its next confirmation. They
+   * are not sent again, so that nobody hears them twice; their time is in the gap that the call declares.
    */
   async #handOver(queue: OpeningQueue): Promise<void> {
     const opened = await this.#options.reopen();
@@ -290,7 +296,7 @@ function bytesOf(event: StreamEvent): number {
   return event.type === 'audio' ? event.payload.length : 1;
 }
 
-/** Opens a socket and waits for the first answer; undefined where none comes. */
+/** Opens a socket and waits for the first answer. Undefined if none comes. */
 function ask(
   { connect, start, clock }: RelayedStreamOptions,
   relay: string,

@@ -3,19 +3,19 @@ import type { Clock } from '../../lib/clock.ts';
 import { every, type Loop } from '../../lib/every.ts';
 import type { FeedMessage, LiveFeed } from '../live-feed.ts';
 
-/** A node that watches us and reads slowly is cut off; it loads anew. */
+/** A node that watches us and reads too slowly is disconnected. It then reloads everything. */
 export const maxUnreadFeedBytes = 4_000_000;
 const lookEveryMs = 2_000;
 
 type RemoteFeedsOptions = {
   feed: LiveFeed;
-  /** Nodes that are there, and have an address: by their names. */
+  /** The running nodes that have an address, by name. */
   peers(): Promise<ReadonlyMap<string, string>>;
   connect: (address: string) => WebSocket;
   clock: Clock;
 };
 
-/** While somebody watches calls here, those of all nodes are shown. */
+/** While somebody watches calls here, shows the calls of all nodes. */
 export class RemoteFeeds implements Disposable {
   readonly #options: RemoteFeedsOptions;
   readonly #sockets = new Map<string, WebSocket>();
@@ -28,19 +28,19 @@ export class RemoteFeeds implements Disposable {
       if (isWatched)
         this.#looks = every(options.clock, lookEveryMs, () => this.#look(), {
           firstMs: 0,
-          failed: () => undefined, // the database is away: its health says so, and the next look comes
+          failed: () => undefined, // the database's health check reports that it is unreachable; the next look follows
         });
     });
   }
 
-  /** Another node watches: it hears what our own calls tell. */
+  /** Serves another node that watches: it gets the notices of our own calls. */
   serve(socket: WebSocket): void {
     const stop = this.#options.feed.watchOwn((message) => {
       if (socket.bufferedAmount > maxUnreadFeedBytes) socket.terminate();
       else socket.send(JSON.stringify(message), () => undefined);
     });
     socket.on('close', stop);
-    socket.on('message', () => socket.terminate()); // nothing is to be said here
+    socket.on('message', () => socket.terminate()); // the other node has nothing to say here
   }
 
   [Symbol.dispose](): void {
@@ -66,7 +66,8 @@ export class RemoteFeeds implements Disposable {
     let wasOpen = false;
     socket.on('open', () => (wasOpen = true));
     socket.on('message', (data: RawData) => {
-      // A node of ours, by its key; what cannot be read is of another version and is left out.
+      // The message comes from our own node, proved by its key. A message that cannot be parsed is of another version
+      // and is ignored.
       try {
         feed.publishRemote(JSON.parse((data as Buffer).toString('utf8')) as FeedMessage);
       } catch {
@@ -76,7 +77,7 @@ export class RemoteFeeds implements Disposable {
     socket.on('close', () => {
       if (this.#sockets.get(node) !== socket) return;
       this.#sockets.delete(node);
-      // What it told meanwhile is missed: whoever watches loads anew.
+      // Messages in between were missed, so watchers reload everything.
       if (wasOpen && this.#looks !== undefined) feed.publishRemote({ kind: 'reset' });
     });
   }

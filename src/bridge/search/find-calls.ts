@@ -5,11 +5,11 @@ import { passing, type CallListQuery } from '../api/call-search.ts';
 import type { Atom, Condition } from './search-query.ts';
 import { postgresQuery, sqliteMatch } from './word-match.ts';
 
-/** Words of which a statement looks at that many hits, the newest first. No statement works for longer than that. */
+/** Number of hits of a word that one statement examines, newest first. This bounds the time of a statement. */
 const hitsAtOnce = 400;
-/** Statements of one page. Where the hits of a frequent word all fall to another filter, the next page goes on. */
+/** Statements per page. If the other filters reject all hits of a frequent word, the next page continues. */
 const mostStatements = 25;
-/** Calls of which the other conditions are asked in one statement. */
+/** Number of calls for which one statement tests the other conditions. */
 const callsAtOnce = 40;
 export const hitsPerCall = 3;
 const mostHitsRead = 2_000;
@@ -34,12 +34,12 @@ type Ask = {
   store: Pick<Store, 'kind' | 'db'>;
   conditions: readonly Condition[];
   filters: SearchFilters;
-  /** The id below which the page begins; undefined for the first. */
+  /** The id below which the page begins; undefined for the first page. */
   below: number | undefined;
   limit: number;
 };
 
-/** The calls in which the words were said, those whose words are the newest first. */
+/** The calls in which the words were said, those with the newest words first. */
 export async function findSaid(ask: Ask): Promise<FoundPage> {
   const { store, conditions, limit } = ask;
   const [driver, ...others] = conditions.toSorted((a, b) => weightOf(b) - weightOf(a));
@@ -65,7 +65,7 @@ export async function findSaid(ask: Ask): Promise<FoundPage> {
   return { callIds, hits: await hitsOf(store, conditions, callIds), next };
 }
 
-/** What finds the fewest hits first: a guess that no index needs to be asked for. */
+/** Estimates how many hits a condition has, without asking an index. The condition with the fewest comes first. */
 function weightOf({ isNot, anyOf }: Condition): number {
   if (isNot) return -1;
   const lengths = anyOf.map((atom) =>
@@ -74,7 +74,7 @@ function weightOf({ isNot, anyOf }: Condition): number {
   return Math.min(...lengths);
 }
 
-/** Hits of the condition that finds the fewest, of calls that pass the filters. */
+/** Hits of the condition with the fewest, in calls that pass the filters. */
 async function candidates(
   { store, filters }: Ask,
   driver: Condition,
@@ -103,8 +103,8 @@ async function candidates(
 }
 
 /**
- * Of these calls, those that pass all other conditions and stand on no page before: a call stands on the page of its
- * newest words, and its older ones are passed over.
+ * The calls that pass all other conditions and were on no earlier page. A call appears on the page of its newest
+ * words; its older hits are skipped.
  */
 async function passedOf(
   { store, below }: Ask,
@@ -123,14 +123,14 @@ async function passedOf(
 
 type Candidates = { hits: { id: number; call_id: string }[]; next: SearchPlace | null };
 
-/** Where a search goes on: below an id, and over how many ids the next statement looks (Postgres). */
+/** The place at which a search continues: below an id. `span` is the range of ids for the next statement (Postgres). */
 type SearchPlace = { below: number | undefined; span: number };
 
 const firstSpan = 2_000;
 
 type Hits = { ids: number[]; next: SearchPlace | null };
 
-/** FTS5 has its hits in the order of the ids, so the newest cost no more than they are. */
+/** FTS5 has its hits in the order of the ids, so only the newest hits are read. */
 async function hitsOnSqlite(
   db: Kysely<Database>,
   condition: Condition,
@@ -146,8 +146,8 @@ async function hitsOnSqlite(
 }
 
 /**
- * Postgres would read every hit of a frequent word before it sorts them. Spans of ids, each larger than the one before,
- * end soon for a frequent word, and a rare one costs some statements more.
+ * Postgres would read every hit of a frequent word before sorting. Growing spans of ids end soon for a frequent word
+ * and cost a few more statements for a rare one.
  */
 async function hitsOnPostgres(
   db: Kysely<Database>,
@@ -175,7 +175,7 @@ function ofRole(row: RawBuilder<unknown>, { role }: Condition): RawBuilder<unkno
   return role === undefined ? sql`` : sql`and ${row}.role = ${role}`;
 }
 
-/** Whether call `c` has such words, from the id `least` on. */
+/** Tests whether call `c` has such words, from the id `least` on. */
 function inCall(kind: Store['kind'], condition: Condition, least?: number): RawBuilder<unknown> {
   const there =
     kind === 'sqlite'
@@ -186,8 +186,8 @@ function inCall(kind: Store['kind'], condition: Condition, least?: number): RawB
 }
 
 /**
- * Rows `t` with such words among those that lie where the rows of call `c` do. FTS5 goes through a span of ids in the
- * time that its hits take; asked for one row after the other it would begin each time from the start.
+ * Tests rows `t` with such words in the id range of call `c`. FTS5 reads a range of ids in the time that its hits
+ * take; asked row by row, it would start from the beginning each time.
  */
 function saidWith(condition: Condition, least?: number): RawBuilder<unknown> {
   const first = sql`(select min(id) from said where call_id = c.id)`;
@@ -202,7 +202,7 @@ const columns = sql.raw(
     .join(', '),
 );
 
-/** The first places of each call at which something was said that was asked for. */
+/** The first hits in each call. */
 async function hitsOf(
   { db, kind }: Pick<Store, 'kind' | 'db'>,
   conditions: readonly Condition[],

@@ -29,7 +29,7 @@ const SearchQuery = CallListQuery.omit({
 
 type SearchApiOptions = { store: Store; calls: Calls; backlog: SearchBacklog };
 
-/** `GET /api/search`: calls by what was said in them, with the places at which it was said. */
+/** Serves `GET /api/search`: finds calls by their words, with the places where these were said. */
 export function searchApi({ store, calls, backlog }: SearchApiOptions): Router {
   const router = Router();
   router.get('/api/search', async (request, response) => {
@@ -61,7 +61,7 @@ export function searchApi({ store, calls, backlog }: SearchApiOptions): Router {
   return router;
 }
 
-/** Offsets, not markup: whoever shows the text decides how a mark looks. */
+/** The answer has offsets and no markup: the program that shows the text decides how to highlight. */
 function shown(hit: FoundHit, atoms: readonly Atom[]): SearchPage['items'][number]['hits'][number] {
   const { kind, role, start, end, text } = hit;
   return {

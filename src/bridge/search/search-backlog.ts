@@ -7,19 +7,19 @@ import { maxDatabaseWaitMs } from '../../store/backend.ts';
 import type { Store } from '../../store/store.ts';
 
 const callsAtOnce = 20;
-/** A step ends behind the call with which it has this many rows: the writer of the store is needed by live calls. */
+/** A step ends after the call with which it reaches this many rows, because live calls need the store's writer. */
 const rowsOfStep = 500;
 /** Rows of one statement. */
 const rowsAtOnce = 100;
-/** Between two steps the calls that are live now have the database for themselves. */
+/** The pause between two steps, in which live calls have the database to themselves. */
 const pauseMs = 50;
 const afterTroubleMs = 10_000;
 
 type BacklogOptions = { store: Store; clock: Clock; log: Logger };
 
 /**
- * Puts the calls of before the search into it, from the newest to the oldest. Each step is one transaction with the
- * place that it has reached: a killed process goes on there, and of several nodes one takes each step.
+ * Adds calls from before the search existed to its index, newest first. Each step is one transaction that also stores
+ * the place it reached. A killed process continues there, and of several nodes one takes each step.
  */
 export class SearchBacklog implements AsyncDisposable {
   readonly #options: BacklogOptions;
@@ -46,7 +46,7 @@ export class SearchBacklog implements AsyncDisposable {
     if (step !== 'more') return 'over';
   }
 
-  /** `done` where nothing was left, `finished` where this step was the last. */
+  /** `done` if nothing was left, `finished` if this step was the last. */
   async #step(): Promise<'more' | 'finished' | 'done'> {
     const { store } = this.#options;
     return store.transaction(async (tx) => {
@@ -60,7 +60,7 @@ export class SearchBacklog implements AsyncDisposable {
         .where('id', '<', place.before_call)
         .orderBy('id', 'desc')
         .limit(callsAtOnce);
-      // An erasure of one of them waits until its rows are there to be erased, or is over before.
+      // An erasure of one of the calls either waits until the new rows can be erased, or is already finished.
       if (store.kind === 'postgres') found = found.forShare();
       const calls = await found.execute();
       let reached: string | undefined;
@@ -113,7 +113,10 @@ export class SearchBacklog implements AsyncDisposable {
     });
   }
 
-  /** Calls that are still to come; undefined when none are. Counting would read the whole table: it is a yes or no. */
+  /**
+   * True if calls are still to be indexed, otherwise undefined. It is only a yes or no, because a count would read
+   * the whole table.
+   */
   async isBehind(): Promise<boolean> {
     const { rows } = await sql<{
       done: number;

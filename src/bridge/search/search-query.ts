@@ -1,12 +1,12 @@
 /**
- * The language of the search, taken apart. Pure: no word of it reaches a database but as a parameter.
+ * Parses the search language. Pure: words reach a database only as parameters.
  *
- *   refund visa            calls in which both words were said, wherever
- *   "speak to your manager"  these words one after the other
- *   manag*                 words that begin so
- *   -cancelled             not in calls in which this was said
+ *   refund visa            calls in which both words were said, anywhere
+ *   "speak to your manager" these words one after the other
+ *   manag*                 words with this beginning
+ *   -cancelled             calls in which this was not said
  *   customer:refund  agent:"i am sorry"   said by this party
- *   near(refund card, 6)   at most so many words apart, in one turn
+ *   near(refund card, 6)   at most 6 words apart, in one turn
  *   (late OR delayed)      one of them
  */
 export type Atom =
@@ -14,7 +14,7 @@ export type Atom =
   | { kind: 'prefix'; word: string }
   | { kind: 'near'; words: readonly string[]; within: number };
 
-/** A call passes when a turn of it holds one of the atoms, or, with `isNot`, when none does. */
+/** A call passes if one of its turns holds one of the atoms, or, with `isNot`, if none does. */
 export type Condition = { isNot: boolean; role: string | undefined; anyOf: readonly Atom[] };
 
 export type ParsedQuery = { conditions: readonly Condition[] } | { problem: string };
@@ -82,7 +82,7 @@ export function parseQuery(text: string): ParsedQuery {
   return { conditions };
 }
 
-/** What stands in parentheses: atoms with OR between them. */
+/** Parses the contents of parentheses: atoms with OR between them. */
 function groupFrom(
   tokens: readonly Token[],
   start: number,
@@ -137,7 +137,7 @@ function tokensOf(text: string): Token[] | { problem: string } {
   return tokens;
 }
 
-/** Punctuation alone is nothing that anybody could search for. */
+/** Punctuation alone cannot be searched for. */
 function atomOf(text: string, isPrefix: boolean): Atom | { problem: string } | undefined {
   const words = wordsOf(text);
   const [first = ''] = words;
@@ -149,7 +149,7 @@ function atomOf(text: string, isPrefix: boolean): Atom | { problem: string } | u
     : { kind: 'prefix', word: first };
 }
 
-/** Where the atoms stand in a text: offsets of the text as it is, in order, without overlaps. */
+/** The places of the atoms in a text: offsets in the original text, in order, without overlaps. */
 export function marksIn(text: string, atoms: readonly Atom[]): [from: number, to: number][] {
   const words = [...text.matchAll(/[\p{L}\p{N}\p{M}]+/gu)].map((match) => ({
     word: plain(match[0]),

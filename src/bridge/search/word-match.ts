@@ -1,10 +1,10 @@
 import { sql, type RawBuilder } from 'kysely';
 import type { Atom, Condition } from './search-query.ts';
 
-/** Whether the words of row `said` hold one of a condition's atoms, in the words of each database. */
+/** Tests whether the words of row `said` match one of a condition's atoms, in each database's own syntax. */
 export type HoldsWords = (condition: Pick<Condition, 'anyOf'>) => RawBuilder<boolean>;
 
-/** FTS5 takes one text. Each word stands in quotation marks, so that none is taken for an operator. */
+/** FTS5 takes one text. Each word is quoted, so that none is read as an operator. */
 export function sqliteMatch({ anyOf }: Pick<Condition, 'anyOf'>): string {
   return anyOf.map(sqliteAtom).join(' OR ');
 }
@@ -20,7 +20,7 @@ function sqliteAtom(atom: Atom): string {
   }
 }
 
-/** A tsquery, built of parameters alone. */
+/** Builds a tsquery from parameters only. */
 export function postgresQuery({ anyOf }: Pick<Condition, 'anyOf'>): RawBuilder<unknown> {
   return sql`(${sql.join(anyOf.map(postgresAtom), sql` || `)})`;
 }
@@ -32,7 +32,7 @@ function postgresAtom(atom: Atom): RawBuilder<unknown> {
     case 'prefix':
       return sql`to_tsquery('simple', ${`${atom.word}:*`})`;
     case 'near':
-      // Each pair in either order, at each distance up to the one that was asked for: `<n>` is exact.
+      // Each pair is tested in either order and at each distance up to the requested one, because `<n>` is exact.
       return sql`(${sql.join(
         pairsOf(atom.words).map((pair) => nearPair(pair, atom.within)),
         sql` && `,

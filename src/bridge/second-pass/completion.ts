@@ -13,19 +13,20 @@ import {
   type CallRow,
 } from '../events/call-rows.ts';
 
-/** What becomes of the record of a call that lacked words, once its recording was read. */
+/** The new record of an incomplete call after its recording was read. */
 export type Completion = {
-  /** What is still missing: the recording has silence where the carrier lost audio. */
+  /** The parts that are still missing: the recording has silence where the carrier lost audio. */
   incomplete: Incomplete | null;
   keep: (tx: Transaction<Database>, call: CallRow) => Promise<void>;
 };
 
-/** Rows of one statement: SQLite takes some thousand values. */
+/** Rows of one statement. SQLite takes some thousand values. */
 const rowsAtOnce = 500;
 
 /**
- * Undefined for a call that was whole: what was heard live stays its record then, and the revised words are told beside
- * it. Of a call that lacked words, and of one whose parties came in one channel, the recording is the better record.
+ * Returns undefined for a call that was complete: its live transcript stays the record, and the revised words are
+ * added beside it. For a call with missing words, or with both parties in one channel, the recording gives the better
+ * record.
  */
 export async function completionOf(
   db: Kysely<Database>,
@@ -52,7 +53,7 @@ export async function completionOf(
       await updateCall(tx, callId, {
         incomplete: incomplete === null ? null : JSON.stringify(incomplete),
         statistics: JSON.stringify({ ...before, ...talk, gap_count: left.length }),
-        // The moods of the call stay: the recording is read again for its words alone.
+        // The sentiment of the call stays: the recording is read again only for its words.
         summary: JSON.stringify({ ...moodFrom(row.summary), ...data.summary }),
         ...wordsInRow(turns),
       });

@@ -15,10 +15,12 @@ import type { PassRedaction } from './revision.ts';
 export type PassRow = Selectable<SecondPassesTable>;
 type PassState = PassRow['state'];
 
-/** What became of a wish to have the recording of a call read again; `already`: it is on its way. */
+/** The result of a request to read the recording again. `already`: it is in progress. */
 export type OrderedAgain = 'ordered' | 'already' | 'no-recording';
 
-/** The rows of `second_passes`: what is owed to which call, and what the service has of it. */
+/**
+ * The rows of `second_passes`: the calls that still have to be read again, and the data that the service has of each.
+ */
 export class PassRows {
   readonly #store: Store;
   readonly #node: string;
@@ -50,7 +52,7 @@ export class PassRows {
     return row === undefined ? 'already' : 'ordered';
   }
 
-  /** Only of a call that has a recording. */
+  /** Orders a pass only for a call that has a recording. */
   async order(
     tx: Transaction<Database>,
     callId: string,
@@ -69,7 +71,7 @@ export class PassRows {
       .execute();
   }
 
-  /** The call is gone. What the service has of it is deleted by the node that gave it. */
+  /** The call is erased. The node that sent its data to the service deletes that data there. */
   async erase(tx: Transaction<Database>, callId: string): Promise<void> {
     await tx
       .updateTable('second_passes')
@@ -79,9 +81,9 @@ export class PassRows {
   }
 
   /**
-   * Passes of lost nodes are this node's from now on: what the service has of them needs no disk, nor does one whose
-   * recording the object store has. Any other that waits for its upload is taken only when its node has been lost for so
-   * long that its disk is not expected any more.
+   * Takes over the passes of lost nodes, if they need no disk of that node: the service has the data, or the object
+   * store has the recording. A pass that waits for its upload is taken only after its node has been lost for so long
+   * that its disk is not expected any more.
    */
   async takeOver(lost: readonly string[], lostForLong: readonly string[]): Promise<number> {
     const taken = await this.#store.db
@@ -98,7 +100,7 @@ export class PassRows {
     return taken.length;
   }
 
-  /** The same, told by the node that has them: another one goes on with what needs no disk. */
+  /** Hands passes to another node while this one shuts down. The other node continues those that need no disk. */
   async handOver(to: string): Promise<string[]> {
     const given = await this.#store.db
       .updateTable('second_passes')
@@ -123,7 +125,7 @@ export class PassRows {
       .execute();
   }
 
-  /** The row as it is now, if it is due. A list of rows is old by the time its last one is looked at. */
+  /** The row as it is now, if it is due. A list of rows is outdated when its last row is reached. */
   async current(id: string, now: number): Promise<PassRow | undefined> {
     return this.#store.db
       .selectFrom('second_passes')
@@ -134,7 +136,7 @@ export class PassRows {
       .executeTakeFirst();
   }
 
-  /** Recordings that are with the service. */
+  /** Ids of passes whose recording is with the service. */
   async begun(): Promise<string[]> {
     const rows = await this.#store.db
       .selectFrom('second_passes')
@@ -154,7 +156,7 @@ export class PassRows {
     return row?.at ?? undefined;
   }
 
-  /** False when the row is in another state by now: the call was erased. */
+  /** Returns false if the row has another state by now, because the call was erased. */
   async change(
     row: Pick<PassRow, 'id' | 'state'>,
     changes: Updateable<SecondPassesTable>,
@@ -164,7 +166,7 @@ export class PassRows {
       .updateTable('second_passes')
       .set(changes)
       .where('id', '=', row.id)
-      // A node that stood still while another took its passes changes none of them.
+      // A stalled node whose passes another node has taken changes none of them.
       .where('node', '=', this.#node)
       .where('state', '=', row.state)
       .returning('id')
@@ -173,8 +175,8 @@ export class PassRows {
   }
 
   /**
-   * What the service has of a call that was erased meanwhile. False when the row is another node's, which has made its
-   * own upload and job: those must not be forgotten over ours.
+   * Notes the data that the service has of a call that was erased meanwhile. Returns false if the row belongs to
+   * another node: that node has its own upload and job, which must not be overwritten.
    */
   async note(
     id: string,
@@ -191,7 +193,7 @@ export class PassRows {
     return noted !== undefined;
   }
 
-  /** Whether the pass, at whatever node, is read by this job, or by one that is not chosen yet. */
+  /** True if the pass, on any node, uses this job or has not chosen a job yet. */
   async mayUse(id: string, jobId: string): Promise<boolean> {
     const row = await this.#store.db
       .selectFrom('second_passes')
@@ -212,7 +214,10 @@ export class PassRows {
   }
 }
 
-/** All that is left to upload is with the service already, or every node can make it: the object store has the recording. */
+/**
+ * True if the service has everything that is to be uploaded, or if the object store has the recording, so that every
+ * node can upload it.
+ */
 function needsNoDisk(each: ExpressionBuilder<Database, 'second_passes'>) {
   const stored = each
     .selectFrom('legs')

@@ -30,23 +30,23 @@ export type PassOptions = {
   store: Store;
   recordings: Recordings;
   jobs: SpeechJobs;
-  /** The operator's name of the model, if one is set. */
+  /** The operator's name for the model, if one is set. */
   model: string | undefined;
   language: LanguageRunner;
   feed: LiveFeed;
   clock: Clock;
   log: Logger;
   node: string;
-  /** After a commit with an event: the outbox has work. */
+  /** Wakes the outbox after a commit with an event. */
   wakeOutbox(): void;
 };
 
-/** Jobs for one recording that may fail for the service's own reasons. */
+/** At most this many jobs for one recording may fail because of the service itself. */
 const maxRounds = 3;
 const delays = { firstMs: 2_000, maxMs: 300_000 };
-/** The status by which a service says that a file is too long or too large. */
+/** The status with which a service refuses a file that is too long or too large. */
 const tooLong = 413;
-/** Nothing of the next piece is with the service. */
+/** The state before the service has received any of the next piece. */
 const anew = {
   state: 'waiting',
   asked: 0,
@@ -57,23 +57,23 @@ const anew = {
   piece_end_s: null,
 } as const;
 const pollMs = { first: 1_000, last: 15_000 };
-/** After a week the service is not asked again to delete: its ids are logged for the operator to follow up. */
+/** After a week the service is no longer asked to delete. Its ids are logged so that the operator can follow it up. */
 const keepCleaningMs = 7 * 24 * 3_600_000;
 
-/** In how many ms a row that was put off is due again: as long no other recording is begun. */
+/** The delay in ms after which the row is due again. No other recording is started in that time. */
 type PutOff = number | undefined;
 type DoneJob = Extract<Awaited<ReturnType<SpeechJobs['state']>>, { outcome: 'done' }>;
 
 /**
- * One step of one second pass, from its row to its row: what a crash takes is the step alone.
+ * One step of one second pass. It starts from the row and ends by changing the row, so a crash loses only the step.
  *
  *   waiting ──upload──▶ uploaded ──job──▶ reading ──event──▶ cleaning ──▶ (no row)
  *      ▲                                     │                     ▲
  *      └─────────────────────────────────────┘        given up, erased
  *                  the job failed, or there is another piece
  *
- * A recording that is too long for one job is read in pieces. The words of a piece stay with its job until all are read:
- * they are not redacted yet, and none of them lies in our own rows.
+ * A recording that is too long for one job is read in pieces. The words of a piece stay with its job until all are
+ * read: they are not redacted yet, and none of them is in our own rows.
  */
 export class PassSteps {
   readonly #options: PassOptions;
@@ -125,7 +125,7 @@ export class PassSteps {
     if (signal.aborted) return undefined;
     const piece = recording.part(startS, endS);
     const read = (from: number, to: number) => slowly(piece, { from, to }, pace);
-    // The name says nothing about the call: names go into logs and lists.
+    // The file name says nothing about the call, because names appear in logs and lists.
     const audio = { filename: `${row.id}.wav`, bytes: piece.bytes, read };
     const result = await jobs.upload(audio, signal);
     if (result.outcome === 'refused') return this.#refused(row, result.status, result.reason);
@@ -144,7 +144,7 @@ export class PassSteps {
     return recordingOf({ db: store.db, recordings, callId: call_id ?? '', stereoRoles });
   }
 
-  /** Why the recording cannot be read here; undefined where it is this node's own. */
+  /** The reason why this node cannot read the recording. Undefined if the recording is its own. */
   async #elsewhere({ call_id }: PassRow): Promise<string | undefined> {
     const { store, node } = this.#options;
     const call = await store.db
@@ -160,7 +160,7 @@ export class PassSteps {
   async #begin(row: PassRow): Promise<PutOff> {
     const { store, jobs, config, model } = this.#options;
     if (row.asked === 1) {
-      // An answer was lost, or the process was killed before it: the job may be there already.
+      // An answer was lost, or the process was killed before it came. The job may already exist.
       const found = await jobs.find(metadataOf(row), row.service ?? undefined);
       if (found === undefined)
         return this.#putOff(row, 'the speech service does not list its jobs', undefined);
@@ -235,7 +235,7 @@ export class PassSteps {
     await this.#rows.change(row, { ...anew, pieces, rounds: 0, tries: 0, due_at: this.#now });
   }
 
-  /** The last piece is read: the words of all of them make the revised transcript. */
+  /** The last piece is read. The words of all pieces make the revised transcript. */
   async #join(row: PassRow, last: DoneJob): Promise<PutOff> {
     const { jobs, store } = this.#options;
     const read = piecesIn(row);
@@ -293,8 +293,8 @@ export class PassSteps {
   }
 
   /**
-   * A job that failed for the service's own reasons: what is left of it goes first, then the piece begins anew. `from`:
-   * the first piece that is to be read once more, where the words of an earlier one are lost.
+   * A job failed because of the service itself. Its data is deleted first; then the piece begins again. `from`: the
+   * first piece to be read again, if the words of an earlier one are lost.
    */
   async #again(row: PassRow, reason: string, from?: number): Promise<PutOff> {
     if (row.rounds + 1 >= maxRounds) return this.#giveUp(row, reason);
@@ -312,7 +312,7 @@ export class PassSteps {
     return undefined;
   }
 
-  /** Of audio that is too long for the service, half is asked for; other refusals are for good. */
+  /** If the audio is too long for the service, half of it is tried. Other refusals are final. */
   async #refused(row: PassRow, status: number, reason: string): Promise<PutOff> {
     const recording = status === tooLong ? await this.#recordingOf(row) : undefined;
     if (recording === undefined) return this.#giveUp(row, reason);
@@ -336,7 +336,7 @@ export class PassSteps {
     return delayMs;
   }
 
-  /** Not later than just after the deadline: then it is told that nothing comes. */
+  /** The next try comes just after the deadline at the latest. The failure is then reported. */
   #dueIn(row: PassRow, delayMs: number): number {
     return Math.round(Math.min(this.#now + delayMs, this.#deadlineOf(row) + 1));
   }
@@ -365,7 +365,10 @@ export class PassSteps {
     bridgeMetrics.warnings.inc({ code: warning.code });
   }
 
-  /** The event and the end of the pass in one commit: it is told once, and never of a call that was erased. */
+  /**
+   * Writes the event and ends the pass in one commit, so that the event is written once, and never for an erased
+   * call.
+   */
   async #tell(
     row: PassRow,
     said: Extract<Said, { type: 'call.transcript.revised' | 'call.warning' }>,
@@ -392,8 +395,9 @@ export class PassSteps {
   }
 
   /**
-   * Where the call was erased meanwhile, what the service holds of it is noted all the same: it must be deleted. Where
-   * another node has the pass by now, this one stood still: what it has just given to the service is deleted at once.
+   * Changes the row after a step. If the call was erased meanwhile, the service's data is noted all the same, because
+   * it must be deleted. If another node has the pass by now, this node was stalled: the data that it has just sent to
+   * the service is deleted at once.
    */
   async #goOn(
     row: PassRow,
@@ -403,7 +407,7 @@ export class PassSteps {
     if (await this.#rows.change(row, changes)) return;
     if (await this.#rows.note(row.id, held)) return;
     const { file_id = null, job_id = null, service = row.service } = held;
-    // The other node finds the job by the name of the pass, and may go on with it.
+    // The other node finds the job by the pass's id and may continue it.
     if (job_id !== null && (await this.#rows.mayUse(row.id, job_id))) return;
     if (await this.#isErased({ ...row, asked: 0, file_id, job_id, service })) return;
     const named = { jobId: job_id, fileId: file_id };
@@ -413,7 +417,7 @@ export class PassSteps {
     );
   }
 
-  /** The audio must not stay at the service a second time: neither after the event nor after an erasure. */
+  /** Deletes the second copy of the audio at the service, after the event as well as after an erasure. */
   async #clean(row: PassRow): Promise<PutOff> {
     const { log, config } = this.#options;
     if (await this.#isErased(row, piecesIn(row))) {
@@ -431,7 +435,7 @@ export class PassSteps {
     return undefined;
   }
 
-  /** What the service has of the present piece, and of these. */
+  /** Deletes the service's data of the present piece and of these earlier pieces. True if all is deleted. */
   async #isErased(row: PassRow, read: readonly PieceRead[] = []): Promise<boolean> {
     const { job_id, file_id: fileId, asked, service } = row;
     const node = service ?? undefined;
@@ -453,7 +457,7 @@ function metadataOf(row: PassRow): Record<string, unknown> {
   return jobMetadata(row.id, pieceNumber(row));
 }
 
-/** Who spoke when in the parties' common channel, as far as the live call told. */
+/** The speakers and times in the parties' shared channel, as far as the live call knows them. */
 async function liveVoices(db: Pick<Transaction<Database>, 'selectFrom'>, callId: string) {
   const rows = await db
     .selectFrom('leg_results')

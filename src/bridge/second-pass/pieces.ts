@@ -7,7 +7,7 @@ import {
 } from '../recordings/recording-file.ts';
 import { blockS, quietCut } from './quiet-cut.ts';
 
-/** A piece of a long recording that the service has read: its words are with the job. */
+/** A piece of a long recording that the service has read. Its words are with the job. */
 export type PieceRead = {
   startS: number;
   endS: number;
@@ -16,18 +16,18 @@ export type PieceRead = {
   service: string | null;
 };
 
-/** A rest after each second of audio: nobody waits for an upload, and live audio has the thread between. */
+/** The pause after each second of audio. An upload is not urgent, and live audio uses the thread in between. */
 const restMs = 2;
-/** A silence is looked for in so much of the end of a piece. */
+/** A silence is searched for in this much of the end of a piece. */
 const searchS = 600;
-/** A shorter piece than this is not cut: a service that refuses it refuses everything. */
+/** A piece shorter than this is not divided: a service that refuses it would refuse everything. */
 export const shortestS = 5;
 
 export function piecesIn(row: { pieces: string | null }): PieceRead[] {
   return row.pieces === null ? [] : (JSON.parse(row.pieces) as PieceRead[]);
 }
 
-/** Which piece is next or under way, from 1; undefined where the recording is read whole. */
+/** The number of the next or present piece, from 1. Undefined if the recording is read as a whole. */
 export function pieceNumber(row: {
   pieces: string | null;
   piece_end_s: number | null;
@@ -36,7 +36,7 @@ export function pieceNumber(row: {
   return read === 0 && row.piece_end_s === null ? undefined : read + 1;
 }
 
-/** A file of audio, slowly enough for live audio beside it. */
+/** Reads a file of audio slowly enough to leave time for live audio. */
 export async function* slowly(
   { sampleRate, read }: RecordingPart,
   { from, to }: { from: number; to: number },
@@ -50,8 +50,8 @@ export async function* slowly(
 }
 
 /**
- * Where a piece that begins at `startS` ends, in seconds of the recording: in a silence of its last minutes. Undefined
- * where the rest is short enough for one piece.
+ * The end of a piece that begins at `startS`, in seconds of the recording: a silence in the last minutes of the
+ * piece. Undefined if the rest is short enough for one piece.
  */
 export async function pieceEnd(
   recording: StereoRecording,

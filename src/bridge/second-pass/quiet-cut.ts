@@ -1,16 +1,19 @@
 /**
- * Where a long recording may be cut: in a silence, so that no word lies on both sides. Pure.
+ * Finds a place to cut a long recording: a silence, so that no word lies on both sides. Pure.
  *
- * The loudness of blocks is all that is looked at. A long silence is better than a short one, and of silences of one
- * length the last, so that pieces are long. Where nobody ever pauses, the cut is in the quietest fifth of a second.
+ * Only the loudness of blocks is examined. A long silence is better than a short one. Of equally long silences the
+ * last is best, so that pieces are long. If nobody ever pauses, the cut is in the quietest fifth of a second.
  */
 export const blockS = 0.02;
-/** The lengths of silence that are looked for, the best first. */
+/** The lengths of silence to look for, the best first. */
 const silencesS = [2, 1, 0.5, 0.2] as const;
-/** A silence is at most so much louder than the quietest tenth of the blocks, and so much quieter than a loud one. */
+/**
+ * A silence may be at most this many times louder than the quietest tenth of the blocks; it must also be quieter than
+ * a loud block by a fixed factor.
+ */
 const aboveFloor = 2;
 const belowSpeech = 4;
-/** Line noise, and what companding makes of silence. */
+/** Blocks below this level always count as quiet: line noise, and companded silence. */
 const alwaysQuiet = 60;
 
 /** The index of the block before which the recording is cut. `levels`: the loudness of each block. */
@@ -30,7 +33,7 @@ export function quietCut(levels: ArrayLike<number>): number {
   return cut;
 }
 
-/** The last stretch of so many blocks whose loudest block is the least loud. */
+/** The last stretch of `length` blocks whose loudest block is quietest. */
 function lastQuietest(
   levels: ArrayLike<number>,
   blocks: number,

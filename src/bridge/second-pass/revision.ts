@@ -6,27 +6,27 @@ import type { BridgeConfig } from '../config.ts';
 import { personName } from '../../protocol/people.ts';
 import { noSummary, summaryOf } from '../call/summary.ts';
 
-/** What was to be redacted in a call when it ended: later settings are those of later calls. */
+/** The redaction settings at the end of a call. Later settings apply to later calls. */
 export type PassRedaction = { types: string[]; form: BridgeConfig['redactForm'] };
 
 type RevisionOptions = {
   language: LanguageRunner;
   callId: string;
-  /** What the left and the right channel of the recording hold. */
+  /** The roles of the left and the right channel of the recording. */
   channelRoles: readonly [Role, Role];
   redaction: PassRedaction;
   summaryType: BridgeConfig['summaryType'];
   deadlineMs: number;
 };
 
-/** Stands for a text that nobody has looked through: it does not leave. */
+/** Replaces a text that nobody has checked. Such a text is not sent out. */
 const unseen = '[REDACTED]';
-/** Turns of one order of the language thread. */
+/** Turns per request to the language thread. */
 const partTurns = 50;
 
 /**
- * The data of `call.transcript.revised`. Summary, chapters and entities are made here, from turns that are redacted
- * already, as those of `call.summary` are: nothing that was taken out of the words can be in them.
+ * The data of `call.transcript.revised`. Like those of `call.summary`, its summary, chapters and entities are made
+ * here from turns that are already redacted, so that no redacted word can be in them.
  */
 export async function revisionOf(
   spoken: readonly Spoken[],
@@ -41,7 +41,7 @@ export async function revisionOf(
   return { transcript, summary, chapters, entities, ...(errors === undefined ? {} : { errors }) };
 }
 
-/** Only in a mixed channel it says something who of it spoke. */
+/** Only on a mixed channel, `speaker` says which of the parties spoke. */
 function turnsOf(spoken: readonly Spoken[], [left, right]: readonly [Role, Role]): Turn[] {
   return spoken
     .map(({ channel, speaker, text, start, end }): Turn => {
@@ -84,7 +84,7 @@ async function redacted(
     state = results.state;
     seen.push(...results.pieces);
   }
-  // Once all is read, a name that one sentence gives away is taken out of the others too.
+  // Only after all turns are read: a name that one sentence reveals is then removed from the others too.
   for (let at = 0; at < seen.length; at += partTurns) {
     const { results } = await language.run(
       'redactKnown',
@@ -107,11 +107,11 @@ async function summarised(
       { language, callId, type, languageCode: lastLanguage(spoken), deadlineMs },
     );
   } catch {
-    return noSummary(turns, type, 'the summary could not be made'); // the words are worth having without it
+    return noSummary(turns, type, 'the summary could not be made'); // the words are useful without a summary
   }
 }
 
-/** The summary is written in the language that was spoken last, as that of `call.summary` is. */
+/** The summary is written in the language that was spoken last, like that of `call.summary`. */
 function lastLanguage(spoken: readonly Spoken[]): string {
   return spoken.findLast(({ language }) => language !== '')?.language ?? 'en';
 }

@@ -4,24 +4,24 @@ type JobFacts = {
   audioUrl: string;
   callId: string;
   passId: string;
-  /** The number of the piece, from 1; undefined where the recording is read whole. */
+  /** The number of the piece, from 1. Undefined if the recording is read as a whole. */
   piece: number | undefined;
   model: string | undefined;
-  /** Whether several parties are in one channel, and the voices are to be told apart. */
+  /** True if several parties share one channel, so that voices must be told apart. */
   isMixed: boolean;
-  /** The configured fields of sessions, and those that this call's own parameters set. */
+  /** The session fields from the configuration and from this call's own parameters. */
   template: Record<string, unknown>;
   overrides: Record<string, unknown>;
 };
 
-/** What a job is found again by, when the answer to its request was lost. */
+/** Metadata by which a job is found again if the answer to its request was lost. */
 export function jobMetadata(passId: string, piece?: number): Record<string, unknown> {
   return { second_pass: passId, ...(piece === undefined ? {} : { piece }) };
 }
 
 /**
- * Body of POST /v2/pre-recorded: the words alone, in the language and with the vocabulary of the call's sessions. What
- * is said about the words is made by the bridge, after its redaction. Pure.
+ * The body of `POST /v2/pre-recorded`. It asks for words only, with the language and vocabulary of the call's
+ * sessions. The bridge itself makes everything derived from the words, after its redaction. Pure.
  */
 export function jobRequest(facts: JobFacts): Record<string, unknown> {
   const fields = sessionFields(facts.template, facts.overrides);

@@ -9,24 +9,26 @@ import { PassSteps, type PassOptions } from './pass-steps.ts';
 import type { PassRedaction } from './revision.ts';
 import { voicesOf } from './recorded-roles.ts';
 
-/** Rows of one look that are deleted at the service at once. */
+/** At most this many rows of one look are deleted at the service at the same time. */
 export const maxCleaningAtOnce = 2;
-/** Incomplete calls that one request looks through; the answer says where the next one goes on. */
+/** One request examines at most this many incomplete calls. The answer says where the next request continues. */
 export const maxOrderedAtOnce = 1_000;
-/** A step is short; what is left of an upload is broken off. An erasure waits this long for its last answer. */
+/** A step is short, and an upload in progress is aborted. An erasure waits this long for the last answer. */
 const leaveMs = 15_000;
 const stopMs = 3_000;
-/** An erasure that has not been committed by then has failed: the pass goes on. */
+/** An erasure that is not committed by then has failed. The pass continues. */
 const leftMs = 60_000;
-/** A disk that has been away for so long is not waited for: the call says that its recording is not read again. */
+/**
+ * A disk that has been away for this long is not waited for. The call then says that its recording is not read again.
+ */
 const lostDiskMs = 3_600_000;
 const lookMs = { first: 500, least: 500, most: 30_000, afterTrouble: 5_000 };
 
 type Running = { row: PassRow; leave: AbortController; done: Promise<void> };
 
 /**
- * Recordings of ended calls that are read again with care: which of them now, and how many at once. Everything is in
- * rows, so that a start goes on where a kill took the process.
+ * Reads recordings of ended calls again with care. It decides which of them now, and how many at once. All state is
+ * in rows, so that a start continues where a crash stopped the process.
  */
 export class SecondPasses {
   readonly #options: PassOptions;
@@ -56,7 +58,7 @@ export class SecondPasses {
     });
   }
 
-  /** In the commit of the call's summary. The call's own settings of redaction go with it. */
+  /** Runs in the commit of the call's summary. The call's own redaction settings are stored with it. */
   async order(tx: Transaction<Database>, callId: string): Promise<void> {
     const { config, clock } = this.#options;
     if (config.secondPass === 'off') return;
@@ -65,7 +67,10 @@ export class SecondPasses {
     await this.#rows.order(tx, callId, this.#redaction, clock.now());
   }
 
-  /** Because a person asks for it, whatever the setting says. What is redacted now is redacted in what comes of it. */
+  /**
+   * Orders a pass because a person asked for it, whatever the setting says. The present redaction settings apply to
+   * its result.
+   */
   async orderAgain(callId: string): Promise<OrderedAgain> {
     const { store, clock } = this.#options;
     const outcome = await store.transaction((tx) =>
@@ -76,8 +81,8 @@ export class SecondPasses {
   }
 
   /**
-   * Every ended call whose missing words are in its recording, the newest first, of the calls before `before`. `next` is
-   * where the next request goes on.
+   * Orders a pass for every ended call before `before` whose missing words are in its recording, newest first. `next`
+   * is where the next request continues.
    */
   async orderAllAgain(
     before: string | undefined,
@@ -101,7 +106,7 @@ export class SecondPasses {
     return { types: [...config.redactEntities], form: config.redactForm };
   }
 
-  /** `silentMs`: how long each of these nodes has given no sign of life. */
+  /** `silentMs`: the time since the node's last sign of life. */
   async takeOver(lost: readonly { node: string; silentMs: number }[]): Promise<void> {
     const patienceMs = Math.min(lostDiskMs, this.#options.config.secondPassWithinMs);
     const names = lost.map(({ node }) => node);
@@ -113,8 +118,8 @@ export class SecondPasses {
   }
 
   /**
-   * This node stops, which may take hours: what needs no disk of this one goes on at that node. What is left here ends
-   * with the process, or goes on when it has left.
+   * This node shuts down, which may take hours. Passes that need no disk of this node continue at the other one. The
+   * others end with the process, or continue when it is gone.
    */
   async handOver(to: string): Promise<void> {
     const given = new Set(await this.#rows.handOver(to));
@@ -127,9 +132,9 @@ export class SecondPasses {
     this.#looks?.wake();
   }
 
-  /** Nothing of this call is sent any more when this resolves, and what was sent is in its row. */
+  /** Resolves when nothing of this call is being sent any more, and everything that was sent is in its row. */
   async leave(callId: string): Promise<void> {
-    // The commit of the erasure follows. Until then the row is as it was, and must not be taken up again.
+    // The commit of the erasure follows. Until then the row is unchanged and must not be started again.
     this.#left.add(callId);
     this.#options.clock.after(leftMs, () => this.#left.delete(callId));
     for (const { row, leave, done } of [...this.#running.values()]) {
@@ -139,7 +144,7 @@ export class SecondPasses {
     }
   }
 
-  /** In the commit of an erasure. */
+  /** Runs in the commit of an erasure. */
   async erase(tx: Transaction<Database>, callId: string): Promise<void> {
     await this.#rows.erase(tx, callId);
   }
@@ -163,7 +168,7 @@ export class SecondPasses {
     for (const { row } of this.#running.values()) if (row.state !== 'cleaning') begun.add(row.id);
     let room = config.secondPassesAtOnce - begun.size;
     if (room > 0 && clock.monotonicMs() >= this.#quietUntilMs)
-      // Those that are being uploaded are in the list too.
+      // The list includes rows that are being uploaded.
       for (const row of await this.#rows.due(['waiting'], now, room + this.#running.size))
         if (room > 0 && this.#run(row)) room--;
     const next = await this.#rows.nextDueAt();
@@ -187,7 +192,7 @@ export class SecondPasses {
     return true;
   }
 
-  /** A fault of ours, or a store that is away, ends neither the process nor the other passes. */
+  /** A bug of ours, or an unreachable store, ends neither the process nor the other passes. */
   async #take(listed: PassRow, signal: AbortSignal): Promise<number> {
     const { clock, log } = this.#options;
     let row = listed;
@@ -196,7 +201,7 @@ export class SecondPasses {
       if (current === undefined || signal.aborted) return 0;
       row = current;
       const putOffMs = await this.#steps.take(row, signal);
-      // What one recording waits for keeps the next one waiting too: the service is busy, or away.
+      // A delay of one recording delays the next one too, because the service is busy or unreachable.
       if (putOffMs !== undefined) this.#quietUntilMs = clock.monotonicMs() + putOffMs;
       return 0;
     } catch (error) {

@@ -1,7 +1,7 @@
 import { alawSilence, mulawSilence } from '../../audio/g711.ts';
 import type { StreamingRequest } from '../../protocol/live-request.ts';
 
-/** One leg's encoding as the speech interface says it; the body of POST /v2/live must always hold it. */
+/** The request of a leg's session with its encoding, which the body of `POST /v2/live` must always contain. */
 export type LegRequest = StreamingRequest & {
   encoding: 'wav/pcm' | 'wav/alaw' | 'wav/ulaw';
   bit_depth: 8 | 16;
@@ -9,7 +9,7 @@ export type LegRequest = StreamingRequest & {
   channels: 1 | 2;
 };
 
-/** The code of silence in what a leg sends. */
+/** The byte that means silence in a leg's encoding. */
 export function silenceCode(request: Pick<LegRequest, 'encoding' | 'bit_depth'>): number {
   switch (request.encoding) {
     case 'wav/ulaw':

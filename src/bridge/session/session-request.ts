@@ -8,8 +8,8 @@ import type { CustomMetadata } from '../records/call-record.ts';
 type Json = Record<string, unknown>;
 
 /**
- * The session of one party of a phone call where the configuration says nothing else. People on the phone answer
- * quickly: 0.3 s of silence end an utterance. Without a longest duration a monologue would give no final for minutes.
+ * The default session of one party of a phone call. People on the phone answer quickly, so 0.3 s of silence end an
+ * utterance. Without a longest duration, a monologue would give no final for minutes.
  */
 const telephonyTemplate = {
   endpointing: 0.3,
@@ -27,7 +27,9 @@ const telephonyTemplate = {
   },
 } as const satisfies Json;
 
-/** Always asked for: without acknowledgements a session cannot be resumed, without finals there is no transcript. */
+/**
+ * Always requested: a session without acknowledgements cannot be resumed, and without finals there is no transcript.
+ */
 export const neededMessages = {
   receive_final_transcripts: true,
   receive_realtime_processing_events: true,
@@ -41,14 +43,14 @@ const wireEncodings = {
   pcm16: { encoding: 'wav/pcm', bit_depth: 16 },
 } as const;
 
-/** The sample rates that the speech interface takes, in Hz. */
+/** The sample rates that the speech interface accepts, in Hz. */
 const sampleRates = [8000, 16000, 32000, 44100, 48000] as const;
 
 export function silenceOf(encoding: LegFormat['encoding']): number {
   return silenceCode(wireEncodings[encoding]);
 }
 
-/** Undefined when the interface has no session for such audio. */
+/** Returns undefined if the speech interface does not accept such audio. */
 export function sessionFormat(
   format: LegFormat,
 ): Pick<StreamingRequest, 'encoding' | 'bit_depth' | 'sample_rate' | 'channels'> | undefined {
@@ -58,8 +60,8 @@ export function sessionFormat(
 }
 
 /**
- * Body of POST /v2/live for one leg: telephony defaults, over them the configuration, over it this call's
- * own parameters, over all the facts of the stream.
+ * The body of `POST /v2/live` for one leg. Later values override earlier ones: defaults for telephony, the
+ * configuration, this call's own parameters, the facts of the stream.
  */
 export function sessionRequest(options: {
   template: Json;
@@ -76,12 +78,12 @@ export function sessionRequest(options: {
   };
 }
 
-/** What holds for every session of a call, whatever its streams are. */
+/** The fields that hold for every session of a call, whatever its streams are. */
 export function sessionFields(template: Json, overrides: Json): Json {
   return merge(merge(telephonyTemplate, template), overrides);
 }
 
-/** The carrier parameters on the allow-list, as session fields. What cannot be used is named. */
+/** The allowed carrier parameters as session fields. Unusable parameters are returned by name. */
 export function callOverrides(
   parameters: Record<string, unknown>,
   allowed: readonly ('language' | 'vocabulary')[],
@@ -107,7 +109,7 @@ export function callOverrides(
   return { overrides, ignored };
 }
 
-/** `en-US` and `en_us` are `en` here: the interface has no regional codes. */
+/** `en-US` and `en_us` become `en`: the interface has no regional codes. */
 function languageCode(value: unknown): string | undefined {
   if (typeof value !== 'string') return undefined;
   const code = value.trim().toLowerCase().split(/[-_]/, 1)[0];
@@ -126,7 +128,7 @@ function wordsOf(value: unknown): string[] {
     .slice(0, vocabularyLimit);
 }
 
-/** Objects merge, everything else is replaced. */
+/** Merges objects and replaces everything else. */
 function merge(under: Json, over: Json): Json {
   const result: Json = { ...under };
   for (const [key, value] of Object.entries(over)) {

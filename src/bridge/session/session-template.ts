@@ -3,12 +3,12 @@ import { liveRequestIssues, parseLiveRequest } from '../../protocol/parse-live-r
 import { fieldErrors } from '../../protocol/validation.ts';
 import { neededMessages, sessionRequest } from './session-request.ts';
 
-/** What the stream or the call says itself. A value for them in the settings would be overwritten without a word. */
+/** Fields that the stream or the call itself decides. A configured value for them would be silently overwritten. */
 const factsOfStream = ['encoding', 'bit_depth', 'sample_rate', 'channels', 'custom_metadata'];
 
 /**
- * What the configuration may say of every session. It is checked as the request that the first call would send, by the
- * schema that a speech service reads it with: a wrong field found then would cost each call its words.
+ * The configured fields of every session. They are checked as part of a whole request, with the schema that a speech
+ * service uses: otherwise a wrong field would be found only in a call, and cost each call its words.
  */
 export const SessionTemplate = z
   .record(z.string(), z.unknown())
@@ -36,14 +36,17 @@ export const SessionTemplate = z
         for (const { path, text } of fieldErrors([issue]))
           wrong(path.split('.'), text + given(issue));
     if (issues.length > 0) return;
-    // What no schema can say: fields that are each right and together cannot be used.
+    // Errors that no schema finds: fields that are each valid but cannot be combined.
     const parsed = parseLiveRequest(request);
     if (parsed.ok) return;
     if (parsed.status === 422) wrong([], parsed.message);
     else for (const line of parsed.validationErrors) wrong([], line);
   });
 
-/** The value, where it is short and cannot be a secret: a number, a switch, or a word of a list of words. */
+/**
+ * The value for an error message, if it is short and cannot be a secret: a number, a switch, or a word of a fixed
+ * list.
+ */
 function given({ code, input }: z.core.$ZodIssue): string {
   if (typeof input === 'number' || typeof input === 'boolean') return `, not ${input}`;
   return code === 'invalid_value' && typeof input === 'string' && input.length <= 40

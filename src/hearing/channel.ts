@@ -14,7 +14,7 @@ export type ChannelEvent =
   | { type: 'partial'; utterance: RecognisedUtterance }
   | { type: 'final'; utterance: RecognisedUtterance; decidedS: number }
   /** A voice was heard between these seconds, and no reading found words for it. */
-  | { type: 'unread'; from: number; to: number }
+  | { type: 'wordless'; from: number; to: number }
   /** All received audio is decided. */
   | { type: 'finished' }
   /** The channel gave up after several streams in a row failed. */
@@ -215,10 +215,10 @@ export class Channel {
       case 'progress':
         this.#decide(event.at + offsetS);
         return true;
-      case 'unread': {
+      case 'wordless': {
         const { from, to } = event;
         hearingMetrics.wordless.inc(to - from);
-        this.#options.onEvent({ type: 'unread', from: from + offsetS, to: to + offsetS });
+        this.#options.onEvent({ type: 'wordless', from: from + offsetS, to: to + offsetS });
         return true;
       }
       case 'finished':

@@ -37,7 +37,7 @@ export type RecogniserEvent =
   /** Everything before this second is decided, and its finals were emitted before this event. */
   | { type: 'progress'; at: number }
   /** A voice was heard between these seconds, and no reading found words for it. */
-  | { type: 'unread'; from: number; to: number }
+  | { type: 'wordless'; from: number; to: number }
   /** The answer to `finish()`: all audio is decided, and no event follows. */
   | { type: 'finished' }
   /** The stream cannot continue, even in a replacement process. No event follows. */

@@ -10,7 +10,7 @@ type Owned = { owner: string };
  * Orders that wait for a thread, served fairly. The orders of each owner keep their order, and after each order the
  * next owner is served. Otherwise a session with a hundred orders would delay a session with one.
  */
-export class Turns<Order extends Owned> {
+export class FairQueue<Order extends Owned> {
   /** Owners in the order of service. The first key is served next. */
   readonly #byOwner = new Map<string, Order[]>();
   readonly #limit: number;

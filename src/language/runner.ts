@@ -10,7 +10,7 @@ import {
   type OrderMessage,
   type TaskName,
 } from './tasks.ts';
-import { maxOrdersWaiting, Turns } from './fair-queue.ts';
+import { maxOrdersWaiting, FairQueue } from './fair-queue.ts';
 
 type LanguageRunnerOptions = {
   /** The language model, if one is configured. */
@@ -254,7 +254,7 @@ type LaneOptions = {
  */
 class Lane {
   readonly #options: LaneOptions;
-  readonly #waiting: Turns<TaskOrder>;
+  readonly #waiting: FairQueue<TaskOrder>;
   #worker: Worker | undefined;
   #ready = false;
   #running: { order: TaskOrder; isSlow: boolean; stopWatch: () => void } | undefined;
@@ -264,7 +264,7 @@ class Lane {
 
   constructor(options: LaneOptions) {
     this.#options = options;
-    this.#waiting = new Turns(options.queueLimit);
+    this.#waiting = new FairQueue(options.queueLimit);
   }
 
   give(order: TaskOrder): void {

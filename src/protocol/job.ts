@@ -19,10 +19,10 @@ export type JobStatus = z.infer<typeof JobStatus>;
 export const JobKind = z.enum(['pre-recorded', 'live']).meta({ id: 'JobKind' });
 export type JobKind = z.infer<typeof JobKind>;
 
-const UnreadSpeech = z
+const WordlessSpeech = z
   .object({ channel: z.int().min(0), start: Seconds, end: Seconds })
   .meta({ id: 'UnreadSpeech' });
-export type UnreadSpeech = z.infer<typeof UnreadSpeech>;
+export type WordlessSpeech = z.infer<typeof WordlessSpeech>;
 
 const ResultMetadata = z
   .object({
@@ -31,7 +31,7 @@ const ResultMetadata = z
     billing_time: Seconds,
     transcription_time: Seconds,
     unread: z
-      .array(UnreadSpeech)
+      .array(WordlessSpeech)
       .optional()
       .describe(
         'Where a voice was heard and no words were found; there only if it happened. Not in every service.',

@@ -145,7 +145,7 @@ async function heardOf(
   else pushAll(heard.stream, audio);
   await heard.end();
   const spoken = heard.finals.flatMap((final) => final.words);
-  const unread = heard.events.flatMap((event) => (event.type === 'unread' ? event.from : []));
+  const unread = heard.events.flatMap((event) => (event.type === 'wordless' ? event.from : []));
   return parts.map(({ prompt, fromS, toS }) => {
     const inside = (second: number) =>
       parts.length === 1 || (second >= fromS - 0.05 && second < toS - 0.05);

@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { systemClock } from '../../src/lib/clock.ts';
-import { PartLanes } from '../../src/speech-service/jobs/part-lanes.ts';
+import { SectionLanes } from '../../src/speech-service/jobs/section-lanes.ts';
 import { readChannels } from '../../src/speech-service/jobs/reading.ts';
 import { openMedia } from '../../src/hearing/media/media.ts';
 import type { Recogniser } from '../../src/hearing/recogniser.ts';
@@ -110,7 +110,7 @@ async function run(recogniser: Recogniser, models: string, folder: string): Prom
             languages: ['en'],
             codeSwitching: false,
             expected: [],
-            lanes: new PartLanes(1),
+            lanes: new SectionLanes(1),
             signal: new AbortController().signal,
             onProgress: () => undefined,
           })

@@ -1,4 +1,4 @@
-import type { UnreadSpeech } from '../../protocol/job.ts';
+import type { WordlessSpeech } from '../../protocol/job.ts';
 import type { ServerMessage } from '../../protocol/live-messages.ts';
 import type { CallEvents } from '../events/call-events.ts';
 import {
@@ -113,7 +113,7 @@ export class HeardWords {
    * The service heard somebody there and found no words. The warning keeps people from taking the transcript as
    * complete.
    */
-  #warnOfUnread(leg: CallLeg, unread: readonly UnreadSpeech[], zeroS: number): void {
+  #warnOfUnread(leg: CallLeg, unread: readonly WordlessSpeech[], zeroS: number): void {
     if (unread.length === 0) return;
     const seconds = (value: number) => value.toFixed(1);
     const sumS = unread.reduce((sum, { start, end }) => sum + Math.max(0, end - start), 0);

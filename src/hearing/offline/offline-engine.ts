@@ -520,7 +520,7 @@ export class OfflineSession implements EngineSession {
     this.#parts.reader.seam = seam;
     this.#parts.reader.earlier = earlier;
     for (const { from, to } of wordless)
-      this.#emit({ type: 'unread', from: from / rateHz, to: to / rateHz });
+      this.#emit({ type: 'wordless', from: from / rateHz, to: to / rateHz });
     if (piece.words.length === 0) return;
     if (isSignal(piece.words.length, track.view(cut.from, cut.to))) {
       this.#parts.reader.earlier = undefined;

@@ -265,7 +265,7 @@ export class PoolStream implements RecogniserStream {
         this.#onEvent({ type: event.type, at });
         return;
       }
-      case 'unread': {
+      case 'wordless': {
         const { from, to } = event;
         this.#onEvent({ type: event.type, from: from + offsetS, to: to + offsetS });
         return;

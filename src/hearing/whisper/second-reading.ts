@@ -240,8 +240,8 @@ export class SecondReading implements EngineSession {
       if ('final' in head) {
         if (head.waiting > 0) break;
         this.#emit(revised(head));
-      } else if (head.type === 'unread') {
-        const next = this.#held.find((one) => 'final' in one || one.type !== 'unread');
+      } else if (head.type === 'wordless') {
+        const next = this.#held.find((one) => 'final' in one || one.type !== 'wordless');
         if (!next || ('final' in next && next.waiting > 0)) break;
         if (!('final' in next) || !accountsFor(next, head)) this.#emit(head);
       } else this.#emit(head);

@@ -2,7 +2,7 @@ import { wait, type Clock } from '../../lib/clock.ts';
 import { reasonOf } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/log.ts';
 import { round3 } from '../../lib/round.ts';
-import type { PreRecordedResult, UnreadSpeech } from '../../protocol/job.ts';
+import type { PreRecordedResult, WordlessSpeech } from '../../protocol/job.ts';
 import { callbackOf } from '../../protocol/parse-pre-recorded.ts';
 import { NoRoomError, type DiskRoom } from '../../store/disk-room.ts';
 import type { Store } from '../../store/store.ts';
@@ -23,14 +23,14 @@ import { resultOf, type ResultInput } from '../results/result.ts';
 import { JobFailure } from './failure.ts';
 import type { UnstoredJobs } from './job-callbacks.ts';
 import { factsOf, type JobRows } from './job-rows.ts';
-import type { PartLanes } from './part-lanes.ts';
+import type { SectionLanes } from './section-lanes.ts';
 import type { JobAtWork } from './queue.ts';
 import { readChannels, type ReadableChannel } from './reading.ts';
 
 /** The local copy of a job's file while it is read. */
 type LocalFile = { file: StoredFile; local: Disposable & { path: string } };
 
-type FileWords = Pick<ResultInput, 'utterances' | 'diarization' | 'unread'>;
+type FileWords = Pick<ResultInput, 'utterances' | 'diarization' | 'wordless'>;
 
 export type JobWorkOptions = {
   config: SpeechServiceConfig;
@@ -44,7 +44,7 @@ export type JobWorkOptions = {
   /** The recogniser for files. It is separate from that of live sessions, so that jobs do not delay live words. */
   recogniser: Recogniser;
   speakers: Speakers;
-  lanes: PartLanes;
+  lanes: SectionLanes;
   unstored: UnstoredJobs;
 };
 
@@ -82,14 +82,14 @@ export class JobWork {
     const { language, clock } = this.#options;
     const { request, signal, job } = work;
     const { decoded, heard } = await this.#decodedAndHeard(work, file, path);
-    const { utterances, diarization, unread } = heard;
+    const { utterances, diarization, wordless } = heard;
     const result = await resultOf({
       request,
       durationS: decoded.durationS,
       distinctChannels: Math.max(1, decoded.distinct.length),
       transcriptionS: (clock.monotonicMs() - startedMs) / 1e3,
       utterances,
-      ...(unread ? { unread } : {}),
+      ...(wordless ? { wordless } : {}),
       ...(diarization ? { diarization } : {}),
       language,
       owner: job.id,
@@ -192,7 +192,7 @@ export class JobWork {
       ? speakers.find(channels, { number, min, max }, eitherSignal)
       : undefined;
     found?.catch(() => undefined); // awaited below, perhaps after it has failed
-    let unread: readonly UnreadSpeech[] = [];
+    let wordless: readonly WordlessSpeech[] = [];
     try {
       const utterances = await readChannels({
         recogniser,
@@ -206,17 +206,17 @@ export class JobWork {
         lanes: this.#options.lanes,
         signal,
         onProgress: (seconds) => work.onProgress(seconds),
-        onUnread: (stretches) => {
-          unread = stretches;
+        onWordless: (stretches) => {
+          wordless = stretches;
         },
       });
       const diarization = await found;
-      if (!diarization) return { utterances, unread };
-      if (!diarization.results) return { utterances, unread, diarization };
+      if (!diarization) return { utterances, wordless };
+      if (!diarization.results) return { utterances, wordless, diarization };
       const numbers = channels.map(({ channel }) => channel);
       return {
         utterances: withSpeakersOf(numbers, diarization.results, utterances),
-        unread,
+        wordless,
         diarization,
       };
     } catch (error) {

@@ -21,7 +21,7 @@ import { JobRetention } from './job-retention.ts';
 import { factsOf, JobRows } from './job-rows.ts';
 import { JobWork, type JobWorkOptions } from './job-work.ts';
 import { LostNodes } from './lost-nodes.ts';
-import { PartLanes } from './part-lanes.ts';
+import { SectionLanes } from './section-lanes.ts';
 import { JobQueue } from './queue.ts';
 
 type JobsOptions = Omit<JobWorkOptions, 'rows' | 'lanes' | 'unstored'> & {
@@ -59,7 +59,7 @@ export class Jobs {
     const work = new JobWork({
       ...options,
       rows: this.#rows,
-      lanes: new PartLanes(options.recogniser.mostProcesses, stretchesEach),
+      lanes: new SectionLanes(options.recogniser.mostProcesses, stretchesEach),
       unstored: this.#unstored,
     });
     this.#retention = new JobRetention({

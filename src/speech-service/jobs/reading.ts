@@ -1,12 +1,12 @@
-import type { UnreadSpeech } from '../../protocol/job.ts';
+import type { WordlessSpeech } from '../../protocol/job.ts';
 import { open } from 'node:fs/promises';
 import type { Clock } from '../../lib/clock.ts';
 import type { Utterance } from '../../protocol/addons.ts';
 import { utteranceOf } from '../../hearing/utterance.ts';
 import type { ExpectedWord } from '../../hearing/expected-words.ts';
 import type { Recogniser, RecogniserStreamOptions } from '../../hearing/recogniser.ts';
-import { ChannelParts } from './channel-parts.ts';
-import type { JobLane, PartLanes } from './part-lanes.ts';
+import { ChannelSections } from './channel-sections.ts';
+import type { JobLane, SectionLanes } from './section-lanes.ts';
 
 /** Decoded audio: 16-bit little-endian mono at 16 kHz. */
 export type ReadableChannel = { channel: number; path: string; samples: number };
@@ -22,14 +22,14 @@ type ReadingOptions = {
   /** The vocabulary of the request. */
   expected: readonly ExpectedWord[];
   /** The lanes of all jobs, which limit how many sections are read at once. */
-  lanes: PartLanes;
+  lanes: SectionLanes;
   /** The least length of a section, if it differs from the usual one. */
-  partS?: number;
+  sectionS?: number;
   signal: AbortSignal;
   /** Called with the seconds that are read without a gap from the beginning; with several channels, their mean. */
   onProgress(seconds: number): void;
   /** Called once at the end, with the stretches that have a voice but no recognised words. */
-  onUnread?(stretches: readonly UnreadSpeech[]): void;
+  onWordless?(stretches: readonly WordlessSpeech[]): void;
 };
 
 /** Nobody waits for single words here, so pieces may be long: more context and fewer cuts. */
@@ -43,16 +43,16 @@ const stream: Omit<RecogniserStreamOptions, 'languages' | 'codeSwitching' | 'exp
   partials: false,
 };
 
-const shortestPartS = 20;
-const longestPartS = 60;
+const shortestSectionS = 20;
+const longestSectionS = 60;
 
 /**
  * The least length of a section. A section takes a process some seconds, so a waiting job waits little, and the cost of
  * a seam is small. Towards the end of a recording sections become shorter, so that no process works on a long one while
  * the others have nothing.
  */
-function ordinaryPartS(leftS: number, processes: number): number {
-  return Math.min(longestPartS, Math.max(shortestPartS, leftS / (2 * processes)));
+function ordinarySectionS(leftS: number, processes: number): number {
+  return Math.min(longestSectionS, Math.max(shortestSectionS, leftS / (2 * processes)));
 }
 
 /** Reads all channels of a file, in sections if several processes can read. Returns the utterances in order of time. */
@@ -63,11 +63,11 @@ export async function readChannels(options: ReadingOptions): Promise<Utterance[]
   const isCut = lanes.sideBySide && mayBeCut(recogniser, languages, codeSwitching);
   const language = languages.length === 1 ? languages[0] : undefined;
   await using files = new AsyncDisposableStack();
-  const readings: { channel: number; parts: ChannelParts }[] = [];
+  const readings: { channel: number; sections: ChannelSections }[] = [];
   for (const { channel, path, samples } of options.channels) {
     if (samples === 0) continue;
     const file = files.use(await open(path, 'r'));
-    const parts = new ChannelParts({
+    const sections = new ChannelSections({
       recogniser,
       clock,
       stream: { ...stream, languages, codeSwitching, expected },
@@ -77,28 +77,28 @@ export async function readChannels(options: ReadingOptions): Promise<Utterance[]
         return new Int16Array(bytes.buffer, bytes.byteOffset, bytesRead >> 1);
       },
       samples,
-      partS: isCut
-        ? (leftS) => options.partS ?? ordinaryPartS(leftS, recogniser.mostProcesses)
+      sectionS: isCut
+        ? (leftS) => options.sectionS ?? ordinarySectionS(leftS, recogniser.mostProcesses)
         : undefined,
       signal,
       onProgress: () => {
-        const decidedS = readings.reduce((sum, one) => sum + one.parts.decidedS, 0);
+        const decidedS = readings.reduce((sum, one) => sum + one.sections.decidedS, 0);
         options.onProgress(decidedS / readings.length);
       },
     });
-    readings.push({ channel, parts });
+    readings.push({ channel, sections });
   }
-  const parts = readings.map((reading) => reading.parts);
-  await readParts(parts, lanes.ofJob(), signal, (reason) => failed.abort(reason));
+  const sections = readings.map((reading) => reading.sections);
+  await readSections(sections, lanes.ofJob(), signal, (reason) => failed.abort(reason));
   options.signal.throwIfAborted();
-  options.onUnread?.(
-    readings.flatMap(({ channel, parts: { unread } }) =>
-      unread.map(({ from, to }) => ({ channel, start: from, end: to })),
+  options.onWordless?.(
+    readings.flatMap(({ channel, sections: { wordless } }) =>
+      wordless.map(({ from, to }) => ({ channel, start: from, end: to })),
     ),
   );
   return readings
     .flatMap((reading) =>
-      reading.parts.said.map((said) => utteranceOf(said, reading.channel, language)),
+      reading.sections.said.map((said) => utteranceOf(said, reading.channel, language)),
     )
     .map(withoutSpace)
     .sort((a, b) => a.start - b.start || a.channel - b.channel);
@@ -108,8 +108,8 @@ export async function readChannels(options: ReadingOptions): Promise<Utterance[]
  * Begins sections as the lane allows, always in the channel that has read least. The first failure stops the others,
  * because their words are not needed then.
  */
-async function readParts(
-  channels: readonly ChannelParts[],
+async function readSections(
+  channels: readonly ChannelSections[],
   lane: JobLane,
   signal: AbortSignal,
   onFailure: (reason: unknown) => void,
@@ -120,11 +120,11 @@ async function readParts(
     failure ??= { reason };
     onFailure(reason);
   };
-  const leastFar = (): ChannelParts | undefined =>
+  const leastFar = (): ChannelSections | undefined =>
     channels.filter(({ hasMore }) => hasMore).toSorted((a, b) => a.begunS - b.begunS)[0];
   const begin = async (turn: Disposable): Promise<void> => {
-    const part = await leastFar()?.begin();
-    if (part) work.push(part.done.catch(fail).finally(() => turn[Symbol.dispose]()));
+    const section = await leastFar()?.begin();
+    if (section) work.push(section.done.catch(fail).finally(() => turn[Symbol.dispose]()));
     else turn[Symbol.dispose]();
   };
   try {

@@ -11,7 +11,7 @@ type SeamSearch = {
   /**
    * The least length of a section. The pause is searched for in the same length of audio behind it, then further on.
    */
-  partS: number;
+  sectionS: number;
 };
 
 /** Seams lie on this grid, so that the windows of voice detection are the same as in one undivided stream. */
@@ -31,8 +31,8 @@ const leadS = 0.44;
  * a little beyond it, and the recogniser decides. Undefined if there is no pause before the end.
  */
 export async function nextSeam(search: SeamSearch, from: number): Promise<number | undefined> {
-  const { rateHz, end, partS } = search;
-  const stretch = partS * rateHz;
+  const { rateHz, end, sectionS } = search;
+  const stretch = sectionS * rateHz;
   for (let at = from + stretch; at + stretch / 3 < end; at += stretch) {
     const until = Math.min(at + stretch, end - stretch / 3);
     let seam: number | undefined;

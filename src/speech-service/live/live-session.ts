@@ -106,7 +106,7 @@ export class LiveSession {
       ...parts,
       neededFrame: this.#labels && (() => this.#labels?.neededFrame ?? Infinity),
       onHeard: (channel, event) => this.#transcript.heard(channel, event),
-      onUnread: (channel, { from, to }) => {
+      onWordless: (channel, { from, to }) => {
         parts.log.info(
           // `from` and `to` are renamed, because the log hides fields of those names: elsewhere they are telephone
           // numbers.

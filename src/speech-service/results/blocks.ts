@@ -7,26 +7,26 @@ import type {
   TranslatedTranscript,
   Utterance,
 } from '../../protocol/addons.ts';
-import type { ResultMetadata, UnreadSpeech } from '../../protocol/job.ts';
+import type { ResultMetadata, WordlessSpeech } from '../../protocol/job.ts';
 
 /** The audio facts of a result. Identical channels are billed once. */
 export function metadataOf(figures: {
   audioS: number;
   channels: number;
   transcriptionS: number;
-  unread?: readonly UnreadSpeech[];
+  wordless?: readonly WordlessSpeech[];
 }): ResultMetadata {
-  const { unread = [] } = figures;
+  const { wordless = [] } = figures;
   return {
     audio_duration: round3(figures.audioS),
     number_of_distinct_channels: figures.channels,
     billing_time: round3(figures.audioS * figures.channels),
     transcription_time: round3(figures.transcriptionS),
-    ...(unread.length === 0 ? {} : { unread: unread.map(rounded) }),
+    ...(wordless.length === 0 ? {} : { unread: wordless.map(rounded) }),
   };
 }
 
-function rounded({ channel, start, end }: UnreadSpeech): UnreadSpeech {
+function rounded({ channel, start, end }: WordlessSpeech): WordlessSpeech {
   return { channel, start: round3(start), end: round3(end) };
 }
 

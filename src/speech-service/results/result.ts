@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import { asBlock, succeeded } from '../../language/block.ts';
 import { systemClock, type Clock } from '../../lib/clock.ts';
 import type { AddonBlock, Transcription, Utterance } from '../../protocol/addons.ts';
-import type { PreRecordedResult, UnreadSpeech } from '../../protocol/job.ts';
+import type { PreRecordedResult, WordlessSpeech } from '../../protocol/job.ts';
 import type { PreRecordedRequest } from '../../protocol/pre-recorded.ts';
 import { personName } from '../../protocol/people.ts';
 import type { AddonRunner } from './answer.ts';
@@ -29,7 +29,7 @@ export type ResultInput = {
   /** Text without a leading space, and words of one channel. The speaker is set if diarization ran. */
   utterances: Utterance[];
   /** Stretches with a voice but without recognised words. */
-  unread?: readonly UnreadSpeech[];
+  wordless?: readonly WordlessSpeech[];
   /** The outcome of the diarization, if it was requested. */
   diarization?: AddonBlock<unknown>;
   language: AddonRunner;
@@ -69,7 +69,7 @@ export async function resultOf(input: ResultInput): Promise<PreRecordedResult> {
       audioS: input.durationS,
       channels: input.distinctChannels,
       transcriptionS: input.transcriptionS,
-      ...(input.unread ? { unread: input.unread } : {}),
+      ...(input.wordless ? { wordless: input.wordless } : {}),
     }),
     transcription: { ...transcriptionOf(utterances), ...(await derivedOf(request, utterances)) },
     ...diarizationOf(request, input.diarization),

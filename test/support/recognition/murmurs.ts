@@ -149,7 +149,7 @@ class HeardMurmurs {
     const isWord = ({ word }: RecognisedWord) => Number(word.slice(1)) < gibberishFrom;
     const words = this.#words.filter(isWord);
     for (const { start, end } of this.#words.filter((word) => !isWord(word)))
-      this.#onEvent({ type: 'unread', from: start, to: end });
+      this.#onEvent({ type: 'wordless', from: start, to: end });
     this.#words = [];
     const utterance = {
       index: this.#index++,

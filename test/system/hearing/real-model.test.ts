@@ -6,7 +6,7 @@ import { afterAll, describe, expect, test, vi } from 'vitest';
 import { linearToMulaw, mulawToLinear } from '../../../src/audio/g711.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { builtInConversation } from '../../../src/player/conversation.ts';
-import { PartLanes } from '../../../src/speech-service/jobs/part-lanes.ts';
+import { SectionLanes } from '../../../src/speech-service/jobs/section-lanes.ts';
 import { readChannels } from '../../../src/speech-service/jobs/reading.ts';
 import { readModelFolder } from '../../../src/hearing/models/model-folder.ts';
 import { loadSherpa } from '../../../src/hearing/engine/sherpa.ts';
@@ -266,7 +266,7 @@ describe.skipIf(!model || prompts.length === 0)('a recogniser with the default m
       },
       [Symbol.asyncDispose]: () => Promise.resolve(),
     };
-    const readWith = (lanes: PartLanes) =>
+    const readWith = (lanes: SectionLanes) =>
       readChannels({
         recogniser: counted,
         clock: systemClock,
@@ -275,12 +275,12 @@ describe.skipIf(!model || prompts.length === 0)('a recogniser with the default m
         codeSwitching: false,
         expected: [],
         lanes,
-        partS: 3,
+        sectionS: 3,
         signal: new AbortController().signal,
         onProgress: () => undefined,
       });
-    const expected = await readWith(new PartLanes(1));
-    const inParts = await readWith(new PartLanes(2));
+    const expected = await readWith(new SectionLanes(1));
+    const inParts = await readWith(new SectionLanes(2));
     expect(streams).toBeGreaterThan(3);
     const times = (heard: typeof expected) => heard.flatMap(({ words }) => words);
     expect(inParts.map(({ text }) => text)).toEqual(expected.map(({ text }) => text));

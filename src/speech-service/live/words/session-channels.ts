@@ -24,7 +24,7 @@ type SessionChannelsOptions = {
   /** The first frame that another reader still needs. Frames before it may be released. */
   neededFrame?: (() => number) | undefined;
   /** Called for a stretch, in seconds, with a voice but without recognised words. */
-  onUnread(channel: number, stretch: { from: number; to: number }): void;
+  onWordless(channel: number, stretch: { from: number; to: number }): void;
   onFailed(reason: string): void;
 };
 
@@ -172,8 +172,8 @@ export class SessionChannels {
       case 'failed':
         this.#options.onFailed(event.reason);
         return;
-      case 'unread':
-        this.#options.onUnread(index, event);
+      case 'wordless':
+        this.#options.onWordless(index, event);
         return;
       default:
         this.#options.onHeard(index, event);

@@ -5,7 +5,7 @@ import type {
   TranslatedTranscript,
   Utterance,
 } from '../../../protocol/addons.ts';
-import type { PostFinalResult, UnreadSpeech } from '../../../protocol/job.ts';
+import type { PostFinalResult, WordlessSpeech } from '../../../protocol/job.ts';
 import type { LiveRequest } from '../../../protocol/live-request.ts';
 import { withSpeakers, type VoiceTurn } from '../../../hearing/speakers/speaker-turns.ts';
 import {
@@ -26,18 +26,18 @@ export type SessionResults = {
   sentiments: AddonBlock<SentimentItem[]>[];
   translations: TranslationOutcome[];
   /** Stretches with a voice but without recognised words. */
-  unread: UnreadSpeech[];
+  wordless: WordlessSpeech[];
   /** The turns of each voice, if the client said that its one channel carries all parties. Known at the end. */
   turns?: readonly VoiceTurn[];
 };
 
 /** A session lists at most this many stretches without words. The counter of their seconds has no such limit. */
-const mostUnread = 1_000;
+const mostWordless = 1_000;
 
 type TranslationOutcome = { targetLanguage: string; block: AddonBlock<Utterance> };
 
 export function noResults(): SessionResults {
-  return { utterances: [], entities: [], sentiments: [], translations: [], unread: [] };
+  return { utterances: [], entities: [], sentiments: [], translations: [], wordless: [] };
 }
 
 /** One line of the session's log. After a restart, all lines together build the results again. */
@@ -46,7 +46,7 @@ export type ResultEntry =
   | { add: 'entities'; block: AddonBlock<NamedEntity[]> }
   | { add: 'sentiment'; block: AddonBlock<SentimentItem[]> }
   | { add: 'translation'; outcome: TranslationOutcome }
-  | { add: 'unread'; stretch: UnreadSpeech };
+  | { add: 'unread'; stretch: WordlessSpeech };
 
 export function add(record: SessionResults, entry: ResultEntry): void {
   switch (entry.add) {
@@ -65,7 +65,7 @@ export function add(record: SessionResults, entry: ResultEntry): void {
       record.translations.push(entry.outcome);
       return;
     case 'unread':
-      if (record.unread.length < mostUnread) record.unread.push(entry.stretch);
+      if (record.wordless.length < mostWordless) record.wordless.push(entry.stretch);
       return;
   }
 }
@@ -100,7 +100,7 @@ export function resultOf(
   const utterances = spokenOf(record);
   const { realtime_processing: realtime } = request;
   return {
-    metadata: metadataOf({ ...figures, unread: record.unread }),
+    metadata: metadataOf({ ...figures, wordless: record.wordless }),
     transcription: transcriptionOf(utterances),
     ...(realtime.translation ? { translation: translationsOf(request, record) } : {}),
     ...(post.summarization ? { summarization: post.summarization } : {}),

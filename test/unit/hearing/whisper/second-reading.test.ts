@@ -189,12 +189,12 @@ test('an utterance that begins before the speech of the one before ends is read 
 test('speech that the first left without words is told as wordless, unless the second has words there', () => {
   const { say, tell, hear, read, reading, events } = twice(textOf('Hello there my dear.'));
   hear(3);
-  tell({ type: 'unread', from: 1.9, to: 2.9 });
+  tell({ type: 'wordless', from: 1.9, to: 2.9 });
   say('hello there', 1);
-  tell({ type: 'unread', from: 5, to: 6 });
+  tell({ type: 'wordless', from: 5, to: 6 });
   reading.finish(arrival);
   read();
-  expect(events.filter(({ type }) => type === 'unread')).toEqual([
-    { type: 'unread', from: 5, to: 6 },
+  expect(events.filter(({ type }) => type === 'wordless')).toEqual([
+    { type: 'wordless', from: 5, to: 6 },
   ]);
 });

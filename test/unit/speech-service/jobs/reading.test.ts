@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Utterance } from '../../../../src/protocol/addons.ts';
-import { PartLanes } from '../../../../src/speech-service/jobs/part-lanes.ts';
+import { SectionLanes } from '../../../../src/speech-service/jobs/section-lanes.ts';
 import { readChannels, sampleRate } from '../../../../src/speech-service/jobs/reading.ts';
 import { TestClock } from '../../../support/clock/test-clock.ts';
 import {
@@ -73,8 +73,8 @@ async function reading(
     languages: ['en'],
     codeSwitching: false,
     expected: [],
-    lanes: new PartLanes(recogniser.mostProcesses),
-    partS: 6,
+    lanes: new SectionLanes(recogniser.mostProcesses),
+    sectionS: 6,
     signal: new AbortController().signal,
     onProgress: () => undefined,
     ...options,
@@ -114,7 +114,7 @@ describe('a file that is read in parts', () => {
     const audio = recording(levels.flatMap(sentence));
     const told: { channel: number; start: number; end: number }[][] = [];
     await reading(murmurRecogniser(3), [audio, audio.slice()], {
-      onUnread: (stretches) => told.push([...stretches]),
+      onWordless: (stretches) => told.push([...stretches]),
     });
     expect(told).toHaveLength(1);
     const starts = [0, 1].map((channel) =>
@@ -172,7 +172,7 @@ describe('a file that is read in parts', () => {
 
   test('fails as a whole, and keeps no turn, when one part fails again and again', async () => {
     const recogniser = murmurRecogniser(2);
-    const lanes = new PartLanes(2);
+    const lanes = new SectionLanes(2);
     const failing = setInterval(() => recogniser.fail(), 1);
     const heard = reading(recogniser, [spoken(61, 30)], { lanes });
     await expect(heard).rejects.toThrow('the audio could not be recognised: on request');
@@ -234,7 +234,7 @@ describe('the lanes of jobs', () => {
     Promise.race([turn, new Promise<undefined>((resolve) => setImmediate(resolve, undefined))]);
 
   test('a second job reads at once beside a long one, which then has no more than its share', async () => {
-    const lanes = new PartLanes(2);
+    const lanes = new SectionLanes(2);
     const [long, short] = [lanes.ofJob(), lanes.ofJob()];
     const first = await long.take(never);
     const second = await long.take(never);
@@ -253,7 +253,7 @@ describe('the lanes of jobs', () => {
   });
 
   test('with two parts for each process a job has four turns, and another still its first', async () => {
-    const lanes = new PartLanes(2, 2);
+    const lanes = new SectionLanes(2, 2);
     const [long, short] = [lanes.ofJob(), lanes.ofJob()];
     for (let part = 0; part < 4; part++) expect(await settled(long.take(never))).toBeDefined();
     expect(await settled(long.take(never))).toBeUndefined();
@@ -261,7 +261,7 @@ describe('the lanes of jobs', () => {
   });
 
   test('a job that gives up waiting takes no turn, and a turn is given back once', async () => {
-    const lanes = new PartLanes(1);
+    const lanes = new SectionLanes(1);
     const [one, other] = [lanes.ofJob(), lanes.ofJob()];
     const gone = new AbortController();
     const held = await one.take(never);

@@ -12,13 +12,13 @@ function audio(sounds: readonly [level: number, seconds: number][], noise = 0): 
   return Int16Array.from(samples);
 }
 
-const seamOf = (samples: Int16Array, partS = 3): Promise<number | undefined> =>
+const seamOf = (samples: Int16Array, sectionS = 3): Promise<number | undefined> =>
   nextSeam(
     {
       read: (from, count) => Promise.resolve(samples.subarray(from, from + count)),
       rateHz,
       end: samples.length,
-      partS,
+      sectionS,
     },
     0,
   );

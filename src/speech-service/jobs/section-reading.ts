@@ -9,7 +9,7 @@ import type {
 import { JobFailure } from './failure.ts';
 import type { ReadSamples } from './seams.ts';
 
-type PartOptions = {
+type SectionOptions = {
   recogniser: Recogniser;
   clock: Clock;
   stream: RecogniserStreamOptions;
@@ -26,11 +26,11 @@ type PartOptions = {
   onProgress: (seconds: number) => void;
 };
 
-/** The words of a part, and its end. */
-/** The words of a section and its end. `unread` lists stretches with a voice but without recognised words. */
-export type PartSaid = {
+/** The words of a section, and its end. */
+/** The words of a section and its end. `wordless` lists stretches with a voice but without recognised words. */
+export type SectionSaid = {
   utterances: RecognisedUtterance[];
-  unread: Stretch[];
+  wordless: Stretch[];
   seam: number | undefined;
 };
 type Stretch = { from: number; to: number };
@@ -56,11 +56,11 @@ const drainedS = 0.04;
  *     seam                   |
  *     next section           ▁▁▁▁▁▁▂▆▇▆▂▆    begins in the same pause
  */
-export class PartReading {
-  readonly #options: PartOptions;
+export class SectionReading {
+  readonly #options: SectionOptions;
   readonly #channel: Channel;
   readonly #utterances: RecognisedUtterance[] = [];
-  readonly #unread: Stretch[] = [];
+  readonly #wordless: Stretch[] = [];
   #seam: number | undefined;
   /** The first sample that may not be given yet. */
   #limit: number;
@@ -68,10 +68,10 @@ export class PartReading {
   #end: number | undefined;
   #speakingSinceS: number | undefined;
   #moving = false;
-  #resolve: (said: PartSaid) => void = () => undefined;
+  #resolve: (said: SectionSaid) => void = () => undefined;
   #reject: (reason: unknown) => void = () => undefined;
 
-  constructor(options: PartOptions) {
+  constructor(options: SectionOptions) {
     this.#options = options;
     const { recogniser, clock, stream, samples, from, seam } = options;
     this.#seam = seam;
@@ -87,12 +87,12 @@ export class PartReading {
     });
   }
 
-  async said(): Promise<PartSaid> {
+  async said(): Promise<SectionSaid> {
     const { signal } = this.#options;
     let watch: Loop | undefined;
     const abort = (): void => this.#reject(signal.reason);
     try {
-      return await new Promise<PartSaid>((resolve, reject) => {
+      return await new Promise<SectionSaid>((resolve, reject) => {
         this.#resolve = resolve;
         this.#reject = reject;
         signal.throwIfAborted();
@@ -150,8 +150,8 @@ export class PartReading {
       case 'failed':
         this.#reject(new JobFailure(500, `the audio could not be recognised: ${event.reason}`));
         return;
-      case 'unread':
-        this.#unread.push({ from: event.from, to: event.to });
+      case 'wordless':
+        this.#wordless.push({ from: event.from, to: event.to });
         return;
       case 'partial':
     }
@@ -159,13 +159,13 @@ export class PartReading {
 
   /** A section without a seam of its own has also read everything behind it. */
   #finished(seamS: number): void {
-    const unread = this.#unread;
+    const wordless = this.#wordless;
     if (this.#end === undefined)
-      this.#resolve({ utterances: this.#utterances, unread, seam: undefined });
+      this.#resolve({ utterances: this.#utterances, wordless, seam: undefined });
     else
       this.#resolve({
         utterances: this.#utterances.filter(({ start }) => start < seamS),
-        unread: unread.filter(({ from }) => from < seamS),
+        wordless: wordless.filter(({ from }) => from < seamS),
         seam: this.#seam,
       });
   }

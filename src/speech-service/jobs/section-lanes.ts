@@ -1,23 +1,23 @@
 /** The lane of one job. Disposing the result of `take` ends the section. */
 export type JobLane = { take(signal: AbortSignal): Promise<Disposable> };
 
-type WaitingPart = { job: JobLane; grant: () => void };
+type WaitingSection = { job: JobLane; grant: () => void };
 
 /**
  * Decides which sections of jobs are read at the same time. Every job has one section at work, so a short job never
  * waits for a long one. Further sections begin only if a process would otherwise have nothing to read; the job with the
  * fewest comes first. Each job waits for at most one place, so the queue is no longer than the number of running jobs.
  */
-export class PartLanes {
+export class SectionLanes {
   readonly #processes: number;
   readonly #most: number;
   readonly #taken = new Map<JobLane, number>();
-  #waiting: WaitingPart[] = [];
+  #waiting: WaitingSection[] = [];
 
   /** With two sections per process, a process that waits for audio of one reads the other. */
-  constructor(processes: number, partsEach = 1) {
+  constructor(processes: number, sectionsEach = 1) {
     this.#processes = processes;
-    this.#most = partsEach * processes;
+    this.#most = sectionsEach * processes;
   }
 
   /** False with a single process: reading in sections would gain nothing. */

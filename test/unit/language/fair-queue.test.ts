@@ -1,15 +1,15 @@
 import { expect, test } from 'vitest';
-import { Turns } from '../../../src/language/fair-queue.ts';
+import { FairQueue } from '../../../src/language/fair-queue.ts';
 
 type Named = { owner: string; name: string };
 
-function turnsOf(names: string, limit?: number, limitPerOwner?: number): Turns<Named> {
-  const turns = new Turns<Named>(limit, limitPerOwner);
+function turnsOf(names: string, limit?: number, limitPerOwner?: number): FairQueue<Named> {
+  const turns = new FairQueue<Named>(limit, limitPerOwner);
   for (const name of names.split(' ')) turns.push({ owner: name.charAt(0), name });
   return turns;
 }
 
-function drained(turns: Turns<Named>): string {
+function drained(turns: FairQueue<Named>): string {
   const names: string[] = [];
   for (let next = turns.shift(); next; next = turns.shift()) names.push(next.name);
   return names.join(' ');

@@ -4,26 +4,26 @@ import type {
   Recogniser,
   RecogniserStreamOptions,
 } from '../../hearing/recogniser.ts';
-import { PartReading, type PartSaid } from './part-reading.ts';
+import { SectionReading, type SectionSaid } from './section-reading.ts';
 import { nextSeam, type ReadSamples } from './seams.ts';
 
-type ChannelPartsOptions = {
+type ChannelSectionsOptions = {
   recogniser: Recogniser;
   clock: Clock;
   stream: RecogniserStreamOptions;
   read: ReadSamples;
   samples: number;
   /** The least length of a section when `leftS` seconds are left. Undefined if the channel is read as one section. */
-  partS: ((leftS: number) => number) | undefined;
+  sectionS: ((leftS: number) => number) | undefined;
   signal: AbortSignal;
   onProgress: () => void;
 };
 
-type ChannelPart = {
+type ChannelSection = {
   /** The number of the seam at which the section ends. */
   end: number;
   decidedS: number;
-  said: PartSaid | undefined;
+  said: SectionSaid | undefined;
   drop: AbortController;
 };
 
@@ -35,20 +35,20 @@ const wrongSeamsBorne = 3;
  * beginning of the audio, and a seam without a position is its end. A section that hears speech across its final seam
  * reads on to the next seam, and the section between the two is dropped.
  */
-export class ChannelParts {
-  readonly #options: ChannelPartsOptions;
+export class ChannelSections {
+  readonly #options: ChannelSectionsOptions;
   readonly #rateHz: number;
   /** The search for each seam. A search starts when the seam before it is known. */
   readonly #searches: Promise<number | undefined>[] = [Promise.resolve(0)];
   /** The positions of the seams that are known. */
   readonly #positions: (number | undefined)[] = [0];
-  readonly #parts = new Map<number, ChannelPart>();
+  readonly #sections = new Map<number, ChannelSection>();
   /** The number of the next section to begin, or undefined if none is left. */
   #next: number | undefined = 0;
   #held = 0;
   #wrong = 0;
 
-  constructor(options: ChannelPartsOptions) {
+  constructor(options: ChannelSectionsOptions) {
     this.#options = options;
     this.#rateHz = options.stream.sampleRate;
   }
@@ -65,9 +65,9 @@ export class ChannelParts {
   /** The seconds that are decided without a gap from the beginning. */
   get decidedS(): number {
     let untilS = 0;
-    for (const part of this.#inOrder()) {
-      const endS = this.#secondOf(part.end);
-      if (!part.said) return Math.max(untilS, Math.min(part.decidedS, endS));
+    for (const section of this.#inOrder()) {
+      const endS = this.#secondOf(section.end);
+      if (!section.said) return Math.max(untilS, Math.min(section.decidedS, endS));
       untilS = endS;
     }
     return untilS;
@@ -78,8 +78,8 @@ export class ChannelParts {
   }
 
   /** Stretches with a voice but without recognised words. */
-  get unread(): PartSaid['unread'] {
-    return [...this.#inOrder()].flatMap(({ said }) => said?.unread ?? []);
+  get wordless(): SectionSaid['wordless'] {
+    return [...this.#inOrder()].flatMap(({ said }) => said?.wordless ?? []);
   }
 
   /** Begins the next section and returns its work. Undefined if none is left. */
@@ -94,67 +94,71 @@ export class ChannelParts {
       this.#next = seam === undefined ? undefined : number + 1;
       if (from === undefined) return undefined;
       const drop = new AbortController();
-      const part: ChannelPart = {
+      const section: ChannelSection = {
         end: number + 1,
         decidedS: from / this.#rateHz,
         said: undefined,
         drop,
       };
-      this.#parts.set(number, part);
-      return { done: this.#work(part, from, seam) };
+      this.#sections.set(number, section);
+      return { done: this.#work(section, from, seam) };
     }
   }
 
-  async #work(part: ChannelPart, from: number, seam: number | undefined): Promise<void> {
+  async #work(section: ChannelSection, from: number, seam: number | undefined): Promise<void> {
     const { signal, onProgress } = this.#options;
-    const reading = new PartReading({
+    const reading = new SectionReading({
       ...this.#options,
       from,
       seam,
-      onAcross: () => this.#takeOver(part),
-      signal: AbortSignal.any([signal, part.drop.signal]),
+      onAcross: () => this.#takeOver(section),
+      signal: AbortSignal.any([signal, section.drop.signal]),
       onProgress: (seconds) => {
-        part.decidedS = seconds;
+        section.decidedS = seconds;
         onProgress();
       },
     });
     try {
       const said = await reading.said();
-      if (part.drop.signal.aborted) return;
-      if (said.seam === undefined) this.#endWith(part);
+      if (section.drop.signal.aborted) return;
+      if (said.seam === undefined) this.#endWith(section);
       else this.#held++;
-      part.said = said;
+      section.said = said;
       onProgress();
     } catch (error) {
-      if (signal.aborted || !part.drop.signal.aborted) throw error;
+      if (signal.aborted || !section.drop.signal.aborted) throw error;
     }
   }
 
   /** Extends a section to the end of the next one. Returns its new seam. */
-  #takeOver(part: ChannelPart): Promise<number | undefined> {
+  #takeOver(section: ChannelSection): Promise<number | undefined> {
     this.#wrong++;
-    const next = this.#parts.get(part.end);
+    const next = this.#sections.get(section.end);
     if (next) {
-      this.#parts.delete(part.end);
+      this.#sections.delete(section.end);
       next.drop.abort();
-      part.end = next.end;
+      section.end = next.end;
     } else {
-      part.end++;
-      if (this.#next !== undefined) this.#next = part.end;
+      section.end++;
+      if (this.#next !== undefined) this.#next = section.end;
     }
-    return this.#seam(part.end);
+    return this.#seam(section.end);
   }
 
   /** Ends the channel with a section that has read everything. Sections behind it are dropped. */
-  #endWith(part: ChannelPart): void {
-    for (let after = this.#parts.get(part.end); after; after = this.#parts.get(part.end)) {
-      this.#parts.delete(part.end);
+  #endWith(section: ChannelSection): void {
+    for (
+      let after = this.#sections.get(section.end);
+      after;
+      after = this.#sections.get(section.end)
+    ) {
+      this.#sections.delete(section.end);
       after.drop.abort();
-      part.end = after.end;
+      section.end = after.end;
     }
-    if (this.#next !== undefined) part.end = this.#next;
+    if (this.#next !== undefined) section.end = this.#next;
     this.#next = undefined;
-    this.#positions[part.end] = undefined;
+    this.#positions[section.end] = undefined;
   }
 
   #seam(number: number): Promise<number | undefined> {
@@ -162,12 +166,12 @@ export class ChannelParts {
   }
 
   async #search(number: number): Promise<number | undefined> {
-    const { partS, samples, read } = this.#options;
+    const { sectionS, samples, read } = this.#options;
     const from = await this.#seam(number - 1);
-    if (from === undefined || partS === undefined) return undefined;
+    if (from === undefined || sectionS === undefined) return undefined;
     if (this.#wrong >= wrongSeamsBorne && this.#wrong >= this.#held) return undefined;
-    const least = partS((samples - from) / this.#rateHz);
-    const search = { read, rateHz: this.#rateHz, end: samples, partS: least };
+    const least = sectionS((samples - from) / this.#rateHz);
+    const search = { read, rateHz: this.#rateHz, end: samples, sectionS: least };
     const at = await nextSeam(search, from);
     this.#positions[number] = at;
     return at;
@@ -177,7 +181,8 @@ export class ChannelParts {
     return (this.#positions[seam] ?? this.#options.samples) / this.#rateHz;
   }
 
-  *#inOrder(): Generator<ChannelPart> {
-    for (let part = this.#parts.get(0); part; part = this.#parts.get(part.end)) yield part;
+  *#inOrder(): Generator<ChannelSection> {
+    for (let section = this.#sections.get(0); section; section = this.#sections.get(section.end))
+      yield section;
   }
 }

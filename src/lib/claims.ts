@@ -2,39 +2,45 @@ import type { Clock } from './clock.ts';
 import { every, type Loop } from './every.ts';
 
 /*
- * The engine of everything that waits in a table until it is done: deliveries of the outbox, callbacks of jobs and of
- * live sessions, and the jobs themselves.
+ * The engine for work that waits in a table: deliveries of the outbox, callbacks of jobs and of live sessions, and the
+ * jobs themselves.
  *
  *   due ─claim─▶ attempt ─▶ delivered
  *    ▲              │
  *    └─ retry at ───┴─────▶ parked, with the reason
  *
- * The tables differ in rows, leases and schedules, so each brings its own statements. The engine holds the order of the
- * steps: what is claimed when, what follows on an attempt, and what is still under way at a stop.
+ * The tables differ in rows, leases and schedules, so each brings its own statements. The engine decides the order of
+ * the steps: when work is claimed, what follows an attempt, and which work is still running at a stop.
  */
 
-/** The place where work waits, and what is done with a piece of it. */
+/** A table of waiting work, with the functions that claim and do it. */
 export type ClaimTable<Claim> = {
-  /** Takes what is due under a lease and gives it to `begin`, as much as there is room for. True: look once more. */
+  /**
+   * Claims due work under a lease and passes it to `begin`, as far as there is room. Returns true to look again at
+   * once.
+   */
   claim(begin: (claim: Claim) => void): Promise<boolean>;
-  /** Works on the claim to its end. True: look at the table again. An error belongs to this claim alone. */
+  /** Works on a claim to its end. Returns true to look at the table again. An error affects this claim only. */
   work(claim: Claim): Promise<boolean>;
 };
 
 type ClaimsOptions<Claim> = {
   table: ClaimTable<Claim>;
   clock: Clock;
-  /** Nobody says when a lease of a dead process ends, or what another node leaves: the table is looked at this often. */
+  /**
+   * The table is checked this often, because no message tells when the lease of a dead process ends or what another
+   * node left.
+   */
   lookMs: number;
-  /** The table cannot be read: the next look tries again. */
+  /** Called if the table cannot be read. The next look tries again. */
   unreadable: (error: unknown) => void;
-  /** The lease of this claim ends by itself, and the next holder goes on. */
+  /** Called if the work on a claim failed. Its lease expires, and the next holder continues. */
   brokeOff: (error: unknown, claim: Claim) => void;
 };
 
 /**
- * Claims what is due and lets it be worked on, many at once. A look that is asked for while one is under way follows it:
- * nothing waits for the next look by the clock because it came in the wrong moment.
+ * Claims due work and lets it be done, many claims at once. A look requested during another look follows it, so work
+ * never waits for the next periodic look because of bad timing.
  */
 export class Claims<Claim> {
   readonly #options: ClaimsOptions<Claim>;
@@ -43,7 +49,7 @@ export class Claims<Claim> {
   #isAsked = false;
   #looks: Loop | undefined;
   #isStopped = false;
-  /** Looks in a row that failed at the table. */
+  /** The number of consecutive looks that failed. */
   failures = 0;
 
   constructor(options: ClaimsOptions<Claim>) {
@@ -54,7 +60,7 @@ export class Claims<Claim> {
     return this.#isStopped;
   }
 
-  /** Claims that are worked on. */
+  /** The number of claims at work. */
   get size(): number {
     return this.#working.size;
   }
@@ -64,18 +70,18 @@ export class Claims<Claim> {
     this.#looks = every(this.#options.clock, this.#options.lookMs, () => this.wake());
   }
 
-  /** Something may be due: looks at once, and once more when a look is under way already. */
+  /** Looks at once, because something may be due. During a look it requests another one. */
   wake(): void {
     if (this.#isStopped) return;
     this.#isAsked = true;
     this.#round ??= this.#rounds().finally(() => {
       this.#round = undefined;
-      // Woken in the moment between the last look and this line.
+      // `wake` was called between the last look and this line.
       if (this.#isAsked && this.failures === 0) this.wake();
     });
   }
 
-  /** Claims nothing more. Resolves when all that is claimed has ended, which the caller bounds. */
+  /** Stops claiming. Resolves when all claimed work has ended, which the caller bounds. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     void this.#looks?.stop();
@@ -103,7 +109,7 @@ export class Claims<Claim> {
       .work(claim)
       .catch((error: unknown) => {
         this.#options.brokeOff(error, claim);
-        return true; // its place is free
+        return true; // the claim's place is free
       })
       .then((isDue) => {
         this.#working.delete(working);
@@ -113,21 +119,24 @@ export class Claims<Claim> {
   }
 }
 
-/** The decision after an attempt. `retryAt` is on the clock of the lane's table. */
+/** The decision after an attempt. `retryAt` is a time by the clock of the table. */
 export type Fate = 'delivered' | { retryAt: number } | { park: string };
 
-/** Items that one holder delivers in order. Each of the last three answers whether the holder goes on with the lane. */
+/**
+ * Items that one holder delivers in order. Each of the last three functions returns whether the holder continues with
+ * the lane.
+ */
 export type DeliveryLane<Item, Attempt extends { fate: Fate }> = {
-  /** The item at the head; undefined when the holder lets go of the lane. */
+  /** The first item of the lane, or undefined if the holder gives the lane up. */
   next(): Promise<Item | undefined>;
-  /** Tries once, with a deadline, and decides what follows; undefined when the lane was lost to another holder. */
+  /** Tries once, with a deadline, and decides what follows. Undefined if another holder has taken the lane. */
   attempt(item: Item): Promise<Attempt | undefined>;
   delivered(item: Item, attempt: Attempt): Promise<boolean>;
   retry(item: Item, attempt: Attempt, at: number): Promise<boolean>;
   park(item: Item, attempt: Attempt, reason: string): Promise<boolean>;
 };
 
-/** Delivers a claimed lane until it is empty, must wait, is lost or is let go of. */
+/** Delivers a claimed lane until it is empty, must wait, is lost or is given up. */
 export async function deliver<Item, Attempt extends { fate: Fate }>(
   lane: DeliveryLane<Item, Attempt>,
 ): Promise<void> {

@@ -94,7 +94,7 @@ export class InFlight {
     return { outcome: moved ? 'moved' : 'unmoved', rebased };
   }
 
-  /** The leg position of the session's byte 0, as it was when the service heard this byte of the session. */
+  /** The leg position of the session's byte 0. It changes when bytes are lost or repeated, so it is given for the moment at which the service heard `sessionBytes`. */
   originAt(sessionBytes: number): number {
     const rebase = this.#rebases.findLast((one) => one.counter <= sessionBytes);
     return this.base - (rebase?.surplus ?? 0);

@@ -117,9 +117,8 @@ export class PieceReader {
   }
 
   /**
-   * The seam after which the piece continues. A piece that was cut out of speech has one. After a short pause a piece
-   * may have one: it is understood better with some seconds of the speech before it, but a long piece leaves less room
-   * for them.
+   * The seam after which the piece continues. A piece that was cut out of speech always has one. After a short pause a
+   * piece has one if it is short enough: some seconds of the speech before it help the model to understand it.
    */
   seamOf(cut: PieceBounds, seconds: number): Seam | undefined {
     const { seam, earlier } = this;

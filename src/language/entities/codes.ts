@@ -153,7 +153,7 @@ function byShape(doc: Doc, run: Run, cue: Cue | undefined): string | undefined {
     : undefined;
 }
 
-/** "oh four slash twenty nine" */
+/** Matches a month and a year such as "oh four slash twenty nine". */
 function isMonthSlashYear(doc: Doc, run: Run): boolean {
   const month = Number(run.chars.slice(0, 2));
   const year = Number(run.chars.slice(2));

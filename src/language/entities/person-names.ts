@@ -159,7 +159,7 @@ function isUnderName(doc: Doc, i: number): boolean {
   );
 }
 
-/** "the name on the account is", "my full name, um, is" */
+/** True behind a phrase such as "the name on the account is" or "my full name, um, is". */
 function hasNameBefore(doc: Doc, at: number): boolean {
   for (let i = at; i > Math.max(-1, at - 5); i--) {
     if (doc.word(i) === 'name') return true;

@@ -13,11 +13,11 @@ const secretLabels = [
 ] as const;
 /** At least this many digits count as repeated. Shorter pieces of a number occur in many other numbers. */
 const shortestEcho = 4;
-/** A security code has no more digits than this, so three of them are the whole secret. */
+/** The shortest security code. Three of its digits are the whole secret. */
 const shortestCode = 3;
 
 /**
- * True if digits removed under this label are few enough to be any other number: a piece such as "42" of a card says
+ * True if the digits removed under this label are so few that they could be any other number: the "42" of a card says
  * nothing about a later "42".
  */
 export function isTooShortToKnow(label: string, chars: string): boolean {

@@ -23,7 +23,7 @@ const trouble =
   /\b(?:drop\w*|stop\w*|broken?|fault\w*|missing|wrong|never|didn't|doesn't|haven't|hasn't|isn't|aren't|wasn't|can't|cannot|not work\w*|error|lost|stolen|late|damag\w*|fail\w*|problem|issue|mistake|leak\w*|too high|rejected|expired|delay\w*|charged|scratch\w*|crack\w*|slow|only two|cut off|mov(?:e|ing)|cancel|estimated|lower|higher)\b/i;
 const tried =
   /\b(?:i|we|my \w+) (?:already |even |also |have |'ve |ve )*(?:tried|restarted|reset|checked|changed|asked|called|rang|unplugged|reinstalled|took|told|had|rebooted|replaced|emailed|sent|paid|threw|brought|left|filled|moved|bought|ordered)\b/i;
-/** Done as the call went on, in few words. */
+/** Short statements of a result that was reached during the call. */
 const outcome =
   /^(?:it|that|this|everything)(?:'s| is| has been)(?: all| now)? (?:cancell?ed|done|booked|confirmed|refunded|removed|changed|moved|closed|paid|sorted|fixed)\b/i;
 const finding =
@@ -42,15 +42,15 @@ type Scored = Clause & {
   entities: Map<string, number>;
 };
 
-/** Nothing of a call is worth a record. */
+/** The summary of a call that contains nothing worth recording. */
 const nothingToTell = 'Short call, nothing to summarise.';
 const wrongNumber = /\b(?:wrong number|dialled? the wrong|misdialled?|wrong extension)\b/i;
-/** A call with more turns than this was not ended by the words "wrong number". */
+/** In a call with more turns than this, the words "wrong number" do not mean that the caller misdialled. */
 const shortCallTurns = 10;
 
 /**
- * The most informative sentences of a call, in spoken order. Where the roles are known each is told in the third person
- * ("Customer wants a refund"); elsewhere each stands with its speaker.
+ * The most informative sentences of a call, in spoken order. If the roles are known, each sentence is told in the third
+ * person ("Customer wants a refund"); otherwise each stands with its speaker.
  */
 export function summarize(turns: readonly SpokenTurn[], type: SummarizationType): string {
   if (turns.length === 0) return '';
@@ -71,7 +71,7 @@ export function summarize(turns: readonly SpokenTurn[], type: SummarizationType)
   return [...(caller ? [`Caller: ${caller}.`] : []), ...sentences].join(' ');
 }
 
-/** Words whose meaning depends on who says them. */
+/** Words whose meaning depends on the speaker. */
 const ofOneself =
   /\b(?:i|i'm|i'll|i've|me|my|mine|we|we're|we'll|we've|us|our|you|your|you're|you'll|you've)\b/i;
 
@@ -81,7 +81,7 @@ function toldSentences(chosen: readonly Clause[]): string[] {
     const name = nameOf(clause.role);
     const isSame = clause.role === chosen[place - 1]?.role;
     const told = toldOf(clause.text, clause.role, subject === name ? 'They' : name);
-    // "They" is clear only while the same person is what the sentences are about.
+    // "They" is clear only while consecutive sentences have the same subject.
     subject = told !== undefined && /^(?:They|Their|Customer|Agent)\b/.test(told) ? name : '';
     if (told !== undefined) return told;
     if (isSame && !clause.isQuestion && !ofOneself.test(clause.text)) return clause.text;
@@ -120,7 +120,7 @@ const introduces =
 const asksName =
   /\b(?:your (?:full )?name|who am i|who's calling|who is calling|whom am i|the name on|name please)\b/i;
 
-/** The caller's name, from the caller's own words alone: an agent may name anybody. */
+/** The caller's name, taken only from the caller's own words, because an agent may name anybody. */
 function callerOf(turns: readonly SpokenTurn[]): string | undefined {
   for (const [place, turn] of turns.slice(0, 30).entries()) {
     if (turn.role !== 'customer') continue;
@@ -230,7 +230,7 @@ function weigh(
   if (finding.test(clause.text)) score += 0.8;
   if (clause.isQuestion) score -= !isAgent && sinceCut <= 1 ? 0.2 : 1.6;
   if (chatter.test(clause.text)) score -= 1.4;
-  // "It is cancelled." is short, and what the call was for.
+  // "It is cancelled." is short, but it is the result that the call was for.
   if (words < 4 && !outcome.test(clause.text)) score -= 1;
   if (isAgent && outcome.test(clause.text)) score += 1.2;
   // The first line of the summary already names the caller.

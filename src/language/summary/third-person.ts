@@ -1,15 +1,15 @@
 /*
- * A sentence that one party said, told as a person who listened would write it down: "I want my money back" of the
- * customer becomes "Customer wants their money back". Only words that say who is meant are changed. A sentence whose
- * grammar is not plain is quoted as it was said, because a wrong retelling is worse than a quotation.
+ * Retells a sentence as a listener would write it down: the customer's "I want my money back" becomes "Customer wants
+ * their money back". Only words that refer to persons are changed. A sentence with unclear grammar is quoted, because a
+ * wrong retelling is worse than a quotation.
  */
 
-/** A person in the three places of a sentence. */
+/** The words for a person as subject, as object and as owner. */
 type Person = { subject: string; object: string; possessive: string };
 
 const customer: Person = { subject: 'the customer', object: 'the customer', possessive: "the customer's" }; // prettier-ignore
 const agent: Person = { subject: 'the agent', object: 'the agent', possessive: "the agent's" };
-/** The customer's "you" and "your" mean the house, not the person who took the call. */
+/** The customer's "you" and "your" mean the company, not the person who took the call. */
 const company: Person = { subject: 'the company', object: 'the company', possessive: "the company's" }; // prettier-ignore
 
 const again: Person = { subject: 'they', object: 'them', possessive: 'their' };
@@ -24,7 +24,7 @@ const modals = new Set(
     ' ',
   ),
 );
-/** The form after a noun of one person, by the form after "I", "we" or "you". */
+/** The verb form after a singular noun, by the form after "I", "we" or "you". */
 const singular: Readonly<Record<string, string>> = {
   am: 'is', are: 'is', were: 'was', have: 'has', do: 'does', "don't": "doesn't", "haven't": "hasn't",
   "aren't": "isn't", "weren't": "wasn't", go: 'goes', get: 'gets', want: 'wants', need: 'needs', think: 'thinks',
@@ -40,13 +40,15 @@ const irregularPast = new Set(
     ' ',
   ),
 );
-/** "I'm", "we're", "you've" as two words; "'d" may be two things and is left to the quotation. */
+/**
+ * Contractions such as "I'm", "we're" and "you've" as two words. "'d" is ambiguous, so a sentence with it is quoted.
+ */
 const contractions: Readonly<Record<string, string>> = {
   "i'm": 'i am', "i'll": 'i will', "i've": 'i have', "we're": 'we are', "we'll": 'we will', "we've": 'we have',
   "you're": 'you are', "you'll": 'you will', "you've": 'you have', "i'd": 'i would', "we'd": 'we would', "you'd": 'you would',
 }; // prettier-ignore
 
-/** Words with which people go on to the next matter; a record has its order without them. */
+/** Words with which people pass to the next matter. A written record does not need them. */
 const beginnings =
   /^(?:(?:the other thing(?: i wanted to ask)?(?: is)?|one more thing|one last thing|before i forget|while i'm on the phone|by the way|as i said|in that case|then|not yet|no|yes|exactly)[,:]? +)+(?=\p{L})/iu;
 const regrets = /,? ?\bi'm afraid\b,?/i;
@@ -54,10 +56,12 @@ const regrets = /,? ?\bi'm afraid\b,?/i;
 const words = /[\p{L}\p{N}][\p{L}\p{N}'’.-]*[\p{L}\p{N}]|[\p{L}\p{N}]/gu;
 const subjects = new Set(['i', 'we', 'you']);
 
-/** The sentence in the third person; undefined where it must be quoted. `name` begins a sentence ("Customer", "They"). */
+/**
+ * The sentence in the third person, or undefined if it must be quoted. `name` begins the sentence ("Customer", "They").
+ */
 export function toldOf(text: string, role: string, name: string): string | undefined {
   if (text.endsWith('?') || (role !== 'customer' && role !== 'agent')) return undefined;
-  // Somebody is quoted, or told to do something: the words must stay as they are.
+  // The sentence quotes somebody or gives an order, so its words must stay as they are.
   if (/["“”]|^(?:please|keep|ignore|switch|go|call|try|tell|give|make|let|put|don't)\b/i.test(text))
     return undefined;
   const speaker = role === 'customer' ? customer : agent;
@@ -74,9 +78,9 @@ export function toldOf(text: string, role: string, name: string): string | undef
     if (subjects.has(word)) {
       const isSpeaker = word !== 'you';
       const isSubject = isFirst || !isObject(parts, at);
-      // "I" and "you" in one sentence, both again and again: "they" would say nothing.
+      // The sentence has both "I" and "you" several times. "They" would be ambiguous.
       const known = isSpeaker ? hasSpeaker : hasListener;
-      // An agent's "we" is the house: "we are full on the 9th".
+      // An agent's "we" means the company: "we are full on the 9th".
       const person = isSpeaker ? (word === 'we' && role === 'agent' ? company : speaker) : listener;
       if (isSubject && isInverted(parts, at)) return undefined;
       if (known && hasSpeaker && hasListener) part.text = isSubject ? person.subject : person.object;
@@ -139,7 +143,7 @@ function placeOf(
   return undefined;
 }
 
-/** "You" behind a verb or a preposition: "I'll send you a form". */
+/** True for "you" behind a verb or a preposition: "I'll send you a form". */
 function isObject(parts: readonly SentencePart[], at: number): boolean {
   if (parts[at]?.text.toLowerCase() !== 'you') return false;
   const next = wordAfter(parts, at);
@@ -148,7 +152,7 @@ function isObject(parts: readonly SentencePart[], at: number): boolean {
   return !(modals.has(verb) || Object.hasOwn(singular, verb) || adverbs.has(verb) || isPast(verb));
 }
 
-/** Makes the verb agree with its new subject; false where the verb is none that is known. */
+/** Makes the verb agree with its new subject. Returns false if the verb is unknown. */
 function agrees(parts: SentencePart[], at: number, isPlural: boolean): boolean {
   let place = at;
   for (;;) {
@@ -157,7 +161,7 @@ function agrees(parts: SentencePart[], at: number, isPlural: boolean): boolean {
     place = parts.indexOf(next);
     const verb = next.text.toLowerCase().replace('’', "'");
     if (adverbs.has(verb)) continue;
-    // "I do, the number is ...": an answer to a question that is not told here.
+    // "I do, the number is ..." answers a question that the summary does not contain.
     if (Object.hasOwn(singular, verb) && /^[,;]/.test(parts[place + 1]?.text ?? '')) return false;
     if (verb === 'am') next.text = isPlural ? 'are' : 'is';
     else if (verb === 'was' && isPlural) next.text = 'were';
@@ -173,13 +177,13 @@ function isPast(verb: string): boolean {
 }
 
 function wordAfter(parts: readonly SentencePart[], at: number): SentencePart | undefined {
-  // A mark between them ends the clause: "you, I think".
+  // A mark between the two words ends the clause: "you, I think".
   const between = parts[at + 1];
   if (between !== undefined && !between.isWord && between.text.trim() !== '') return undefined;
   return parts.slice(at + 1).find((part) => part.isWord);
 }
 
-/** "Can I", "do you": a question in the order of its words, whatever mark ends it. */
+/** True for the word order of a question ("Can I", "do you"), whatever mark ends the sentence. */
 function isInverted(parts: readonly SentencePart[], at: number): boolean {
   const before = parts
     .slice(0, at)
@@ -194,7 +198,7 @@ function possessiveOf(name: string): string {
   return name === 'They' ? 'Their' : `${name}'s`;
 }
 
-/** Enough of the usual small words of English: only then "me" is the pronoun, and "I" a person. */
+/** True if enough common small words are English. Only then is "me" the pronoun and "I" a person. */
 export function isEnglish(texts: readonly string[]): boolean {
   let all = 0;
   let usual = 0;

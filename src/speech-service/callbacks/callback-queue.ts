@@ -16,10 +16,10 @@ type SendCallback = (id: string, body: string) => Promise<CallbackOutcome>;
  * The first attempt is made at once and further attempts after these waits. Then the callback is given up and logged.
  */
 const retryDelaysMs: readonly number[] = [5_000, 30_000, 120_000, 600_000];
-/** A receiver that asks for a longer pause by `Retry-After` gets it, but for no attempt a longer one than this. */
+/** A receiver may ask for a longer pause by `Retry-After`, up to this long for each attempt. */
 export const longestAskedMs = 600_000;
 
-/** What follows on the attempt of this number, the first being 1. */
+/** The decision after the attempt of this number, counted from 1. */
 export function fateOf(outcome: CallbackOutcome, attempts: number, nowMs: number): Fate {
   if (outcome.outcome === 'delivered') return 'delivered';
   const delayMs = outcome.outcome === 'refused' ? undefined : retryDelaysMs[attempts - 1];
@@ -46,15 +46,15 @@ type QueuedCallback = { body: string; kind: MessageKind; ordinal: number };
 
 /**
  * The callbacks of one session to one URL. They are sent in order, one at a time, until each is delivered or given up.
- * Adding never waits. A full queue drops acks and partials first, because later ones replace them. Its
- * table is the memory of this process; the session's log has what a restart sends.
+ * Adding never waits. A full queue drops acks and partials first, because later ones replace them. The waiting
+ * callbacks are in memory; after a restart they are taken from the session's log.
  */
 export class CallbackQueue implements DeliveryLane<QueuedCallback, { fate: Fate }> {
   readonly #options: CallbackQueueOptions;
   #waiting: QueuedCallback[] = [];
   #added: number;
   #working = false;
-  /** The callback that is tried again, and its attempts so far. */
+  /** The callback that must be tried again, and its attempts so far. */
   #again: QueuedCallback | undefined;
   #attempts = 0;
   #closed = false;

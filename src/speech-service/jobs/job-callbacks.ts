@@ -20,7 +20,7 @@ import type { JobRow } from '../records/job-records.ts';
 import type { NewCallback } from './job-rows.ts';
 
 type CallbackRow = Selectable<SpeechJobCallbacksTable>;
-/** `nowMs` is the database's time of the claim. */
+/** `nowMs` is the database's time at the claim. */
 type ClaimedCallback = { row: CallbackRow; job: JobRow; target: CallbackTarget; nowMs: number };
 type JobEvent = PreRecordedWebhook['event'];
 
@@ -188,7 +188,7 @@ export class JobCallbacks {
   async #claimDue(begin: (claim: ClaimedCallback) => void): Promise<boolean> {
     const { store, node, config } = this.#options;
     const room = atOnce - this.#claims.size;
-    if (room <= 0) return false; // an attempt that ends asks for the next look
+    if (room <= 0) return false; // when an attempt ends, it asks for the next look
     const nowMs = await store.databaseNow();
     const living = store.db
       .selectFrom('speech_nodes')
@@ -227,7 +227,10 @@ export class JobCallbacks {
     return due.length === room;
   }
 
-  /** Undefined where nothing is to be sent. The node that first moves the due time of the row makes the attempt. */
+  /**
+   * Claims a callback. Undefined if nothing must be sent. The node that first moves the due time of the row makes the
+   * attempt.
+   */
   async #claim(row: CallbackRow, nowMs: number): Promise<ClaimedCallback | undefined> {
     const job = await this.#options.store.db
       .selectFrom('speech_jobs')
@@ -243,7 +246,8 @@ export class JobCallbacks {
       await this.#park(row, nowMs, row.target === 'request' ? nothingKept : notConfigured);
       return undefined;
     }
-    // The attempt is counted first. If the process dies during it, it counts too and is repeated when its lease ends.
+    // The attempt is counted before it is made. If the process dies during it, it counts and is repeated when its lease
+    // ends.
     const attempts = row.attempts + 1;
     const due_at = nowMs + attemptLeaseMs;
     const host = job.zero_retention === 1 && row.target === 'request' ? null : hostOf(target.url);
@@ -251,7 +255,7 @@ export class JobCallbacks {
     return { row: { ...row, attempts, due_at, host }, job, target, nowMs };
   }
 
-  /** A claimed callback is a lane of one item. */
+  /** A claimed callback is delivered as a lane with one item. */
   async #deliver({ row, job, target, nowMs }: ClaimedCallback): Promise<boolean> {
     let isTried = false;
     const lane: DeliveryLane<CallbackRow, { fate: Fate; outcome: CallbackOutcome }> = {
@@ -273,7 +277,7 @@ export class JobCallbacks {
       park: (_row, _attempt, reason) => this.#park(row, nowMs, reason).then(() => false),
     };
     await deliver(lane);
-    return true; // a place is free
+    return true; // there is room again
   }
 
   /**

@@ -147,7 +147,7 @@ export class JobQueue {
       if (this.#claims.isStopped) abort.abort(new ProcessStops());
       begin({ ...taken, abort });
     }
-    return false; // a job that ends asks for the next look
+    return false; // when a job ends, it asks for the next look
   }
 
   /** Jobs that still lack disk space. Smaller, later jobs may pass them. */

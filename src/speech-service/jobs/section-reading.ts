@@ -26,7 +26,6 @@ type SectionOptions = {
   onProgress: (seconds: number) => void;
 };
 
-/** The words of a section, and its end. */
 /** The words of a section and its end. `wordless` lists stretches with a voice but without recognised words. */
 export type SectionSaid = {
   utterances: RecognisedUtterance[];

@@ -48,7 +48,9 @@ export class DiskRooms {
   readonly #markBytes: number;
   readonly #promised = new Set<Promised>();
   #freeBytes = Number.POSITIVE_INFINITY;
-  #writtenSinceBytes = 0;
+  /** All that was written, and how much of it the last measurement holds. */
+  #writtenBytes = 0;
+  #measuredBytes = 0;
 
   constructor(markBytes: number) {
     this.#markBytes = markBytes;
@@ -59,15 +61,17 @@ export class DiskRooms {
     let promisedBytes = 0;
     for (const { reachBytes, writtenBytes } of this.#promised)
       promisedBytes += reachBytes - writtenBytes;
-    return this.#freeBytes - this.#writtenSinceBytes - promisedBytes - this.#markBytes;
+    const sinceBytes = this.#writtenBytes - this.#measuredBytes;
+    return this.#freeBytes - sinceBytes - promisedBytes - this.#markBytes;
   }
 
   /** A measurement begins. The answer is called with its result, in which everything written so far is counted. */
   measuring(): (freeBytes: number) => void {
-    const knownBytes = this.#writtenSinceBytes;
+    const knownBytes = this.#writtenBytes;
     return (freeBytes) => {
       this.#freeBytes = freeBytes;
-      this.#writtenSinceBytes -= knownBytes;
+      // Two measurements may overlap: each says what it holds, and what one took off the other does not take off again.
+      this.#measuredBytes = knownBytes;
       if (freeBytes >= this.#markBytes) return;
       for (const { abort, reachBytes } of this.#promised)
         abort.abort(this.#noRoom(reachBytes, 'the data disk came under its mark'));
@@ -92,7 +96,7 @@ export class DiskRooms {
       extend,
       wrote: (totalBytes) => {
         if (!this.#promised.has(promised)) return;
-        this.#writtenSinceBytes += Math.max(0, totalBytes - promised.writtenBytes);
+        this.#writtenBytes += Math.max(0, totalBytes - promised.writtenBytes);
         promised.writtenBytes = Math.max(promised.writtenBytes, totalBytes);
         promised.reachBytes = Math.max(promised.reachBytes, promised.writtenBytes);
       },

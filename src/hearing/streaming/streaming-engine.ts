@@ -120,6 +120,9 @@ class StreamingSession implements EngineSession {
   #shown = '';
   #progressS = 0;
   #speaking = false;
+  #decodes = 0;
+  /** The seconds that the engine hears at once, known once it has heard a window without a token. */
+  #windowS = 0;
   /** A streaming model decodes while it listens, so no reading is left for later. */
   readonly settled = true;
   readonly full = false;
@@ -148,6 +151,7 @@ class StreamingSession implements EngineSession {
   listen(_arrival?: Arrival): void {
     while (this.#recognizer.isReady(this.#stream)) {
       this.#recognizer.decode(this.#stream);
+      this.#decodes++;
       this.#look();
     }
   }
@@ -177,6 +181,7 @@ class StreamingSession implements EngineSession {
     const first = result.timestamps[0];
     const last = result.timestamps.at(-1);
     if (first === undefined || last === undefined) {
+      if (this.#decodes === 1) this.#windowS = result.num_trailing_blanks * blankS;
       const at = this.#fedS - flushS;
       if (at - this.#progressS >= progressEveryS) this.#progress(at);
       return;
@@ -206,7 +211,9 @@ class StreamingSession implements EngineSession {
   #final(result: OnlineResult, decidedS: number): void {
     const utterance = this.#utterance(result, true);
     this.#emit({ type: 'speech-end', at: utterance.end });
-    const untilS = Math.max(utterance.end, decidedS - 2 * blankS);
+    // The last token is told where it begins, and its sound may go on: a stream that begins there hears the word again.
+    const heardS = Math.max(decidedS, Math.min(this.#fedS, this.#decodes * this.#windowS));
+    const untilS = Math.max(utterance.end, heardS - 2 * blankS);
     this.#emit({ type: 'final', utterance, decidedS: untilS });
     this.#recognizer.reset(this.#stream);
     this.#index++;

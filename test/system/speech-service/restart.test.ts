@@ -31,7 +31,7 @@ test('a session goes on over kill -9 of the service: same address, same words, e
   const response = await fetch(`${service.url}/v2/live`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ ...telephony, endpointing: 0.3 }),
+    body: JSON.stringify({ ...telephony, endpointing: 0.2 }),
   });
   const { id, url } = (await response.json()) as { id: string; url: string };
   const client = resumingClient(url, { ackDeadlineMs: 2_000 });

@@ -35,6 +35,19 @@ test('bytes that are written count once, before and after the next measurement',
   expect(rooms.leftBytes).toBe(550);
 });
 
+test('two measurements at once count what was written once, whichever answers first', () => {
+  for (const isFirstLast of [true, false]) {
+    const rooms = roomsWith(1_000);
+    const room = rooms.reserve(600);
+    room.wrote(400);
+    const answers = [rooms.measuring(), rooms.measuring()];
+    for (const answer of isFirstLast ? answers.toReversed() : answers) answer(600);
+    expect(rooms.leftBytes).toBe(300);
+    room[Symbol.dispose]();
+    expect(rooms.leftBytes).toBe(500);
+  }
+});
+
 test('a disk that comes under its mark ends the work that can wait, with what it needs for another try', () => {
   const rooms = roomsWith(1_000);
   using room = rooms.reserve(600);

@@ -114,6 +114,7 @@ export async function openParts(
     model: options.speech.model,
     language,
     feed,
+    links,
     clock,
     log,
     node,

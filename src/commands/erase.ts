@@ -5,7 +5,7 @@ import type { ApiCall } from '../protocol/api.ts';
 import { everyPage, requestOf, runningProcess } from './running-process.ts';
 import { printLine, printNote } from './terminal.ts';
 
-type EraseOptions = { number?: string; yes?: boolean; url?: string };
+type EraseOptions = { number?: string; linksOnly?: boolean; yes?: boolean; url?: string };
 
 /** `trunkline erase`: takes away a call, or all calls of a number; shows them first, because nothing brings one back. */
 export function registerErase(program: Command): void {
@@ -14,6 +14,7 @@ export function registerErase(program: Command): void {
     .argument('[calls...]', 'ids of calls')
     .description('erase calls: their words, audio, events and notes, in every place')
     .option('--number <number>', 'all calls that have this number, in any form')
+    .option('--links-only', 'erase nothing and close the links of the calls for good')
     .option('--yes', 'erase what is listed; without it nothing is erased')
     .option('--url <url>', 'the running process; by default the one of these settings')
     .action(erase);
@@ -42,15 +43,16 @@ async function erase(ids: string[], options: EraseOptions): Promise<void> {
     printLine(
       calls.length === 0
         ? 'no call has this number'
-        : `\n${counted(calls.length, 'call')} would be erased, and nothing brings one back: say --yes, or name those that are meant`,
+        : `\n${counted(calls.length, 'call')} would ${options.linksOnly === true ? 'lose their links' : 'be erased'}, and nothing brings one back: say --yes, or name those that are meant`,
     );
     return;
   }
+  const what = options.linksOnly === true ? '/links' : '';
   let pending = 0;
   let failed = 0;
   for (const { id } of calls)
     try {
-      const answer = await requestOf(api, `/api/calls/${encodeURIComponent(id)}`, {
+      const answer = await requestOf(api, `/api/calls/${encodeURIComponent(id)}${what}`, {
         method: 'DELETE',
       });
       if ((answer as { status?: string }).status === 'pending') pending++;
@@ -59,7 +61,11 @@ async function erase(ids: string[], options: EraseOptions): Promise<void> {
       failed++;
       printNote(`${id}: ${error.message}`);
     }
-  printLine(`${counted(calls.length - failed, 'call')} erased`);
+  printLine(
+    options.linksOnly === true
+      ? `the links of ${counted(calls.length - failed, 'call')} open nothing any more`
+      : `${counted(calls.length - failed, 'call')} erased`,
+  );
   if (pending > 0)
     printLine(
       `of ${counted(pending, 'call')} something is still on a disk or in the object store; it is tried again, and health says so meanwhile`,

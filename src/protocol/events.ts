@@ -388,6 +388,8 @@ const CallTranscriptRevisedData = CallSummaryData.pick({
   chapters: true,
   entities: true,
   errors: true,
+  truncated: true,
+  transcript_url: true,
 }).describe('The recording read again with care: stands in place of what was heard live.');
 
 const CallWarningData = z.object({

@@ -27,6 +27,7 @@ import * as largeTables from './migrations/021-large-tables.ts';
 import * as said from './migrations/022-said.ts';
 import * as passPieces from './migrations/023-pass-pieces.ts';
 import * as crm from './migrations/024-crm.ts';
+import * as closedLinks from './migrations/025-closed-links.ts';
 
 type Migration = {
   name: string;
@@ -70,6 +71,7 @@ export const migrations: Migration[] = [
   { name: '022-said', ...said },
   { name: '023-pass-pieces', ...passPieces },
   { name: '024-crm', ...crm },
+  { name: '025-closed-links', ...closedLinks },
 ];
 
 /** The first migration whose programs know that a newer schema may be one that they can work with. */

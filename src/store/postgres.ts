@@ -73,6 +73,7 @@ export async function openPostgres(options: BackendOptions): Promise<Backend> {
     throw cannotBeUsed(error);
   }
   connections.marksCommits = true;
+  await warnOfCollation(db, log);
   const tell = (error: unknown): void => {
     state.health =
       error === undefined ? { state: 'ok' } : { state: 'down', detail: 'Postgres does not answer' };
@@ -137,6 +138,23 @@ async function takesWrites(db: Kysely<Database>): Promise<Error | undefined> {
     db,
   );
   return rows[0]?.readonly === true ? new ReplicaReached() : undefined;
+}
+
+/** An index that was ordered by another version of the system's library may find no rows that are there. */
+async function warnOfCollation(db: Kysely<Database>, log: Logger): Promise<void> {
+  try {
+    const { rows } = await sql<{ made: string | null; now: string | null }>`
+      select datcollversion as made, pg_database_collation_actual_version(oid) as now
+      from pg_database where datname = current_database()`.execute(db);
+    const [versions] = rows;
+    if (versions?.made == null || versions.now === null || versions.made === versions.now) return;
+    log.warn(
+      versions,
+      'the order of text of this database was changed under it: run REINDEX DATABASE, then ALTER DATABASE ... REFRESH COLLATION VERSION',
+    );
+  } catch {
+    return; // servers before 15 do not tell
+  }
 }
 
 /** Marks are asked for within half a minute. What is older goes in steps, faster than it comes. */

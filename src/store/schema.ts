@@ -52,6 +52,8 @@ export type CallsTable = {
   notes: string | null;
   /** JSON: the tags as people wrote them; `call_keys` has them to search by. */
   tags: string | null;
+  /** Set when somebody closed the links of the call: none opens it any more. */
+  links_closed_at: Generated<number | null>;
   /** The roles whose words an ended call has, in order of the alphabet; null before its end. */
   said_by: string | null;
   /** JSON: the beginning of the last turn of an ended call, for lists. */

@@ -115,6 +115,13 @@ describe('compose', () => {
       );
   });
 
+  test('the order of text of the database comes with its server, so that no later image changes it', () => {
+    const { environment } = read1('compose.yaml').services['postgres'] ?? {};
+    expect(environment?.['POSTGRES_INITDB_ARGS']).toBe(
+      '--locale-provider=builtin --locale=C.UTF-8',
+    );
+  });
+
   test('the bridges believe the proxy alone, and the nodes of a fleet are told apart', () => {
     const { services, networks } = read1('compose.yaml');
     const proxy = services['proxy']?.networks as { inside: { ipv4_address: string } };

@@ -1,5 +1,6 @@
 import { Router, type Request } from 'express';
 import { z } from 'zod';
+import type { Clock } from '../../lib/clock.ts';
 import { Problem } from '../../port/problem.ts';
 import type { Store } from '../../store/store.ts';
 import { callJson } from './call-json.ts';
@@ -7,12 +8,17 @@ import type { Calls } from '../call/calls.ts';
 import { found, readKnown } from './query.ts';
 import type { SecondPasses } from '../second-pass/second-passes.ts';
 
-type CallOrdersOptions = { store: Store; calls: Calls; secondPasses: SecondPasses };
+type CallOrdersOptions = {
+  store: Store;
+  calls: Calls;
+  secondPasses: SecondPasses;
+  clock: Clock;
+};
 
 const TranscribeAllQuery = z.object({ before: z.string().min(1).max(100).optional() });
 
-/** Routes by which operators control a call: pause it, resume it, have its recording read again. */
-export function callOrders({ store, calls, secondPasses }: CallOrdersOptions): Router {
+/** Routes by which operators control a call: pause it, resume it, close its links, have its recording read again. */
+export function callOrders({ store, calls, secondPasses, clock }: CallOrdersOptions): Router {
   const { db } = store;
   const live = (id: string): ReturnType<Calls['get']> => calls.get(id);
   const router = Router();
@@ -28,6 +34,17 @@ export function callOrders({ store, calls, secondPasses }: CallOrdersOptions): R
       throw new Problem(409, 'the consent was withdrawn: this call stays paused');
     await call.resume('operator');
     response.json(await found(callJson(db, request.params.id, live)));
+  });
+
+  router.delete('/api/calls/:id/links', async (request, response) => {
+    const closed = await db
+      .updateTable('calls')
+      .set({ links_closed_at: clock.now() })
+      .where('id', '=', request.params.id)
+      .returning('id')
+      .executeTakeFirst();
+    if (closed === undefined) throw new Problem(404, 'call not found');
+    response.status(204).end();
   });
 
   router.post('/api/calls/transcribe', async (request, response) => {

@@ -1,4 +1,5 @@
 import { Router } from 'express';
+import type { Clock } from '../../lib/clock.ts';
 import { Problem } from '../../port/problem.ts';
 import { storable } from '../../lib/storable.ts';
 import { CallNotes, type CallPage } from '../../protocol/api.ts';
@@ -24,6 +25,7 @@ type CallsApiOptions = {
   eraser: Eraser;
   feed: LiveFeed;
   secondPasses: SecondPasses;
+  clock: Clock;
   /** True if this installation redacts calls. */
   isRedacted: boolean;
   stereoRoles: readonly [Role, Role];

@@ -37,17 +37,23 @@ export function sharedCalls(options: SharedCallsOptions): Router {
   const { store, recordings, links, clock, withRecording, stereoRoles } = options;
   const router = Router();
 
-  const admitted = (kind: LinkKind, request: Request<{ id: string }>): number => {
+  const admitted = async (kind: LinkKind, request: Request<{ id: string }>): Promise<number> => {
     const query = read(LinkQuery, request);
     const verdict = links.judge(kind, request.params.id, query, clock.now());
     if (verdict === 'wrong') throw new Problem(403, 'the link is not signed by this installation');
     if (verdict === 'expired') throw new Problem(410, 'the link has expired');
+    const call = await store.db
+      .selectFrom('calls')
+      .select('links_closed_at')
+      .where('id', '=', request.params.id)
+      .executeTakeFirst();
+    if (call?.links_closed_at != null) throw new Problem(410, linksClosed);
     return query.expires;
   };
 
   const callPage = async (request: Request<{ id: string }>): Promise<string> => {
     const { id } = request.params;
-    const expires = admitted('page', request);
+    const expires = await admitted('page', request);
     const call = await found(callJson(store.db, id, () => undefined));
     const audio =
       call.recording && withRecording ? links.pathOf('recording', id, expires) : undefined;
@@ -63,20 +69,23 @@ export function sharedCalls(options: SharedCallsOptions): Router {
     } catch (error) {
       // A person opened the link, so the error is a page. Its status is the same that a program would get.
       if (!(error instanceof Problem) || error.status >= 500) throw error;
-      const why = whyClosed[error.status] ?? 'This link is not complete.';
+      const why =
+        error.message === linksClosed
+          ? 'The links to this call were closed. The call itself is still here.'
+          : (whyClosed[error.status] ?? 'This link is not complete.');
       response.status(error.status).send(closedLinkPage(request.params.id, why));
     }
   });
 
   router.get('/shared/calls/:id/transcript', async (request, response) => {
-    admitted('transcript', request);
+    await admitted('transcript', request);
     const call = await found(callJson(store.db, request.params.id, () => undefined));
     const { type, text } = transcriptFile(call, 'json');
     response.set('x-robots-tag', 'noindex').type(type).send(text);
   });
 
   router.get('/shared/calls/:id/recording', async (request, response) => {
-    admitted('recording', request);
+    await admitted('recording', request);
     // A link from before the setting changed opens no more than a new link does.
     if (!withRecording) throw new Problem(404, 'recording not found');
     const { id } = request.params;
@@ -85,6 +94,8 @@ export function sharedCalls(options: SharedCallsOptions): Router {
 
   return router;
 }
+
+const linksClosed = 'the links to this call were closed';
 
 const whyClosed: Partial<Record<number, string>> = {
   403: 'This link was not made by this installation, or it was changed on its way.',

@@ -27,17 +27,19 @@ const rowsAtOnce = 500;
  * Returns undefined for a call that was complete: its live transcript stays the record, and the revised words are
  * added beside it. For a call with missing words, or with both parties in one channel, the recording gives the better
  * record.
+ * `isLong`: the event has no room for the revised words, so the record is the one place to read them.
  */
 export async function completionOf(
   db: Kysely<Database>,
   callId: string,
   data: CallEventData<'call.transcript.revised'>,
+  isLong = false,
 ): Promise<Completion | undefined> {
   const call = await db.selectFrom('calls').selectAll().where('id', '=', callId).executeTakeFirst();
   if (call === undefined) return undefined;
   const legs = await legsOf(db, callId);
   const areTold = data.transcript.some(({ speaker }) => speaker !== undefined);
-  if (call.incomplete === null && !areTold) return undefined;
+  if (call.incomplete === null && !areTold && !isLong) return undefined;
   const [gaps, pauses] = await Promise.all([gapsOf(db, callId), pausesOf(db, callId)]);
   const length = lengthOf(call, legs);
   if (length === undefined) return undefined;

@@ -9,6 +9,8 @@ import { backOffMs } from '../../speech-client/back-off.ts';
 import type { SpeechJobs } from '../../speech-client/jobs-api.ts';
 import type { Database } from '../../store/schema.ts';
 import type { Store } from '../../store/store.ts';
+import type { CallLinks } from '../call-links.ts';
+import { fitted } from '../call/long-call.ts';
 import type { LiveFeed } from '../live-feed.ts';
 import { recordingOf, type StereoRecording } from '../recordings/recording-file.ts';
 import { lengthOf } from '../call/length.ts';
@@ -34,6 +36,7 @@ export type PassOptions = {
   model: string | undefined;
   language: LanguageRunner;
   feed: LiveFeed;
+  links: CallLinks;
   clock: Clock;
   log: Logger;
   node: string;
@@ -269,11 +272,14 @@ export class PassSteps {
       summaryType: config.summaryType,
       deadlineMs: config.summaryWaitMs,
     });
-    const completion = await completionOf(store.db, row.call_id ?? '', revision);
-    const data = {
+    const url = this.#options.links.transcriptUrl(row.call_id ?? '', this.#now);
+    const isLong = fitted(revision, url).truncated === true;
+    const completion = await completionOf(store.db, row.call_id ?? '', revision, isLong);
+    const completed = {
       ...revision,
       ...(completion === undefined ? {} : { incomplete: completion.incomplete }),
     };
+    const data = fitted(completed, url);
     const { transcript } = revision;
     const areMissing =
       isMixed && transcript.length > 0 && transcript.every((turn) => turn.speaker === undefined);

@@ -334,6 +334,15 @@ export const operatorRoutes: readonly Route[] = [
     answers: { 200: answer('The call, going on.', ApiCall) },
   },
   {
+    method: 'delete',
+    path: '/api/calls/{id}/links',
+    tag: calls,
+    access: 'key',
+    summary: 'Close the links of a call for good: none opens it any more',
+    answers: { 204: { description: 'None of them opens the call.' } },
+    errors: [404],
+  },
+  {
     ...act('/api/calls/{id}/transcribe', 'Transcribe again: read the recording of an ended call'),
     answers: {
       202: answer('It is read; call.transcript.revised brings the words.', TranscribeAgain),

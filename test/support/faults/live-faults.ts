@@ -43,7 +43,7 @@ const kinds: Fault[] = ['cut', 'cut-in-frame', 'freeze', 'mute-cut', 'double', '
 export async function runFaults(service: TestService, seed: number): Promise<FaultOutcome> {
   const random = randomOf(seed);
   await using wire = await cuttingProxy(service.port);
-  const { id, url } = await service.postWhenFree({ ...telephony, endpointing: 0.3 });
+  const { id, url } = await service.postWhenFree({ ...telephony, endpointing: 0.2 });
   const client = resumingClient(wire.through(url), {
     ackDeadlineMs: 400,
     pieceBytes: 1 + Math.floor(random() * 9_000),

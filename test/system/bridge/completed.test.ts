@@ -102,6 +102,36 @@ test('a CRM that wants one event gets the whole call in it, with links that open
   expect(told).toContain(`href="/#/calls/${callId}"`);
 });
 
+test('the links of one call are closed without erasing it, for good and in every form', async () => {
+  await using speech = await FakeSpeech.start();
+  await using store = await temporaryStore();
+  await using crm = await startCrm([secret]);
+  const outbox = endpointOf(crm, ['call.completed']);
+  await using app = await testBridge({ store, speechUrl: speech.url, outbox });
+  const ids = ['CA1', 'CA2'];
+  for (const carrierCallId of ids) {
+    const { stream } = await app.open({ carrierCallId, streamId: `MZ-${carrierCallId}` });
+    await speak(stream, 'inbound', seededAudio(16_000, 1));
+    stream.end('stop');
+    await app.ended(stream.callId);
+  }
+  await until(() => crm.arrivals.length === 2);
+  const [closed, other] = crm.requests.map(({ event }) => event as AnyJson);
+  const path = `/api/calls/${closed.call.id}`;
+  expect((await app.get(`${path}/links`, { method: 'DELETE' })).status).toBe(204);
+  expect((await app.get('/api/calls/call_none/links', { method: 'DELETE' })).status).toBe(404);
+  const page = await fetch(closed.data.page_url);
+  expect(page.status).toBe(410);
+  expect(await page.text()).toContain('The links to this call were closed');
+  expect((await fetch(closed.data.recording_url)).status).toBe(410);
+  // A guess at another link is not told that the call is there.
+  const forged = closed.data.page_url.replace(/expires=\d/, 'expires=9');
+  expect((await fetch(forged)).status).toBe(403);
+  expect((await app.get(path)).status).toBe(200);
+  for (const url of [other.data.page_url, other.data.recording_url])
+    expect((await fetch(url)).status).toBe(200);
+});
+
 test('a turn has one name in its call, in every event about it, and only the final has its words', async () => {
   await using speech = await FakeSpeech.start();
   Object.assign(speech.script, { sentiment: true, entities: true });

@@ -147,6 +147,41 @@ test('the upload is the recording itself, and the job is asked for its words in 
   expect([recordings.jobs.size, recordings.uploads.size]).toEqual([0, 0]);
 });
 
+test('revised words that are too many for one event are delivered without them, with the address of all', async () => {
+  await using speech = await FakeSpeech.start();
+  const { recordings } = speech;
+  const count = 15_000;
+  recordings.script.utterancesOf = () =>
+    Array.from({ length: count }, (_, at) =>
+      spoken(0, at / 10_000, `revised ${at} of a call that goes on for a whole day and a night`),
+    );
+  await using crm = await startCrm([secret]);
+  await using store = await temporaryStore();
+  const endpoint = {
+    name: 'crm',
+    url: crm.url,
+    secrets: [secret],
+    events: ['call.transcript.revised'],
+  };
+  await using app = await testBridge({
+    store,
+    speechUrl: speech.url,
+    config: { secondPass: 'on', summaryWaitMs: 1_000 },
+    outbox: { pollMs: 100, endpoints: [endpoint] },
+  });
+  await shortCall(app);
+  const event = await until(() => crm.requests[0]?.event, 60_000);
+  const { data } = CallEvent.parse(event) as Extract<
+    CallEvent,
+    { type: 'call.transcript.revised' }
+  >;
+  expect(data.truncated).toBe(true);
+  const answer = await fetch(data.transcript_url!);
+  const { items } = (await answer.json()) as { items: { text: string }[] };
+  expect(items).toHaveLength(count);
+  expect(items.at(-1)?.text).toMatch(/^revised 14999 /);
+}, 90_000);
+
 test('the speakers of a mixed leg are told apart after the call, without being asked, and become its record', async () => {
   await using speech = await FakeSpeech.start();
   const { recordings } = speech;

@@ -27,6 +27,11 @@ test('calls of a number are shown first, erased when told, and one that goes on 
     return states.join() === 'ended,ended,ended,live';
   });
 
+  const [one] = ((await (await app.get('/api/calls?number=%2B15550100002')).json()) as { items: { id: string }[] }).items; // prettier-ignore
+  const links = await run(one?.id ?? '', '--links-only', '--yes');
+  expect(links.text).toContain('the links of 1 call open nothing any more');
+  expect(await numbers()).toHaveLength(4);
+
   const shown = await run('--number', '(555) 010-0001');
   expect(shown.text.match(/^call_/gm)).toHaveLength(3);
   expect(shown.text).toContain('3 calls would be erased, and nothing brings one back: say --yes');

@@ -107,7 +107,7 @@ test('a disk that is full acknowledges nothing that it did not take, ends that s
 
 test('a log that a full disk refuses costs the messages of the record and nothing else', async () => {
   await using service = await startTestService({ recogniser: real });
-  const { id, url } = await service.post({ ...telephony, endpointing: 0.3 });
+  const { id, url } = await service.post({ ...telephony, endpointing: 0.2 });
   await symlink('/dev/full', join(service.store.dataDir, 'speech', `${id}.log`));
   const client = await connect(url);
   client.send(mulawOf('my card is lost'));

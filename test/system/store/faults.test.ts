@@ -10,6 +10,8 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { sql } from 'kysely';
+import pg from 'pg';
+import { createLog } from '../../../src/lib/log.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { migrate, migrations } from '../../../src/store/migrations.ts';
 import { StoreConfig } from '../../../src/store/config.ts';
@@ -264,6 +266,28 @@ describe.skipIf(postgresMissing !== undefined)('Postgres', () => {
     await Promise.all([bump('a', 'b'), bump('b', 'a')]);
     const rows = await store.db.selectFrom('event_calls').select('last_sequence').execute();
     expect(rows.map((row) => row.last_sequence)).toEqual([3, 3]);
+  });
+
+  test('an order of text that was changed under a database is warned of, with what to do', async () => {
+    const plain = await postgres.newDatabase();
+    const client = new pg.Client(plain);
+    await client.connect();
+    // The order of "C" has no version, unlike that of every language.
+    await client.query(`create database ordered template template0 locale_provider icu icu_locale 'en'`); // prettier-ignore
+    await client.end();
+    const databaseUrl = plain.replace(/[^/]*$/, 'ordered');
+    const lines: string[] = [];
+    const destination = { write: (line: string) => lines.push(line) };
+    const log = createLog({ level: 'warn', destination });
+    const open = async (): Promise<string[]> => {
+      lines.length = 0;
+      await using folder = await temporaryFolder();
+      await using store = await openStore({ ...quiet, log, dataDir: folder.path, databaseUrl });
+      await sql`update pg_database set datcollversion = '0.1' where datname = current_database()`.execute(store.db); // prettier-ignore
+      return lines.filter((line) => line.includes('REINDEX DATABASE'));
+    };
+    expect(await open()).toEqual([]);
+    expect(await open()).toHaveLength(1);
   });
 
   test('a connection that goes silent is given up, and a new one is made', async () => {

@@ -104,7 +104,7 @@ export async function main(env: Readonly<Record<string, string | undefined>>): P
   http.mount({ name: 'store', health: () => store.health() });
   await openParts(opened, internalKey);
   http.started();
-  sayReady(opened);
+  await sayReady(opened);
   const signal = await Promise.race([stop, npmGone(env)]);
   const limitMs = config.drainS * 1_000;
   const drainMs = signal === 'SIGINT' ? Math.min(limitMs, mostDrainAtTerminalMs) : limitMs;
@@ -237,6 +237,7 @@ async function openSpeech(
       log,
       recogniser,
       jobsRecogniser,
+      onModel: () => jobsRecogniser.renew(),
       language,
       publicUrl: http.publicUrl,
       recording: recordingOf(config),
@@ -412,13 +413,15 @@ function nameOf(address: string): string {
 }
 
 /** Says that the process is ready: a few lines on a terminal, one record for a machine. */
-function sayReady({ config, log, http, parts }: OpenProcess): void {
+async function sayReady({ config, log, http, parts }: OpenProcess): Promise<void> {
   const base = http.publicUrl();
   const notes = [...http.notes(), ...parts.flatMap((part) => part.notes?.() ?? [])];
   const missing = [
     ...parts.flatMap((part) => part.missing?.() ?? []),
     ...(config.http.publicUrl === undefined ? ['a public address (TRUNKLINE_PUBLIC_URL)'] : []),
   ];
+  const models = await Promise.all(parts.map(async (part) => (await part.notInstalled?.()) ?? []));
+  const notInstalled = models.flat();
   if (config.insecure)
     notes.unshift('INSECURE: TRUNKLINE_INSECURE=1 lets anyone stream calls and use the API');
   const addresses: Record<string, string> = {
@@ -434,7 +437,10 @@ function sayReady({ config, log, http, parts }: OpenProcess): void {
       ? config.store.dataDir
       : `Postgres, journals in ${config.store.dataDir}`;
   if (!process.stdout.isTTY) {
-    log.info({ roles: config.roles, addresses, data, missing, notes }, `ready at ${http.ownUrl}`);
+    log.info(
+      { roles: config.roles, addresses, data, missing, notInstalled, notes },
+      `ready at ${http.ownUrl}`,
+    );
     return;
   }
   const lines = Object.entries(addresses).map(
@@ -448,6 +454,11 @@ function sayReady({ config, log, http, parts }: OpenProcess): void {
       ...lines,
       `  ${'data'.padEnd(9)} ${data}`,
       ...(missing.length === 0 ? [] : [`  ${'not set'.padEnd(9)} ${missing.join(', ')}`]),
+      ...(notInstalled.length === 0
+        ? []
+        : [
+            `  ${'optional'.padEnd(9)} not installed: ${notInstalled.join(', ')}; "npx trunkline models pull NAME" or the page installs one`,
+          ]),
       ...told,
       '',
     ].join('\n'),

@@ -2,6 +2,8 @@ import { z } from 'zod';
 
 /** The model that reads recordings a second time. */
 export const secondReader = 'whisper-tiny-en';
+/** The model that tells voices apart. */
+export const voiceModel = 'voice-encoder';
 
 /** Settings of the recogniser and its models. */
 export const RecogniserConfig = z.strictObject({

@@ -38,6 +38,8 @@ export type Part = {
   notes?(): string[];
   /** Optional things that this installation has not set up, each with the way to set it up; no warnings. */
   missing?(): string[];
+  /** Models that are not here, each with what it would bring; no warnings. */
+  notInstalled?(): Promise<string[]>;
   /** Says for a person what a stop with this deadline would wait for now; undefined for nothing. */
   waitsFor?(deadlineMs: number): string | undefined;
   /**

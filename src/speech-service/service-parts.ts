@@ -18,6 +18,7 @@ import type { OtherSpeechNodes } from './live/sockets.ts';
 import { storeAudio } from './live/disk/stored-audio.ts';
 import { nodeIdOf } from '../lib/node-id.ts';
 import { openMedia, type Media } from '../hearing/media/media.ts';
+import { ExtraModels } from '../hearing/models/extra-models.ts';
 import { modelsFolder } from '../hearing/models/supply.ts';
 import type { Recogniser } from '../hearing/recogniser.ts';
 import { LiveListener } from '../hearing/speakers/live-listener.ts';
@@ -41,6 +42,8 @@ export type SpeechServiceOptions = {
   objects?: Objects | undefined;
   /** The recogniser for files. Without it, the recogniser of live sessions reads them. */
   jobsRecogniser?: Recogniser;
+  /** Called when a model for recordings was installed while the process runs. */
+  onModel?: (name: string) => void;
   /** True while this node stops and another speech node can take its jobs. */
   isRelieved?: () => boolean;
 };
@@ -55,6 +58,7 @@ export type SpeechServiceParts = {
   media: Media;
   files: Files;
   jobs: Jobs;
+  extraModels: ExtraModels;
   listener: LiveListener;
   disk: DiskWriter;
   sender: AsyncDisposable;
@@ -77,6 +81,7 @@ export async function openSpeechServiceParts(
   const callbacks = new Callbacks({ config, clock, log, send: sender.send });
   const disk = new DiskWriter();
   const models = modelsFolder(config.recogniser);
+  const extraModels = extraModelsOf(options, log);
   const listener = new LiveListener({ models, log });
   const sessions = new Sessions({
     ...options,
@@ -130,10 +135,20 @@ export async function openSpeechServiceParts(
     media,
     files,
     jobs,
+    extraModels,
     listener,
     disk,
     sender,
     clock,
     log,
   };
+}
+
+function extraModelsOf({ config, onModel }: SpeechServiceOptions, log: Logger): ExtraModels {
+  return new ExtraModels({
+    models: modelsFolder(config.recogniser),
+    mirror: config.recogniser.modelsMirror,
+    log,
+    onInstalled: (name) => onModel?.(name),
+  });
 }

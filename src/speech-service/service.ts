@@ -2,9 +2,14 @@ import { reasonOf } from '../lib/errors.ts';
 import type { Part } from '../port/part.ts';
 import { Admissions } from './api/admissions.ts';
 import { jobCallbackRoutes } from './api/job-callback-routes.ts';
+import { modelRoutes } from './api/model-routes.ts';
 import { LiveSockets } from './live/sockets.ts';
 import { startRetention } from './live/session-retention.ts';
-import { openSpeechServiceParts, type SpeechServiceOptions } from './service-parts.ts';
+import {
+  openSpeechServiceParts,
+  type SpeechServiceOptions,
+  type SpeechServiceParts,
+} from './service-parts.ts';
 import { interfaceFor, speechRouters } from './service-routes.ts';
 
 export type SpeechService = Part &
@@ -45,6 +50,7 @@ export async function startSpeechService(options: SpeechServiceOptions): Promise
     admissions.drain();
     retention.stop();
     await Promise.all([sessions.drain(deadlineMs), jobs.drain(deadlineMs)]);
+    await parts.extraModels[Symbol.asyncDispose]();
     parts.listener[Symbol.dispose]();
     await parts.files[Symbol.asyncDispose]();
     sockets.close();
@@ -56,7 +62,7 @@ export async function startSpeechService(options: SpeechServiceOptions): Promise
     name: 'speech-service',
     routers: [
       ...routers.map((router) => ({ access: 'speech' as const, router })),
-      { access: 'operator', router: jobCallbackRoutes(jobs) },
+      ...operatorRouters(parts),
     ],
     upgrades: [sockets],
     health() {
@@ -73,6 +79,7 @@ export async function startSpeechService(options: SpeechServiceOptions): Promise
       return state === 'ready' || state === 'starting' ? [] : [`speech service: ${detail}`];
     },
     missing: () => media.missing(),
+    notInstalled: () => parts.extraModels.missing(),
     async endSessionsOf(nodes) {
       const ended = await rows.endOfLost(nodes, clock.now());
       if (ended > 0) log.error({ sessions: ended }, 'live sessions of a lost node ended in error');
@@ -98,6 +105,14 @@ export async function startSpeechService(options: SpeechServiceOptions): Promise
       await closing;
     },
   };
+}
+
+/** The routes that only operators use. */
+function operatorRouters({ jobs, extraModels }: SpeechServiceParts): NonNullable<Part['routers']> {
+  return [jobCallbackRoutes(jobs), modelRoutes(extraModels)].map((router) => ({
+    access: 'operator',
+    router,
+  }));
 }
 
 function waitingForRoom({ jobs, leastBytes }: { jobs: number; leastBytes: number }): string {

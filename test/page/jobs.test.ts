@@ -8,6 +8,7 @@ import { recordedDeliveries, recordedInstallation } from '../support/browser/rec
 import {
   jobId,
   jobIdOf,
+  missingModel,
   recordedJob,
   recordedJobs,
   recordedResult,
@@ -410,3 +411,53 @@ async function saved(page: Page, format: string): Promise<{ name: string; text: 
   const text = await readFile(await download.path(), 'utf8');
   return { name: download.suggestedFilename(), text };
 }
+
+test('speakers are asked for once their model is here: it is offered with its size, and installs with progress', async () => {
+  const models = [missingModel('voice-encoder'), missingModel('whisper-tiny-en')];
+  const asked: unknown[] = [];
+  const data = recorded({
+    models,
+    onPost(path, body) {
+      if (path === '/v2/pre-recorded') asked.push(body);
+      if (path !== '/api/models/voice-encoder/install') return undefined;
+      Object.assign(models[0]!, { state: 'installing', share: 0.4, detail: 'downloading' });
+      return { items: models };
+    },
+  });
+  await using api = await startRecordedApi(data);
+  const { page, ...opened } = await browser.open(`${api.url}/#/jobs`);
+  const speakers = page.getByRole('checkbox', { name: 'Speakers' });
+  await eventually(() => speakers.isDisabled()).toBe(true);
+  expect(await speakers.isChecked()).toBe(false);
+  const address = page.getByLabel('Address of a file');
+  await address.fill('https://files.example.com/first.wav');
+  await address.press('Enter');
+  await eventually(() => asked.length).toBe(1);
+  expect(asked[0]).toMatchObject({ diarization: false, summarization: true });
+
+  await page.getByRole('button', { name: 'Install, 76 MB: whisper-tiny-en' }).waitFor();
+  await opened.screenshot('jobs-offers');
+  expect(await opened.violations()).toEqual([]);
+  await page.getByRole('button', { name: 'Install, 28 MB: voice-encoder' }).click();
+  await page.getByRole('progressbar', { name: 'Installing voice-encoder' }).waitFor();
+  await page.getByText('40 %').waitFor();
+  Object.assign(models[0]!, { state: 'installed', share: null, detail: null });
+  await eventually(() => speakers.isChecked()).toBe(true);
+  await address.fill('https://files.example.com/second.wav');
+  await address.press('Enter');
+  await eventually(() => asked.length).toBe(2);
+  expect(asked[1]).toMatchObject({ diarization: true });
+  await page.context().close();
+});
+
+test('an installation that failed says why, and offers to try again', async () => {
+  const failed = { state: 'failed' as const, detail: 'no source has voice-encoder' };
+  const models = [{ ...missingModel('voice-encoder'), ...failed }];
+  await using api = await startRecordedApi(recorded({ models }));
+  const { page } = await browser.open(`${api.url}/#/jobs`, { width: 390 });
+  await page.getByText('no source has voice-encoder').waitFor();
+  await page.getByRole('button', { name: 'Try again, 28 MB: voice-encoder' }).waitFor();
+  const width = await page.evaluate<number>('document.documentElement.scrollWidth');
+  expect(width).toBeLessThanOrEqual(390);
+  await page.context().close();
+});

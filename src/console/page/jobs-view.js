@@ -3,6 +3,7 @@ import { messageOf } from './failures.js';
 import { age, bytes, clock, jobStateNames, moment, percent } from './format.js';
 import { nameOf } from './job-book.js';
 import { JobCallbacks } from './job-callbacks.js';
+import { ModelOffers } from './model-offers.js';
 import { PageState } from './page-state.js';
 import { extras, maxUploads } from './uploads.js';
 
@@ -15,6 +16,8 @@ import { extras, maxUploads } from './uploads.js';
 /** @import { ListedJob } from './shapes.ts' */
 
 const agesEveryMs = 20_000;
+const speakersFlag = 'diarization';
+const voiceModel = 'voice-encoder';
 
 /** Sends files and shows transcripts: current uploads, and all jobs with the newest first. */
 export class JobsView {
@@ -38,6 +41,9 @@ export class JobsView {
   #ages = setInterval(this.#draw, agesEveryMs);
   #stop = new AbortController();
   #unwatch;
+  #speakers = h('input', { type: 'checkbox', name: speakersFlag, checked: true });
+  #lacksSpeakers = false;
+  #offers = new ModelOffers(() => this.#offered());
 
   /** @param {{ jobs: JobBook, uploads: Uploads }} page */
   constructor({ jobs, uploads }) {
@@ -67,6 +73,7 @@ export class JobsView {
     this.#unwatch();
     this.#standing.close();
     this.#callbacks.close();
+    this.#offers.close();
     this.#stop.abort();
     clearInterval(this.#ages);
   }
@@ -75,7 +82,7 @@ export class JobsView {
     const input = h('input', {
       ...{ type: 'file', multiple: true, hidden: true, 'aria-label': 'Audio or video files' },
       onchange: () => {
-        this.#addFiles([...(input.files ?? [])]);
+        void this.#addFiles([...(input.files ?? [])]);
         // Allows the same file to be chosen again.
         input.value = '';
       },
@@ -86,7 +93,8 @@ export class JobsView {
       'Choose files',
     );
     this.#zone.append(choose, h('span', { class: 'quiet' }, 'or drop audio or video here'), input);
-    this.#intake.append(this.#zone, this.#addressForm(), this.#choices());
+    const offers = this.#offers.elements;
+    this.#intake.append(this.#zone, this.#addressForm(), this.#choices(), ...offers);
   }
 
   #addressForm() {
@@ -103,9 +111,7 @@ export class JobsView {
     );
     form.addEventListener('submit', (event) => {
       event.preventDefault();
-      const isTaken = this.#uploads.addAddress(address.value.trim(), new Set(this.#wanted));
-      setText(this.#problem, isTaken ? '' : tooMany);
-      if (isTaken) address.value = '';
+      void this.#addAddress(address);
     });
     return form;
   }
@@ -113,7 +119,10 @@ export class JobsView {
   #choices() {
     /** @param {[string, string]} extra */
     const box = ([flag, name]) => {
-      const input = h('input', { type: 'checkbox', name: flag, checked: true });
+      const input =
+        flag === speakersFlag
+          ? this.#speakers
+          : h('input', { type: 'checkbox', name: flag, checked: true });
       input.addEventListener('change', () => {
         if (input.checked) this.#wanted.add(flag);
         else this.#wanted.delete(flag);
@@ -121,6 +130,17 @@ export class JobsView {
       return h('label', {}, input, name);
     };
     return h('fieldset', { class: 'extras' }, h('legend', {}, 'Also find'), extras.map(box));
+  }
+
+  /** Speakers cannot be asked for before their model is here. They are wanted as soon as it is. */
+  #offered() {
+    const lacks = this.#offers.lacks(voiceModel);
+    this.#speakers.disabled = lacks;
+    if (lacks === this.#lacksSpeakers) return;
+    this.#lacksSpeakers = lacks;
+    this.#speakers.checked = !lacks;
+    if (lacks) this.#wanted.delete(speakersFlag);
+    else this.#wanted.add(speakersFlag);
   }
 
   /** Accepts drops anywhere on the page, because a file dropped beside the field would otherwise replace the page. */
@@ -149,14 +169,23 @@ export class JobsView {
         if (!carriesFiles(event)) return;
         event.preventDefault();
         over(false);
-        if (!this.#intake.hidden) this.#addFiles([...(event.dataTransfer?.files ?? [])]);
+        if (!this.#intake.hidden) void this.#addFiles([...(event.dataTransfer?.files ?? [])]);
       },
       { signal },
     );
   }
 
+  /** @param {HTMLInputElement} address */
+  async #addAddress(address) {
+    await this.#offers.known;
+    const isTaken = this.#uploads.addAddress(address.value.trim(), new Set(this.#wanted));
+    setText(this.#problem, isTaken ? '' : tooMany);
+    if (isTaken) address.value = '';
+  }
+
   /** @param {readonly File[]} files */
-  #addFiles(files) {
+  async #addFiles(files) {
+    await this.#offers.known;
     const refused = this.#uploads.addFiles(files, new Set(this.#wanted));
     setText(this.#problem, refused === 0 ? '' : `${refused} files were not added. ${tooMany}`);
   }

@@ -2,6 +2,7 @@ import type {
   ApiCall,
   ApiDelivery,
   ApiJobCallback,
+  ApiModel,
   CallEventPage,
   CallItem,
   CallPage,
@@ -11,6 +12,7 @@ import type {
   Installation,
   JobCallbackPage,
   LiveFeedMessage,
+  ModelList,
   NodeList,
   TestCall,
   TranscribeAgain,
@@ -150,8 +152,10 @@ export type AnswerTo<Path extends string> = Path extends '/api/session'
     ? Installation
     : Path extends '/api/carriers'
       ? CarrierList
-      : Path extends '/api/nodes'
-        ? NodeList
+      : Path extends '/api/nodes' | '/api/models'
+        ? Path extends '/api/nodes'
+          ? NodeList
+          : ModelList
         : Path extends '/api/deliveries/endpoints'
           ? EndpointPage
           : Path extends `/api/deliveries?${string}`
@@ -177,17 +181,29 @@ export type AnswerToPost<Path extends string> = Path extends '/api/session'
   ? SignInState
   : Path extends '/api/test-call'
     ? TestCall
-    : Path extends `/api/calls/transcribe${'' | `?${string}`}`
-      ? TranscribeAllAgain
-      : Path extends `/api/calls/${string}/transcribe`
-        ? TranscribeAgain
-        : Path extends `/api/calls/${string}/deliveries/${string}`
-          ? Changed
-          : Path extends `/api/calls/${string}/${'pause' | 'resume'}`
-            ? ApiCall
-            : Path extends '/v2/pre-recorded'
-              ? { id: string }
-              : Changed | undefined;
+    : Path extends `/api/models/${string}`
+      ? ModelList
+      : Path extends `/api/calls/transcribe${'' | `?${string}`}`
+        ? TranscribeAllAgain
+        : Path extends `/api/calls/${string}/transcribe`
+          ? TranscribeAgain
+          : Path extends `/api/calls/${string}/deliveries/${string}`
+            ? Changed
+            : Path extends `/api/calls/${string}/${'pause' | 'resume'}`
+              ? ApiCall
+              : Path extends '/v2/pre-recorded'
+                ? { id: string }
+                : Changed | undefined;
 
-export type { ApiCall, CallItem, ApiDelivery, ApiJobCallback, Installation, Party, Role, Turn };
+export type {
+  ApiCall,
+  CallItem,
+  ApiDelivery,
+  ApiJobCallback,
+  ApiModel,
+  Installation,
+  Party,
+  Role,
+  Turn,
+};
 export type { CallEvent, GapCause, LiveFeedMessage };

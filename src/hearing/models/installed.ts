@@ -87,6 +87,16 @@ export async function problemsOf(models: string, entry: CatalogueEntry): Promise
   return found.filter((problem) => problem !== undefined);
 }
 
+/** True when every file of a model is there in its size. The reader of a file compares its checksum. */
+export async function isInPlace(models: string, entry: CatalogueEntry): Promise<boolean> {
+  const files = await expectedFiles(models, entry);
+  const folder = folderOf(models, entry.name);
+  const found = await Promise.all(
+    files.map(({ name, bytes }) => problemOf(join(folder, name), { bytes })),
+  );
+  return files.length > 0 && found.every((problem) => problem === undefined);
+}
+
 /** Opens a catalogue model after checking every file, because a damaged file would end the engine's process. */
 export async function installedModel(models: string, entry: CatalogueEntry): Promise<Model> {
   if (!entry.model)

@@ -4,6 +4,11 @@ import { every, type Loop, type Next } from '../../lib/every.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { Recogniser, StreamAdmission } from '../recogniser.ts';
 
+type BackgroundRecogniser = Recogniser & {
+  /** Ends the processes as soon as no job needs them. The next job starts others, which see the models of then. */
+  renew(): void;
+};
+
 type BackgroundOptions = {
   /** Starts the processes with the model of the live recogniser. */
   start(): Promise<Recogniser>;
@@ -20,25 +25,28 @@ const lookMs = 10_000;
  * The recogniser of pre-recorded jobs. Its processes start with the first job and end when no job has needed them for a
  * minute. The live recogniser tells whether a job can be read at all.
  */
-export function backgroundRecogniser(options: BackgroundOptions): Recogniser {
+export function backgroundRecogniser(options: BackgroundOptions): BackgroundRecogniser {
   const { live, clock, log } = options;
   let started: Promise<Recogniser> | undefined;
   let own: Recogniser | undefined;
   let idleSinceMs: number | undefined;
   let looks: Loop | undefined;
   let closed = false;
+  let isStale = false;
 
   const stop = async (): Promise<void> => {
     void looks?.stop();
     const going = started;
     started = own = undefined;
+    isStale = false;
     if (going) await (await going)[Symbol.asyncDispose]();
   };
   const look = (): Next => {
     if (!own || closed) return 'over';
     if (own.status().streams > 0) idleSinceMs = undefined;
     else idleSinceMs ??= clock.monotonicMs();
-    if (idleSinceMs === undefined || clock.monotonicMs() - idleSinceMs < idleMs) return;
+    if (idleSinceMs === undefined) return;
+    if (!isStale && clock.monotonicMs() - idleSinceMs < idleMs) return;
     stop().catch((error: unknown) => {
       log.warn({ reason: reasonOf(error) }, 'the recogniser of jobs did not end properly');
     });
@@ -85,6 +93,10 @@ export function backgroundRecogniser(options: BackgroundOptions): Recogniser {
       if (own) return own.open(options, onEvent);
       begin();
       return starting;
+    },
+    renew() {
+      isStale = started !== undefined;
+      look();
     },
     async [Symbol.asyncDispose]() {
       closed = true;

@@ -10,7 +10,8 @@ import type { SpeakersAnswer, SpeakersOrder, SpokenChannel } from './speakers-me
 import { sampleRate } from './segments.ts';
 import type { VoiceTurn } from './speaker-turns.ts';
 import type { SpeakerHints } from './voice-groups.ts';
-import { isPulled, pullCommand, voiceModel, weightsPath } from './weights.ts';
+import { voiceModel } from '../config.ts';
+import { isPulled, pullCommand, weightsPath } from './weights.ts';
 
 export type Speakers = {
   /** The turns of each channel. A failure becomes an error block; only an aborted signal throws. */
@@ -84,7 +85,7 @@ export function openSpeakers(options: SpeakersOptions): Speakers {
 
 const missing =
   `diarization needs the model ${voiceModel}, which is not installed: ` +
-  `"${pullCommand}" fetches it (${String(catalogueEntry(voiceModel).megabytes)} MB)`;
+  `"${pullCommand}" fetches it (${String(catalogueEntry(voiceModel).megabytes)} MB), as does POST /api/models/${voiceModel}/install`;
 
 function runChild(
   order: SpeakersOrder,

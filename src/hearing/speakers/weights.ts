@@ -1,10 +1,10 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { TrunklineError } from '../../lib/errors.ts';
+import { voiceModel } from '../config.ts';
 import { catalogueEntry } from '../models/catalogue.ts';
 import { folderOf, sha256Of } from '../models/installed.ts';
 
-export const voiceModel = 'voice-encoder';
 const weightsFile = 'voices.onnx';
 export const pullCommand = `npx trunkline models pull ${voiceModel}`;
 

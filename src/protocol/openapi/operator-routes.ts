@@ -23,6 +23,7 @@ import {
   Installation,
   NodeList,
   JobCallbackPage,
+  ModelList,
   LiveFeedMessage,
   NewStream,
   NewStreamRequest,
@@ -463,6 +464,20 @@ export const operatorRoutes: readonly Route[] = [
     ...act('/api/job-callbacks/{id}/retry', 'Send a parked callback of a job again'),
     tag: deliveries,
     answers: { 202: answer('On its way, by the same identity.', ChangedDeliveries) },
+  },
+
+  {
+    method: 'get',
+    path: '/api/models',
+    tag: page,
+    access: 'key',
+    summary: 'The models that features of recordings need, and which are installed',
+    answers: { 200: answer('One for each model.', ModelList) },
+  },
+  {
+    ...act('/api/models/{name}/install', 'Install such a model while the process runs'),
+    tag: page,
+    answers: { 202: answer('Under way, or installed: GET /api/models says how far.', ModelList) },
   },
 
   {

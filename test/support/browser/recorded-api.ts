@@ -13,6 +13,7 @@ import type {
   ApiCall,
   ApiDelivery,
   ApiJobCallback,
+  ApiModel,
   Installation,
   LiveFeedMessage,
   NodeList,
@@ -29,6 +30,8 @@ export type Recorded = {
   jobs?: RecordedJob[];
   /** Job callbacks that did not arrive. */
   callbacks?: ApiJobCallback[];
+  /** The models for recordings; all of them are installed unless said. */
+  models?: ApiModel[];
   /** Called for each request that changes data. */
   onPost?: (path: string, body: unknown) => unknown;
 };
@@ -99,6 +102,9 @@ function recordedRoutes(recorded: Recorded): Router {
     '/api/installation',
     (_request, response) => void response.json(recorded.installation),
   );
+  router.get('/api/models', (_request, response) => {
+    response.json({ items: recorded.models ?? [] });
+  });
   router.get('/api/nodes', (_request, response) => {
     response.json(recordedNodes);
   });

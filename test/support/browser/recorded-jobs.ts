@@ -4,6 +4,7 @@ import type {
   SentimentItem,
   Utterance,
 } from '../../../src/protocol/addons.ts';
+import type { ApiModel } from '../../../src/protocol/api.ts';
 import type { PreRecordedJobRecord, PreRecordedResult } from '../../../src/protocol/job.ts';
 
 /** Recorded answers for the Jobs view: the service's records of jobs in every state. */
@@ -188,4 +189,14 @@ export function recordedJobs(): RecordedJob[] {
     }),
     recordedJob({ created_at: at(60 * 30) }),
   ];
+}
+
+/** A model for recordings that is not installed. */
+export function missingModel(name: 'voice-encoder' | 'whisper-tiny-en'): ApiModel {
+  const facts = {
+    'voice-encoder': { gain: 'tells the speakers of a recording apart', megabytes: 28 },
+    'whisper-tiny-en': { gain: 'halves the wrong words of recordings', megabytes: 76 },
+  };
+  const command = `npx trunkline models pull ${name}`;
+  return { name, ...facts[name], state: 'missing', share: null, detail: null, command };
 }

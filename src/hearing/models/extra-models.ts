@@ -1,0 +1,112 @@
+import { reasonOf } from '../../lib/errors.ts';
+import type { Logger } from '../../lib/log.ts';
+import { secondReader, voiceModel } from '../config.ts';
+import { type CatalogueEntry, catalogueEntry } from './catalogue.ts';
+import { isInPlace } from './installed.ts';
+import { type PullProgress, pullModel } from './pull.ts';
+
+/** The models beside the recogniser's, each with what recordings gain by it. */
+const gains = {
+  [voiceModel]: 'tells the speakers of a recording apart',
+  [secondReader]: 'halves the wrong words of recordings',
+} as const;
+
+type ExtraState =
+  | { at: 'installed' | 'missing' }
+  | { at: 'installing'; progress: PullProgress | undefined }
+  | { at: 'failed'; reason: string };
+
+export type ExtraModel = {
+  name: keyof typeof gains;
+  gain: string;
+  megabytes: number;
+  state: ExtraState;
+};
+
+type ExtraModelsOptions = {
+  /** The folder of all models. */
+  models: string;
+  mirror: string | undefined;
+  log: Logger;
+  /** Called when a model has been installed. */
+  onInstalled: (name: string) => void;
+};
+
+/**
+ * The models that a feature needs and no call does. A person installs them while the process runs. The downloads are as
+ * many as there are such models, at most.
+ */
+export class ExtraModels implements AsyncDisposable {
+  readonly #options: ExtraModelsOptions;
+  readonly #stop = new AbortController();
+  readonly #states = new Map<string, ExtraState>();
+  readonly #pulls = new Map<string, Promise<void>>();
+
+  constructor(options: ExtraModelsOptions) {
+    this.#options = options;
+  }
+
+  /** Looks at the folder each time: the command line may have fetched or removed a model meanwhile. */
+  async list(): Promise<ExtraModel[]> {
+    const names = Object.keys(gains) as ExtraModel['name'][];
+    return Promise.all(
+      names.map(async (name) => {
+        const entry = catalogueEntry(name);
+        const state = await this.#stateOf(entry);
+        return { name, gain: gains[name], megabytes: entry.megabytes, state };
+      }),
+    );
+  }
+
+  /** Names the models that are not installed, each with its size and its gain, for the start of the process. */
+  async missing(): Promise<string[]> {
+    return (await this.list())
+      .filter(({ state }) => state.at !== 'installed')
+      .map(({ name, gain, megabytes }) => `${name} (${megabytes} MB, ${gain})`);
+  }
+
+  /** Begins to install a model, unless that is under way. Answers false for a name that is none of these models. */
+  install(name: string): boolean {
+    if (!Object.hasOwn(gains, name)) return false;
+    if (this.#pulls.has(name) || this.#stop.signal.aborted) return true;
+    const pull = this.#pull(catalogueEntry(name)).finally(() => this.#pulls.delete(name));
+    this.#pulls.set(name, pull);
+    return true;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stop.abort();
+    await Promise.all(this.#pulls.values());
+  }
+
+  async #stateOf(entry: CatalogueEntry): Promise<ExtraState> {
+    const state = this.#states.get(entry.name);
+    if (state?.at === 'installing') return state;
+    if (await isInPlace(this.#options.models, entry)) return { at: 'installed' };
+    return state?.at === 'failed' ? state : { at: 'missing' };
+  }
+
+  async #pull(entry: CatalogueEntry): Promise<void> {
+    const { models, mirror, log, onInstalled } = this.#options;
+    const { name } = entry;
+    const { signal } = this.#stop;
+    this.#states.set(name, { at: 'installing', progress: undefined });
+    log.info({ model: name, megabytes: entry.megabytes }, 'a model is being installed');
+    try {
+      await pullModel(entry, {
+        models,
+        mirror,
+        signal,
+        onProgress: (progress) => this.#states.set(name, { at: 'installing', progress }),
+        onWait: () => undefined,
+      });
+      this.#states.delete(name);
+      log.info({ model: name }, 'the model has been installed');
+      onInstalled(name);
+    } catch (error) {
+      if (signal.aborted) return;
+      this.#states.set(name, { at: 'failed', reason: reasonOf(error) });
+      log.error({ model: name, reason: reasonOf(error) }, 'the model could not be installed');
+    }
+  }
+}

@@ -4,8 +4,8 @@ import { isForwardableRate, resampledRateHz } from './encodings.ts';
 import type { StreamEvent } from '../bridge/streams.ts';
 
 /**
- * Stands between a codec and its socket. Audio at a rate that the speech interface does not take is resampled to one
- * that it takes, and the start names the first rate. All other streams pass through, byte for byte.
+ * Stands between a codec and its socket where a stream starts at a rate that the speech interface does not take. The
+ * audio is resampled to a rate that it takes, and the start names the first rate.
  */
 export class RateCodec implements Codec {
   readonly encode?: (command: CarrierCommand) => string[];
@@ -19,9 +19,10 @@ export class RateCodec implements Codec {
   }
 
   decode(data: Buffer, isBinary: boolean): CarrierEvent[] {
-    const events = this.#inner.decode(data, isBinary);
-    // Most streams need no resampling; the start of each is looked at once.
-    if (this.#resamplers === undefined && !events.some(needsResampling)) return events;
+    return this.converted(this.#inner.decode(data, isBinary));
+  }
+
+  converted(events: readonly CarrierEvent[]): CarrierEvent[] {
     return events.flatMap((event) => this.#converted(event));
   }
 
@@ -45,8 +46,8 @@ export class RateCodec implements Codec {
   }
 
   #begin(start: CarrierStart): CarrierStart {
-    if (!needsResampling({ type: 'start', start })) return start;
     const { sampleRate: fromHz } = start;
+    if (isForwardableRate(fromHz)) return start;
     this.#resamplers = new Map(
       start.tracks.map(({ name }) => [name, new Resampler(fromHz, resampledRateHz)]),
     );
@@ -68,10 +69,6 @@ export class RateCodec implements Codec {
     this.#resamplers?.clear();
     return rest;
   }
-}
-
-function needsResampling(event: CarrierEvent): boolean {
-  return event.type === 'start' && !isForwardableRate(event.start.sampleRate);
 }
 
 function audio(track: string, samples: Float32Array): StreamEvent[] {

@@ -24,7 +24,7 @@ import type {
 } from './carrier.ts';
 import { RateCodec } from './rate-codec.ts';
 import type { CarriersConfig } from './config.ts';
-import { durationMsOf } from './encodings.ts';
+import { durationMsOf, isForwardableRate } from './encodings.ts';
 import { framesTotal, streamsNotTaken, streamsTotal } from './metrics.ts';
 import type { RefusalLog } from './refusal-log.ts';
 
@@ -90,7 +90,7 @@ export class StreamSocket {
   readonly #socket: WebSocket;
   readonly #raw: Duplex & { bytesRead?: number };
   readonly #carrier: AnyCarrier;
-  readonly #codec: Codec;
+  #codec: Codec;
   #ownLog: Logger | undefined;
   #proof: Proof;
   readonly #onProven: (metadata: Record<string, unknown>) => void;
@@ -125,7 +125,7 @@ export class StreamSocket {
     this.#carrier = parts.carrier;
     this.#proof = parts.proof;
     this.#onProven = parts.onProven;
-    this.#codec = new RateCodec(parts.carrier.newCodec(context.config, parts.request));
+    this.#codec = parts.carrier.newCodec(context.config, parts.request);
     const now = context.clock.monotonicMs();
     this.#openedMs = now;
     this.#lastTick = {
@@ -165,10 +165,19 @@ export class StreamSocket {
     if (this.#state.at === 'waiting' && this.#messages > socketLimits.messagesBeforeStart)
       return this.#refuse('no start among the first messages');
     try {
-      for (const event of this.#codec.decode(asBuffer(data), isBinary)) this.#apply(event);
+      for (const event of this.#decode(asBuffer(data), isBinary)) this.#apply(event);
     } catch (error) {
       this.#fail(error);
     }
+  }
+
+  /** A stream that starts at a rate which the speech interface does not take is resampled from then on. */
+  #decode(data: Buffer, isBinary: boolean): CarrierEvent[] {
+    const events = this.#codec.decode(data, isBinary);
+    if (this.#state.at !== 'waiting' || !events.some(needsResampling)) return events;
+    const resampling = new RateCodec(this.#codec);
+    this.#codec = resampling;
+    return resampling.converted(events);
   }
 
   /** Tells this object that the socket closed before anyone listened. */
@@ -532,6 +541,10 @@ export class StreamSocket {
   #now(): number {
     return this.#context.clock.monotonicMs();
   }
+}
+
+function needsResampling(event: CarrierEvent): boolean {
+  return event.type === 'start' && !isForwardableRate(event.start.sampleRate);
 }
 
 /** The text of a close frame holds at most 123 bytes. */

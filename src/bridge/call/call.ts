@@ -22,6 +22,7 @@ import { CallEvents } from '../events/call-events.ts';
 import type { CallLease } from '../records/lease.ts';
 import type {
   CallFacts,
+  CallStream,
   OpenedStream,
   StreamControl,
   StreamEnd,
@@ -35,7 +36,6 @@ import type { LegState } from '../leg/session-state.ts';
 import { bridgeMetrics } from '../metrics.ts';
 import { HeardWords } from './heard-words.ts';
 import { newLeg, requestOf } from './new-leg.ts';
-import { OpenStream } from './open-stream.ts';
 import { Pauses, type Pauser } from './pauses.ts';
 import { Redactor } from '../events/redactor.ts';
 import { learnt, toldFacts } from './facts.ts';
@@ -59,6 +59,16 @@ type OpenCallOptions = {
   fence?: number;
   /** Called when another node has taken the call. */
   onLeaseLost: (call: Call) => void;
+};
+
+/** A carrier's handle on a call: takes the frames of one socket, track by track. */
+type OpenStream = CallStream & {
+  readonly id: string;
+  readonly carrierStreamId: string;
+  readonly control: StreamControl;
+  readonly tracks: ReadonlyMap<string, LegRecord>;
+  /** The age of the audio that arrives now: it has waited until the call was open. */
+  waitedS: number;
 };
 
 /** One phone call. It carries out the decisions of `step` and owns the legs, the streams and the waits. */
@@ -242,7 +252,16 @@ export class Call {
       tracks.set(track.name, leg);
     }
     const id = newId('str', this.#env.clock.now());
-    const stream = new OpenStream({ call: this, start, control, tracks, id });
+    const stream: OpenStream = {
+      id,
+      callId: this.record.id,
+      carrierStreamId: start.streamId,
+      control,
+      tracks,
+      waitedS: 0,
+      take: (event) => this.#takeFrom(stream, event),
+      end: (how, detail) => this.#streamEnded(stream, how, detail),
+    };
     this.#streams.set(stream.id, stream);
     this.#take({ type: 'stream-opened', stream: stream.id });
     return { stream, newLegs };
@@ -259,7 +278,8 @@ export class Call {
   }
 
   /** Takes an event of one of the call's streams. It runs for every frame, so nothing is allocated here. */
-  takeFrom(stream: OpenStream, event: StreamEvent): void {
+  #takeFrom(stream: OpenStream, event: StreamEvent): void {
+    if (!this.#streams.has(stream.id)) return; // it has ended, or its call is erased
     switch (event.type) {
       case 'audio':
         return this.#audio(stream, event.track, event.payload);
@@ -365,7 +385,7 @@ export class Call {
         leg.audio.changeRequest(requestOf(leg.record, this.record, this.#env.config));
   }
 
-  streamEnded(stream: OpenStream, how: StreamEnd, detail: string | undefined): void {
+  #streamEnded(stream: OpenStream, how: StreamEnd, detail: string | undefined): void {
     if (!this.#streams.delete(stream.id)) return;
     for (const leg of this.#legs.values()) leg.release(stream.id, how === 'stop');
     this.#log.info({ how, detail }, 'stream ended');
@@ -541,8 +561,7 @@ export class Call {
    */
   async abandon(): Promise<void> {
     this.#take({ type: 'leave' });
-    for (const stream of this.#streams.values()) stream.forget();
-    this.#streams.clear();
+    this.#streams.clear(); // frames that still arrive are dropped
     const going = this.legs.filter((leg) => !leg.isDone);
     await Promise.all(going.map((leg) => leg.audio.abandon()));
     await this.events.settled();

@@ -1,7 +1,7 @@
 import type { Clock } from '../../lib/clock.ts';
 import type { CallLeg } from './call-leg.ts';
 import type { CallEvents } from '../events/call-events.ts';
-import type { OpenStream } from './open-stream.ts';
+import type { StreamControl } from '../streams.ts';
 
 /** `consent`: somebody on the call withdrew their consent. This pause is never ended. */
 export type Pauser = 'operator' | 'carrier' | 'consent';
@@ -10,7 +10,7 @@ type PausesOptions = {
   clock: Clock;
   nowS: () => number;
   legs: () => readonly CallLeg[];
-  streams: () => readonly OpenStream[];
+  streams: () => readonly { readonly control: StreamControl }[];
   events: CallEvents;
   keepPace: (leg: CallLeg) => void;
   discarded: (leg: CallLeg, lengthS: number) => void;

@@ -1,11 +1,29 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
+import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client';
 
 /**
  * The one metrics registry of the process. Each component registers its own metrics, with names that begin with
  * `trunkline_`.
  */
 export const metrics = new Registry();
+
+/** A row in a component's table of metrics: something that only grows. */
+export function counter<Label extends string = never>(
+  name: `trunkline_${string}`,
+  help: string,
+  labelNames: readonly Label[] = [],
+): Counter<Label> {
+  return new Counter({ name, help, labelNames, registers: [metrics] });
+}
+
+/** A row in a component's table of metrics: something that grows and shrinks. */
+export function gauge<Label extends string = never>(
+  name: `trunkline_${string}`,
+  help: string,
+  labelNames: readonly Label[] = [],
+): Gauge<Label> {
+  return new Gauge({ name, help, labelNames, registers: [metrics] });
+}
 
 /**
  * Registers processor time, memory, files and the lag of the event loop under the names that dashboards for Node

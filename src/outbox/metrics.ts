@@ -1,17 +1,16 @@
-import { Counter, Gauge, Histogram } from 'prom-client';
-import { metrics } from '../lib/metrics.ts';
+import { Gauge, Histogram } from 'prom-client';
+import { counter, gauge, metrics } from '../lib/metrics.ts';
 
 const registers = [metrics];
 
 const attemptOutcomes = ['delivered', 'refused', 'failed', 'no_answer', 'gone'] as const;
 export type AttemptOutcome = (typeof attemptOutcomes)[number];
 
-export const attemptsTotal = new Counter({
-  name: 'trunkline_outbox_attempts_total',
-  help: 'Delivery attempts, by endpoint and outcome.',
-  labelNames: ['endpoint', 'outcome'] as const,
-  registers,
-});
+export const attemptsTotal = counter(
+  'trunkline_outbox_attempts_total',
+  'Delivery attempts, by endpoint and outcome.',
+  ['endpoint', 'outcome'],
+);
 
 export const attemptSeconds = new Histogram({
   name: 'trunkline_outbox_attempt_seconds',
@@ -37,19 +36,17 @@ export const speechEndToWebhook = new Histogram({
   registers,
 });
 
-export const parkedTotal = new Counter({
-  name: 'trunkline_outbox_parked_total',
-  help: 'Calls that were parked at an endpoint: somebody has to look.',
-  labelNames: ['endpoint'],
-  registers,
-});
+export const parkedTotal = counter(
+  'trunkline_outbox_parked_total',
+  'Calls that were parked at an endpoint: somebody has to look.',
+  ['endpoint'],
+);
 
-export const breakerOpen = new Gauge({
-  name: 'trunkline_outbox_breaker_open',
-  help: '1 while an endpoint is only probed.',
-  labelNames: ['endpoint'],
-  registers,
-});
+export const breakerOpen = gauge(
+  'trunkline_outbox_breaker_open',
+  '1 while an endpoint is only probed.',
+  ['endpoint'],
+);
 
 type LanesOfEndpoint = {
   endpoint: string;
@@ -97,17 +94,15 @@ laneGauge(
   ({ oldestAt }) => (oldestAt === null ? 0 : Math.max(0, counted.nowMs() - oldestAt) / 1000),
 );
 
-export const purgedTotal = new Counter({
-  name: 'trunkline_outbox_purged_events_total',
-  help: 'Events that were removed because their time was over.',
-  registers,
-});
+export const purgedTotal = counter(
+  'trunkline_outbox_purged_events_total',
+  'Events that were removed because their time was over.',
+);
 
-const purgeLag = new Gauge({
-  name: 'trunkline_outbox_purge_lag_seconds',
-  help: 'By how much the events that the purge comes to next are past their time; 0 when nothing is left to remove.',
-  registers,
-});
+const purgeLag = gauge(
+  'trunkline_outbox_purge_lag_seconds',
+  'By how much the events that the purge comes to next are past their time; 0 when nothing is left to remove.',
+);
 
 export function showPurgeLag(ms: number): void {
   purgeLag.set(Math.max(0, ms) / 1_000);

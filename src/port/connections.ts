@@ -2,12 +2,11 @@ import ipaddr from 'ipaddr.js';
 import { readFileSync } from 'node:fs';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { isIPv6, type DropArgument, type Socket } from 'node:net';
-import { Counter } from 'prom-client';
 import type { Duplex } from 'node:stream';
 import type { Clock } from '../lib/clock.ts';
 import { every, type Loop } from '../lib/every.ts';
 import type { Logger } from '../lib/log.ts';
-import { metrics } from '../lib/metrics.ts';
+import { counter } from '../lib/metrics.ts';
 import type { IsProxy } from './addresses.ts';
 
 /**
@@ -106,18 +105,16 @@ export function networkOf(address: string): string {
     : parsed.toByteArray().slice(0, 8).join('.') + '/64';
 }
 
-const droppedTotal = new Counter({
-  name: 'trunkline_connections_dropped_total',
-  help: 'Connections closed at once because there was no room for them.',
-  registers: [metrics],
-});
+const droppedTotal = counter(
+  'trunkline_connections_dropped_total',
+  'Connections closed at once because there was no room for them.',
+);
 
-const endedTotal = new Counter({
-  name: 'trunkline_connections_ended_total',
-  help: 'Connections ended because of what their peer did: `unread` took no bytes for 15 s, `unanswered` asked on without waiting, `crowded` held too much of what strangers share, `slow` did not send its body in time.',
-  labelNames: ['reason'] as const,
-  registers: [metrics],
-});
+const endedTotal = counter(
+  'trunkline_connections_ended_total',
+  'Connections ended because of what their peer did: `unread` took no bytes for 15 s, `unanswered` asked on without waiting, `crowded` held too much of what strangers share, `slow` did not send its body in time.',
+  ['reason'],
+);
 
 /**
  * At most this many requests of one connection may wait for an answer: a browser sends one at a time, a pipelining

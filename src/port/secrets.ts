@@ -1,9 +1,8 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
-import { Counter } from 'prom-client';
 import { z } from 'zod';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
-import { metrics } from '../lib/metrics.ts';
+import { counter } from '../lib/metrics.ts';
 import { networkOf } from './connections.ts';
 import { SeldomLog } from './seldom-log.ts';
 
@@ -48,12 +47,11 @@ export const maxClientsRemembered = 10_000;
 /** Lines of the log that are told apart by their client; further clients share one. */
 const maxClientsTold = 500;
 
-const checksTotal = new Counter({
-  name: 'trunkline_secret_checks_total',
-  help: 'Secrets that clients showed, by door and outcome; `wait` were not looked at, because their client had guessed too often.',
-  labelNames: ['door', 'outcome'] as const,
-  registers: [metrics],
-});
+const checksTotal = counter(
+  'trunkline_secret_checks_total',
+  'Secrets that clients showed, by door and outcome; `wait` were not looked at, because their client had guessed too often.',
+  ['door', 'outcome'],
+);
 
 /** The judgement on a secret; `wait` where its client guessed too often. */
 export type SecretVerdict = { is: 'right' } | { is: 'wrong' } | { is: 'wait'; waitS: number };

@@ -1,8 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { Counter } from 'prom-client';
 import type { Logger } from '../lib/log.ts';
-import { metrics } from '../lib/metrics.ts';
+import { counter } from '../lib/metrics.ts';
 import type { KeyCheck } from './keys.ts';
 import type { Part, Upgrade } from './part.ts';
 import { pathOf } from './problem.ts';
@@ -75,12 +74,11 @@ export function closeStranger(
   raw.once('close', () => clearTimeout(unread));
 }
 
-const upgradesRefusedTotal = new Counter({
-  name: 'trunkline_upgrades_refused_total',
-  help: 'Upgrades that the port refused itself, by status; `none` were cut off, undecided at the deadline.',
-  labelNames: ['status'] as const,
-  registers: [metrics],
-});
+const upgradesRefusedTotal = counter(
+  'trunkline_upgrades_refused_total',
+  'Upgrades that the port refused itself, by status; `none` were cut off, undecided at the deadline.',
+  ['status'],
+);
 
 /** Hands an upgrade to the part that owns its path. An upgrade that is undecided at the deadline is cut off. */
 export function upgradeHandler(options: {

@@ -1,5 +1,5 @@
-import { Counter, Gauge, Histogram } from 'prom-client';
-import { metrics } from '../lib/metrics.ts';
+import { Histogram } from 'prom-client';
+import { counter, gauge, metrics } from '../lib/metrics.ts';
 
 export const commitSeconds = new Histogram({
   name: 'trunkline_store_commit_seconds',
@@ -37,23 +37,20 @@ export const commitTransactions = new Histogram({
   registers: [metrics],
 });
 
-export const storeFailures = new Counter({
-  name: 'trunkline_store_failures_total',
-  help: 'Commits that the database refused or lost, by cause: `full`, `disk` or `corrupt`.',
-  labelNames: ['cause'] as const,
-  registers: [metrics],
-});
+export const storeFailures = counter(
+  'trunkline_store_failures_total',
+  'Commits that the database refused or lost, by cause: `full`, `disk` or `corrupt`.',
+  ['cause'],
+);
 // From 0 on, so that the first failure is an increase.
 for (const cause of ['full', 'disk', 'corrupt'] as const) storeFailures.inc({ cause }, 0);
 
-export const diskFree = new Gauge({
-  name: 'trunkline_disk_free_bytes',
-  help: 'Room on the disk of the data folder, looked up every 5 s.',
-  registers: [metrics],
-});
+export const diskFree = gauge(
+  'trunkline_disk_free_bytes',
+  'Room on the disk of the data folder, looked up every 5 s.',
+);
 
-export const diskLow = new Gauge({
-  name: 'trunkline_disk_low',
-  help: '1 while that disk is under the low-water mark: no new calls are taken.',
-  registers: [metrics],
-});
+export const diskLow = gauge(
+  'trunkline_disk_low',
+  '1 while that disk is under the low-water mark: no new calls are taken.',
+);

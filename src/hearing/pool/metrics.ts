@@ -1,5 +1,5 @@
-import { Counter, Gauge } from 'prom-client';
-import { metrics } from '../../lib/metrics.ts';
+import { Gauge } from 'prom-client';
+import { counter, metrics } from '../../lib/metrics.ts';
 
 /** The pool of live sessions, and the pool that reads recordings, which exists only while there are any. */
 export type PoolName = 'live' | 'jobs';
@@ -30,12 +30,11 @@ export function showPool(name: PoolName, read: () => PoolLoad): () => void {
   };
 }
 
-export const restartsTotal = new Counter({
-  name: 'trunkline_recogniser_restarts_total',
-  help: 'Recogniser processes that ended by themselves, hung or could not load, and are replaced.',
-  labelNames: ['pool'] as const,
-  registers: [metrics],
-});
+export const restartsTotal = counter(
+  'trunkline_recogniser_restarts_total',
+  'Recogniser processes that ended by themselves, hung or could not load, and are replaced.',
+  ['pool'],
+);
 
 const gauges: [name: string, help: string, value: (load: PoolLoad) => number][] = [
   ['processes', 'Recogniser processes that are ready.', ({ processes }) => processes],

@@ -465,7 +465,7 @@ async function sayReady({ config, log, http, parts }: OpenProcess): Promise<void
   );
 }
 
-/** Which service recognises the calls. One elsewhere is named by its origin alone: the rest of an address may be secret. */
+/** The service that recognises the calls. A service elsewhere is named by its origin only: the rest of its address may be secret. */
 function speechAddress({ roles, speech }: Config, base: string): Record<string, string> {
   if (roles.includes('bridge') && speech.url !== undefined)
     return {

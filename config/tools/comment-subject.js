@@ -1,5 +1,5 @@
 /** A comment that begins with one of these words is a fragment: its reader must search for the subject. */
-const fragments = /^(?:So many|Of|What|How|Whether|Whoever)\b/;
+const fragments = /^(?:So many|Of|What|How|Whether|Whoever|Who|Where|Which|So long)\b/;
 
 /** The text of a comment without its comment marks. */
 function textOf({ value }) {

@@ -54,7 +54,7 @@ export type BridgeOptions = {
   objects?: Objects | undefined;
   /** Our port for other nodes. Without it, their streams and requests are not relayed. */
   link?: NodeLink | undefined;
-  /** Names that POST /api/streams takes. */
+  /** The carrier names that `POST /api/streams` accepts. */
   carriers: readonly string[];
   /** Reads facts from the carriers' callbacks. Without it, callbacks are only stored. */
   factsOf?: ReadFacts;
@@ -75,7 +75,7 @@ export type BridgeParts = {
   eraser: Eraser;
   retention: Retention;
   live: LiveApi;
-  /** True where calls are recorded. */
+  /** True if calls are recorded. */
   recording: boolean;
   /** True if a link to one call also opens its recording. */
   withRecording: boolean;

@@ -16,12 +16,12 @@ import { decodedByFfmpeg } from './decoded-audio.ts';
 import { targetBridge } from './running-process.ts';
 import { printLine, printNote } from './terminal.ts';
 
-/** The bridge knows a call soon after its start. */
+/** The bridge lists a call within this time after its start. */
 const knownWithinMs = 10_000;
-/** How long the last words may take once the call has been played. */
+/** The last words may take this long after the call has been played. */
 const endedWithinMs = 30_000;
 
-/** `trunkline call`: a phone call without a phone, played as its carrier would. */
+/** `trunkline call`: plays a phone call, without a phone, as its carrier would send it. */
 export function registerCall(program: Command): void {
   addCallOptions(
     program
@@ -63,7 +63,7 @@ async function call(audio: string[], options: CallCommandOptions): Promise<void>
   await callOne(plan, options.watch ? api : undefined);
 }
 
-/** The first Ctrl-C hangs up, as a person would; the words that were said are still on their way. */
+/** The first Ctrl-C hangs up, as a person would. The last words may still be on their way. */
 function hangUpOnSignal(stop: AbortController, watches: boolean): void {
   process.once('SIGINT', () => {
     stop.abort();
@@ -84,7 +84,7 @@ async function callOne(plan: CallPlan, api: Api | undefined): Promise<void> {
       if (api) watched = watch(api, callId, printer, watching.signal);
     },
   }).catch((error: unknown) => {
-    // Nobody looks any longer for a call that was never placed.
+    // The call was never placed, so nothing has to be watched.
     watching.abort();
     throw error;
   });
@@ -106,7 +106,7 @@ async function callOne(plan: CallPlan, api: Api | undefined): Promise<void> {
     printLine(`\nThe rest is still to be transcribed: npx trunkline doctor ${known.id} shows why.`);
 }
 
-/** Prints what the bridge tells of the call. Answers its id when the call has ended or the time is over. */
+/** Prints the call's events. Returns its id when the call has ended or the time is over. */
 async function watch(
   api: Api,
   carrierCallId: string,
@@ -133,7 +133,7 @@ async function waitForCall(
 ): Promise<string | undefined> {
   const untilMs = performance.now() + knownWithinMs;
   while (performance.now() < untilMs && !signal.aborted) {
-    // A bridge that is not ours has no list of calls: then the call is only played.
+    // A bridge of another product has no list of calls. The call is then played without a transcript.
     const found = await findCall(api, carrierCallId).catch(() => undefined);
     if (found) return found.id;
     await sleep(200, undefined, { signal }).catch(() => undefined);
@@ -293,7 +293,7 @@ const dim = '\u001b[2m';
 const plain = '\u001b[0m';
 const clearLine = '\r\u001b[2K';
 
-/** Prints the conversation as it comes: each party in its colour, the latest partial dimmed on the last line. */
+/** Prints the conversation as it comes: each party in its own colour, the latest partial dimmed on the last line. */
 class TranscriptPrinter {
   readonly #out: NodeJS.WriteStream;
   readonly #isTerminal: boolean;
@@ -349,12 +349,12 @@ class TranscriptPrinter {
   }
 }
 
-/** The ledger of every leg: received must be acknowledged + gaps + paused, to the byte. */
+/** Prints the ledger of every leg: received must equal acknowledged + gaps + paused, to the byte. */
 function ledgerLines(call: ApiCall): string[] {
   const rows = call.legs.map(({ role, track, encoding, ledger }) => {
     const { received, acknowledged, gaps, paused } = ledger;
     const agrees = received === acknowledged + gaps + paused;
-    // Audio that went to a process that was gone adds up too: nothing is nothing, and no reason to be content.
+    // If no audio arrived, the ledger balances too (0 = 0). That is not a success.
     const exact = received === 0 ? 'NOTHING CAME' : 'exact';
     return [
       role,

@@ -16,7 +16,10 @@ type SetupListOptions = { url?: string; json?: boolean };
 
 const pbxNames = carrierNames.filter((name) => carriers[name].setup.configuration !== undefined);
 
-/** `trunkline carriers [name]`: what connects each carrier, or one of them; for a PBX its configuration. */
+/**
+ * `trunkline carriers [name]`: shows how to connect each carrier, or one of them. For a PBX it prints the
+ * configuration.
+ */
 export function registerCarriers(program: Command): void {
   program
     .command('carriers')
@@ -50,7 +53,7 @@ async function list({ url, json }: SetupListOptions, name?: CarrierName): Promis
   try {
     ({ items } = await answerOf<CarrierList>(api, '/api/carriers'));
   } catch (error) {
-    // Only the process knows which streams came; all else stands in the settings.
+    // Only the running process knows which streams arrived. Everything else comes from the settings.
     if (!(error instanceof TrunklineError) || error.code !== 'UNREACHABLE') throw error;
     isRunning = false;
     source = `No running process: ${error.message}. This is what the settings here say; which streams came is not known.`;
@@ -103,7 +106,7 @@ async function configurationOf(pbx: CarrierName, { url, json }: SetupListOptions
   else printLine(textOf(carriers[pbx].setup.title, made));
 }
 
-/** The process knows its own address best; without one the settings do. */
+/** The running process knows its own address best. If none is running, the settings give it. */
 async function addressOf(
   name: string,
   api: Parameters<typeof answerOf>[0],

@@ -25,7 +25,7 @@ export function registerConfig(program: Command): void {
     });
 }
 
-/** A secret shows only that it is there; secrets deeper in a list or map go by the names of their fields. */
+/** Shows only that a secret is set. Secrets deeper in a list or map are recognised by the names of their fields. */
 function masked(value: unknown, secret: boolean): unknown {
   if (value === undefined || value === null) return value;
   if (Array.isArray(value)) return value.map((item) => masked(item, secret));

@@ -5,10 +5,10 @@ import { signatureBytes, signatureOf } from '../hearing/media/signature.ts';
 
 const maxSeconds = 3_600;
 const cpuSeconds = 600;
-/** An hour of two channels, 16 bit at 16 kHz; a call has two parties. */
+/** The limit is one hour of a two-channel call, 16 bit at 16 kHz. */
 const maxBytes = 256 * 1_048_576;
 
-/** A file that is no WAV as one, by ffmpeg. */
+/** Converts a file that is no WAV into one, with ffmpeg. */
 export async function decodedByFfmpeg(path: string): Promise<Buffer> {
   if (!isFfmpegInstalled())
     throw new TrunklineError(
@@ -33,7 +33,7 @@ export async function decodedByFfmpeg(path: string): Promise<Buffer> {
   return Buffer.concat(parts);
 }
 
-/** What its first bytes look like, for the answer when nothing can be made of it. */
+/** The type of a file by its first bytes, for the message about a file that cannot be used. */
 async function kindOf(path: string): Promise<string | undefined> {
   await using file = await open(path);
   const { buffer, bytesRead } = await file.read({ buffer: Buffer.alloc(signatureBytes) });

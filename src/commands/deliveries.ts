@@ -7,7 +7,7 @@ import { printJson, printLine } from './terminal.ts';
 
 type DeliveriesOptions = { url?: string; json?: boolean };
 
-/** `trunkline deliveries`: lists what is on its way to the CRM, says what is stuck and why, and sets it in motion again. */
+/** `trunkline deliveries`: lists deliveries to the CRM, shows which are stuck and why, and restarts them. */
 export function registerDeliveries(program: Command): void {
   const deliveries = program
     .command('deliveries')
@@ -116,7 +116,7 @@ async function act(options: DeliveriesOptions, path: string, body?: unknown): Pr
   printLine(`${changed} set in motion`);
 }
 
-/** The first that is parked of a call takes along what is parked behind it. */
+/** Retrying the first parked delivery of a call also retries those parked behind it. */
 async function retryParked(options: DeliveriesOptions & { endpoint?: string }): Promise<void> {
   const { api } = runningProcess(options.url);
   const to =

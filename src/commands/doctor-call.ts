@@ -15,7 +15,7 @@ export async function factsOf(api: Api, id: string): Promise<DiagnosedCall> {
   return { call, evidence, events, deliveries };
 }
 
-/** Finds a call by our id or by the carrier's: an engineer has the one as often as the other. */
+/** Finds a call by our id or the carrier's: an engineer may have either. */
 async function findCall(api: Api, id: string): Promise<ApiCall> {
   const ours = id.startsWith('call_') ? id : await idOfCarriers(api, id);
   return answerOf<ApiCall>(api, `/api/calls/${encodeURIComponent(ours)}`);
@@ -41,7 +41,7 @@ type DiagnosedCall = {
 
 type CallReport = { lines: string[]; todo: string[] };
 
-/** One call on one screen: what came, what became of it, who closed its streams, and what to do. Pure. */
+/** One call on one screen: received audio, results, who closed its streams, and what to do. Pure. */
 export function callReport({ call, evidence, events, deliveries }: DiagnosedCall): CallReport {
   const latency = latencies(call, evidence, events);
   const gaps = events.filter((event) => event.type === 'call.gap');
@@ -69,16 +69,16 @@ export function callReport({ call, evidence, events, deliveries }: DiagnosedCall
   return { lines, todo: todoOf({ call, evidence, events, deliveries }) };
 }
 
-/** Nobody saw the end of a stream whose process was killed: its row stays open when the call has ended. */
+/** When a process is killed, nobody sees the end of its streams. Their rows stay open after the end of the call. */
 function streamSpan(stream: CallDiagnostics['streams'][number], hasEnded: boolean): string {
   const [end, by] = hasEnded ? ['an end that nobody saw', 'cut off'] : ['now', 'open'];
   return `${stream.opened_at.slice(11, 23)} to ${stream.closed_at?.slice(11, 23) ?? end} (${stream.closed_by ?? by})`;
 }
 
-/** Known once the call has ended. */
+/** The short gaps are known once the call has ended. */
 function shortGaps(events: readonly CallEvent[]): string {
   const ended = events.find((event) => event.type === 'call.ended');
-  // An event of an earlier version has no such figure.
+  // Events of an earlier version lack this figure.
   const short = ended?.data.short_gaps as { count: number; seconds: number } | undefined;
   if (short === undefined || short.count === 0) return '';
   return ` · and ${short.count} short ones, ${short.seconds} s together`;
@@ -162,7 +162,10 @@ function warningsOf(call: ApiCall): string[] {
     : [];
 }
 
-/** Milliseconds from the end of each utterance on the call's clock to its event; negative for a call played faster than life. */
+/**
+ * Milliseconds from the end of each utterance, on the call's clock, to its event. Negative for a call that is played
+ * faster than real time.
+ */
 function latencies(call: ApiCall, evidence: CallDiagnostics, events: CallEvent[]): number[] {
   const zero = Date.parse(evidence.zero_at ?? call.started_at);
   return events

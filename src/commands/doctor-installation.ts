@@ -24,7 +24,7 @@ type InstallationFinding = {
   todo?: string;
 };
 
-/** What a person should do about a part that is not well. */
+/** Advice for each component that is not healthy. */
 const todoOfPart: Partial<Record<string, string>> = {
   store: 'look at the database and at the disk it is on',
   disk: 'free space on the data disk: new calls are refused until there is room',
@@ -39,7 +39,7 @@ const todoOfPart: Partial<Record<string, string>> = {
     'npx trunkline deliveries list --state parked (or pending) shows why; then retry or release',
 };
 
-/** Carriers whose last stream or webhook was refused, and from which no stream came since. */
+/** Carriers whose last stream or webhook was refused, and which have opened no stream since. */
 async function refusedFindings(api: Api): Promise<InstallationFinding[]> {
   const { items } = await answerOf<CarrierList>(api, '/api/carriers');
   return items.flatMap(({ name, last_refused: refused, last_stream_at: streamed }) =>
@@ -57,8 +57,8 @@ async function refusedFindings(api: Api): Promise<InstallationFinding[]> {
 }
 
 /**
- * Looks at each thing that an installation needs; each finding says what to do. A process that answers is asked itself,
- * because the settings of this terminal may be others.
+ * Checks everything that an installation needs; each finding says what to do. A running process is asked itself,
+ * because this terminal may have other settings.
  */
 export async function installationFindings(
   config: Config,
@@ -170,7 +170,7 @@ function keysFinding(config: Config): InstallationFinding {
   };
 }
 
-/** Nothing is said where every call is whole. */
+/** Returns nothing if every call is complete. */
 async function incompleteFindings(api: Api): Promise<InstallationFinding[]> {
   const { items, next_cursor: next } = await answerOf<CallPage>(
     api,
@@ -189,7 +189,7 @@ async function incompleteFindings(api: Api): Promise<InstallationFinding[]> {
   ];
 }
 
-/** Nothing is said where none is parked: most installations have no callbacks at all. */
+/** Returns nothing if no callback is parked: most installations have no callbacks at all. */
 async function callbackFindings(api: Api): Promise<InstallationFinding[]> {
   const { items, next_cursor: next } = await answerOf<JobCallbackPage>(
     api,
@@ -211,7 +211,10 @@ async function callbackFindings(api: Api): Promise<InstallationFinding[]> {
 
 type EndpointItem = { name: string; disabled_at: string | null };
 
-/** How the newest events of each webhook fared: a webhook is well where it takes events, not where it is configured. */
+/**
+ * The results of the newest events of each webhook. A webhook is healthy when it accepts events, not when it is
+ * configured.
+ */
 async function webhookFindings(
   api: Api,
   endpoints: readonly EndpointItem[],
@@ -229,10 +232,10 @@ async function webhookFindings(
   return findings.length > 0 ? findings : [endpointsFinding(endpoints.length)];
 }
 
-/** Deliveries of a webhook that tell how it is; older ones may be of a time before it was mended. */
+/** The newest deliveries of a webhook show its health. Older ones may be from before it was repaired. */
 const newestTried = 50;
 
-/** Undefined where the webhook took the event that was tried last, or nothing was tried yet. Pure. */
+/** Returns undefined if the webhook accepted the latest event, or if none was tried yet. Pure. */
 export function refusedAll(
   name: string,
   newest: readonly ApiDelivery[],
@@ -276,7 +279,7 @@ function endpointsFinding(count: number, switchedOff: string[] = []): Installati
   };
 }
 
-/** Carriers reach us by the public address, so this process must be what answers there. */
+/** Carriers reach us through the public address, so this process must be the one that answers there. */
 async function publicUrlFinding(publicUrl: string | undefined): Promise<InstallationFinding> {
   if (publicUrl === undefined)
     return {

@@ -6,7 +6,7 @@ import { printJson, printLine } from './terminal.ts';
 
 type DoctorOptions = { url?: string; json?: boolean };
 
-/** `trunkline doctor [call]`: one call's evidence, or the installation's, and what to do about it. */
+/** `trunkline doctor [call]`: checks one call or the whole installation, and says what to do. */
 export function registerDoctor(program: Command): void {
   program
     .command('doctor')

@@ -7,7 +7,7 @@ import { printLine, printNote } from './terminal.ts';
 
 type EraseOptions = { number?: string; linksOnly?: boolean; yes?: boolean; url?: string };
 
-/** `trunkline erase`: takes away a call, or all calls of a number; shows them first, because nothing brings one back. */
+/** `trunkline erase`: erases a call, or all calls of a number. It lists them first, because they cannot be restored. */
 export function registerErase(program: Command): void {
   program
     .command('erase')

@@ -25,7 +25,7 @@ type HooksOptions = {
 
 const bodyMaxBytes = 4 * 1_048_576;
 
-/** `trunkline hooks`: a webhook receiver to try against. It prints and verifies events, and fails when told to. */
+/** `trunkline hooks`: runs a webhook receiver for tests. It prints and verifies events, and fails on request. */
 export function registerHooks(program: Command): void {
   program
     .command('hooks')
@@ -94,13 +94,13 @@ async function listen(options: HooksOptions): Promise<void> {
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject).listen(options.port, '127.0.0.1', resolve);
   });
-  // With --json the output is for a program, and every line of it JSON.
+  // With --json every line of stdout is JSON, because a program reads it.
   (options.json ? printNote : printLine)(
     `receiving at http://127.0.0.1:${(server.address() as AddressInfo).port}/  (ctrl-c ends)`,
   );
 }
 
-/** Counts how often an id came before. The newest thousand ids are kept: enough to see a repetition. */
+/** Counts how often an id came before. The newest thousand ids are kept, which is enough to notice a repetition. */
 function count(seen: Map<string, number>, id: string): number {
   const times = seen.get(id) ?? 0;
   seen.delete(id);
@@ -120,7 +120,7 @@ async function receive(request: IncomingMessage): Promise<Buffer | undefined> {
       chunks.push(chunk);
     }
   } catch {
-    return undefined; // the sender went away in the middle
+    return undefined; // the sender closed the connection before the end
   }
   return Buffer.concat(chunks);
 }
@@ -150,7 +150,7 @@ function show(
     ...(seen.repeats > 0 ? [`repetition ${seen.repeats}`] : []),
     ...(seen.fails ? [`fails: ${seen.fails}`] : []),
   ];
-  // Nobody has signed this text: a line break in it would write lines of its own.
+  // This text is not signed. A line break in it could fake further lines.
   printLine(`${printable(title)}  [${notes.join(', ')}]`);
   printLine(`  ${JSON.stringify(event?.data ?? event ?? text, withoutWords)}`);
 }
@@ -159,7 +159,7 @@ function parsed(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch {
-    return undefined; // shown as it came
+    return undefined; // the body is shown as it came
   }
 }
 
@@ -168,7 +168,7 @@ async function misbehave(
   options: HooksOptions,
   response: ServerResponse,
 ): Promise<void> {
-  response.on('error', () => undefined); // the sender may give up before this answer ends
+  response.on('error', () => undefined); // the sender may disconnect before this answer ends
   switch (how) {
     case 'status':
       response.writeHead(options.status).end('as requested');

@@ -12,7 +12,7 @@ const CallLine = z.looseObject({
   turns: z.array(z.looseObject({ role: z.string().default(''), text: z.string() })),
 });
 
-/** `trunkline language ...`: gives texts of your own what a transcript gets, as JSON lines. */
+/** `trunkline language ...`: processes your own texts like a transcript, as JSON lines. */
 export function registerLanguage(program: Command): void {
   const language = program
     .command('language')
@@ -44,7 +44,7 @@ export function registerLanguage(program: Command): void {
     });
 }
 
-/** Answers each line as it comes. A line that cannot be used is named on stderr, the others still get their answer. */
+/** Answers each line as it comes. An unusable line is reported on stderr, and the others still get their answer. */
 async function overLines<T>(schema: z.ZodType<T>, answer: (line: T) => object): Promise<void> {
   let number = 0;
   let refused = 0;

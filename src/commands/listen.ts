@@ -22,15 +22,15 @@ type ListenOptions = {
 };
 
 const connectWithinMs = 10_000;
-/** The process sends a comment every 15 s: three that are missing are a line that is dead. */
+/** The process sends a comment every 15 s. If three are missing, the connection counts as dead. */
 const silentMs = 45_000;
 const firstWaitMs = 500;
 const longestWaitMs = 10_000;
 const forwardWithinMs = 10_000;
-/** After a break the process sends the events of the last two seconds again: those that are known are left out. */
+/** After a reconnection the process repeats the events of the last two seconds. Known ids are left out. */
 const maxIdsKept = 5_000;
 
-/** `trunkline listen`: the events of a running installation on this terminal, or sent on to a program on this machine. */
+/** `trunkline listen`: prints the events of a running installation, or forwards them to a program on this machine. */
 export function registerListen(program: Command): void {
   program
     .command('listen')
@@ -58,9 +58,10 @@ async function listenToEvents(options: ListenOptions): Promise<void> {
   const target = options.forwardTo === undefined ? undefined : targetOf(options.forwardTo, options);
   const { api } = runningProcess(options.url);
   const stop = new AbortController();
-  // The first signal ends what is under way in order; once it is handled, a second one ends the process at once.
+  // The first signal ends the command in order. The handler is then gone, so a second signal ends the process at
+  // once.
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort());
-  // With --json the output is for a program, and every line of it JSON.
+  // With --json every line of stdout is JSON, because a program reads it.
   const say: Say = options.json ? printNote : printLine;
   const secret = newWebhookSecret();
   await using forwarder =
@@ -112,7 +113,7 @@ function print(event: CallEvent, { json }: ListenOptions): void {
 
 type Forwarded = { status: number | null; ms: number; reason: string | null };
 
-/** Sends events on as the outbox would, one after the other, each once. */
+/** Forwards events like the outbox: one after the other, each once. */
 class Forwarder implements AsyncDisposable {
   readonly #sender: Sender;
   readonly #signal: AbortSignal;
@@ -126,7 +127,7 @@ class Forwarder implements AsyncDisposable {
     this.#signal = signal;
   }
 
-  /** Undefined when somebody ended it meanwhile. */
+  /** Returns undefined if the command was stopped meanwhile. */
   async forward(event: CallEvent, body: string): Promise<Forwarded | undefined> {
     const startedMs = systemClock.monotonicMs();
     const item = {
@@ -163,8 +164,8 @@ class Forwarder implements AsyncDisposable {
 /* ---- From the process ---- */
 
 /**
- * The events of a process, each once and in its order. The next is read when the last was taken, so nothing waits
- * here; a process that cuts a slow reader off is asked for what came after the last event.
+ * Reads the events of a process, each once and in order. It reads the next event when the last was taken, so nothing
+ * waits here. A process that disconnects a slow reader is asked for the events after the last one.
  */
 class EventFollower {
   readonly #api: Api;
@@ -174,7 +175,7 @@ class EventFollower {
   readonly #onFirst: () => void;
   readonly #seen = new Set<string>();
   #lastId: string | undefined;
-  /** Why the stream is away; said once, however many tries it takes. */
+  /** The reason for a lost stream. It is printed once, however many retries follow. */
   #lost: string | undefined;
 
   constructor(
@@ -199,13 +200,13 @@ class EventFollower {
         for await (const message of messagesOf(line.alive(body))) {
           waitMs = firstWaitMs;
           if (this.#isNew(message)) yield message;
-          // Taken: only now is it a place from which to go on.
+          // Only an event that was taken is a place to resume from.
           this.#lastId = message.id ?? this.#lastId;
         }
         this.#losesLine('it closed the stream');
       } catch (error) {
         if (this.#signal.aborted) return;
-        // Whoever is refused would be refused again, and nobody was there at the first time.
+        // A refusal would be repeated, and the first connection failed.
         if (error instanceof TrunklineError) throw error;
         this.#losesLine(line.isSilent ? 'it has fallen silent' : whyUnreachable(error));
       }
@@ -266,7 +267,7 @@ class EventFollower {
   }
 }
 
-/** One connection: ends with the given signal, and when nothing comes for too long while somebody waits for it. */
+/** One connection. It ends with the given signal, or when no data comes for too long while somebody waits. */
 class Line implements Disposable {
   readonly #abort = new AbortController();
   readonly #signal: AbortSignal;

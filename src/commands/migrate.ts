@@ -4,7 +4,7 @@ import { createLog } from '../lib/log.ts';
 import { migrateStore } from '../store/store.ts';
 import { printLine } from './terminal.ts';
 
-/** `trunkline migrate`: the tables of the next version, before its first node starts. */
+/** `trunkline migrate`: creates the tables of the next version, before its first node starts. */
 export function registerMigrate(program: Command): void {
   program
     .command('migrate')

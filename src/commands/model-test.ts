@@ -7,7 +7,7 @@ import type { RecogniserConfig } from '../hearing/config.ts';
 import { startRecogniser } from '../hearing/pool/pool.ts';
 import type { Recogniser, RecogniserEvent } from '../hearing/recogniser.ts';
 
-/** What the sample says. A model of another language hears something else in it. */
+/** The words of the sample. A model for another language hears other words in it. */
 export const sampleText = 'Hello, Daniel. My name is Emily Johnson. I would like a refund.';
 const sample = new URL('../hearing/offline/measured-speech.ulaw', import.meta.url);
 const loadMs = 150_000;
@@ -16,7 +16,7 @@ const lookMs = 100;
 
 type ModelTest = { heard: string; legs: number; processes: number; factor: number };
 
-/** Loads an installed model as the service does, and reads a sentence of telephone speech with it. */
+/** Loads an installed model as the service does, and recognises a sentence of telephone speech with it. */
 export async function testModel(config: RecogniserConfig): Promise<ModelTest> {
   const log = pino({ level: 'silent' });
   await using recogniser = await startRecogniser({

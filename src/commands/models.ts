@@ -11,7 +11,7 @@ import { modelsFolder } from '../hearing/models/supply.ts';
 import { sampleText, testModel } from './model-test.ts';
 import { printLine, printNote } from './terminal.ts';
 
-/** `trunkline models`: lists, fetches, checks and removes recognition models. */
+/** `trunkline models`: lists, downloads, checks and removes recognition models. */
 export function registerModels(program: Command): void {
   const models = program
     .command('models')
@@ -107,7 +107,7 @@ async function pull(name: string | undefined, { from }: { from?: string }): Prom
   if (from !== undefined && entry.model) await test(entry.name);
 }
 
-/** A model that loads and hears nothing would answer every call with silence. */
+/** A model that loads but recognises nothing would give every call an empty transcript. */
 async function test(name: string | undefined): Promise<void> {
   const { folder: _folder, ...config } = settings();
   const model = name ?? config.model;
@@ -142,7 +142,7 @@ async function remove(name: string): Promise<void> {
   const entry = catalogueEntry(name);
   if (!(await isThere(folder, name)))
     throw new TrunklineError('BAD_INPUT', `${name} is not installed in ${folder}`);
-  // A process that is downloading the model would go on to write into a folder that is gone.
+  // A process that is downloading the model would continue to write into a deleted folder.
   const busy = await stat(join(folderOf(folder, name), '.pulling')).catch(() => undefined);
   if (busy && Date.now() - busy.mtimeMs < 20_000)
     throw new TrunklineError('BAD_INPUT', `${name} is being downloaded by another process`);

@@ -5,7 +5,7 @@ import { printJson, printLine } from './terminal.ts';
 
 type NodeListOptions = { url?: string; json?: boolean };
 
-/** `trunkline nodes`: the processes that share the database of the running one. */
+/** `trunkline nodes`: lists the processes that share the running one's database. */
 export function registerNodes(program: Command): void {
   program
     .command('nodes')

@@ -19,7 +19,7 @@ type RecordOptions = {
   keepAudio?: true;
 };
 
-/** `trunkline record`: keeps a real carrier's conversation as a fixture, with numbers and voices masked. */
+/** `trunkline record`: stores a real carrier's conversation as a fixture, with masked numbers and voices. */
 export function registerRecord(program: Command): void {
   program
     .command('record')
@@ -76,7 +76,7 @@ async function listen(options: RecorderOptions): Promise<Recorder> {
 }
 
 function writer(file: string, masker: Masker): ReturnType<RecorderOptions['onConversation']> {
-  // Masked or not, the file may hold what a person said: only its owner may read it.
+  // Even masked, the file may hold a person's words, so only its owner may read it.
   const out = createWriteStream(file, { mode: 0o600 });
   let frames = 0;
   return {
@@ -101,7 +101,7 @@ function hostAndPort(text: string): { host: string; port: number } {
   return { host: match[1] === '' ? '127.0.0.1' : (match[1] ?? ''), port: Number(match[2]) };
 }
 
-/** A path may hold a token: only the carrier's name goes into the name of the file. */
+/** A path may hold a token, so the file name contains only the carrier's name. */
 function fileName(path: string, count: number): string {
   const name = /^\/carriers\/([a-z]+)/.exec(path)?.[1] ?? 'conversation';
   const at = new Date().toISOString().replace(/[:.]/g, '-').slice(0, 19);

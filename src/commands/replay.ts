@@ -16,7 +16,7 @@ type ReplayCommandOptions = {
   publicUrl?: string;
 };
 
-/** `trunkline replay`: a recorded conversation, sent again. */
+/** `trunkline replay`: sends a recorded conversation again. */
 export function registerReplay(program: Command): void {
   program
     .command('replay <fixture>')

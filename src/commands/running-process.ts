@@ -3,7 +3,9 @@ import { reasonOf, TrunklineError } from '../lib/errors.ts';
 import { fetchWithKey, isKeyRefused, keyRefused, type Api } from '../player/api-client.ts';
 import { isLoopback } from '../port/addresses.ts';
 
-/** Why a process did not answer: `fetch` says only that it failed, the cause of its error says why. */
+/**
+ * The reason why a process did not answer. `fetch` says only that it failed; the cause of its error gives the reason.
+ */
 export function whyUnreachable(error: unknown): string {
   return reasonOf(error instanceof Error && error.cause !== undefined ? error.cause : error);
 }
@@ -13,7 +15,7 @@ function unreachable(api: Api, error: unknown): TrunklineError {
   return new TrunklineError('UNREACHABLE', `${api.url} does not answer: ${whyUnreachable(error)}`);
 }
 
-/** One GET with the key that the settings name. */
+/** Sends one GET with the key from the settings. */
 export async function askProcess(api: Api, path: string, withinMs: number): Promise<Response> {
   return await fetchWithKey(api, path, { signal: AbortSignal.timeout(withinMs) });
 }
@@ -21,7 +23,7 @@ export async function askProcess(api: Api, path: string, withinMs: number): Prom
 const answerWithinMs = 10_000;
 const changeWithinMs = 30_000;
 
-/** The same as an answer. A refused key is no process that cannot be reached: it says what to set. */
+/** Returns the parsed answer of a GET. If the key is refused, the error says what to set. */
 export async function answerOf<T>(api: Api, path: string): Promise<T> {
   let response: Response;
   try {
@@ -38,7 +40,7 @@ export async function answerOf<T>(api: Api, path: string): Promise<T> {
   return (await response.json()) as T;
 }
 
-/** Everything that a list has, page by page. */
+/** All items of a list, read page by page. */
 export async function everyPage<T>(api: Api, path: string): Promise<T[]> {
   const all: T[] = [];
   for (let cursor: string | null = ''; cursor !== null;) {
@@ -50,7 +52,7 @@ export async function everyPage<T>(api: Api, path: string): Promise<T[]> {
   return all;
 }
 
-/** One request of a command that sets something in motion: what the process says of a refusal is shown as it is. */
+/** Sends one request that changes something. If the process refuses it, its own message is shown. */
 export async function requestOf(
   api: Api,
   path: string,
@@ -80,7 +82,7 @@ async function refusedBy(api: Api, response: Response): Promise<TrunklineError> 
   return new TrunklineError('BAD_INPUT', `${api.url} answered ${response.status}: ${why}`);
 }
 
-/** The process that a command talks to: the one that is named, or the one on this machine with the same settings. */
+/** The process that a command talks to: the one given by URL, or the one on this machine with the same settings. */
 export function runningProcess(url: string | undefined): { api: Api; config: Config } {
   const { config } = loadConfig(process.env);
   const [key] = config.http.apiKeys;
@@ -90,9 +92,9 @@ export function runningProcess(url: string | undefined): { api: Api; config: Con
 }
 
 /**
- * The bridge that a call goes to. Where only its carrier address is named it may be another product, without our API.
- * A process on this machine is the one of these settings: carriers sign for its public address, whatever road a call
- * takes from here.
+ * The bridge that a call is played to. If only its carrier address is given, it may be another product without our
+ * API. A process on this machine has these settings: carriers sign for its public address, whatever address this call
+ * uses.
  */
 export function targetBridge(options: { url?: string; to?: string; publicUrl?: string }): {
   api: Api;

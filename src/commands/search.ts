@@ -5,7 +5,7 @@ import { printJson, printLine } from './terminal.ts';
 
 type SearchOptions = { url?: string; json?: boolean; from?: string; to?: string; limit?: string };
 
-/** `trunkline search`: calls by what was said in them, from the running process. */
+/** `trunkline search`: finds calls of the running process by their words. */
 export function registerSearch(program: Command): void {
   program
     .command('search <words...>')
@@ -46,7 +46,7 @@ async function search(words: string[], options: SearchOptions): Promise<void> {
     printLine('There are more calls: narrow the search, or raise --limit.');
 }
 
-/** The shell has taken the quotation marks of a phrase away. */
+/** The shell has removed the quotation marks of a phrase. */
 function quoted(word: string): string {
   return /\s/.test(word) && !/["():]/.test(word) ? `"${word}"` : word;
 }

@@ -1,8 +1,8 @@
 import { printable, printableJson } from '../lib/printable.ts';
 
 /*
- * The only place where commands write to the terminal. Much of what they show came from outside: an answer of a
- * receiver, a body that nobody signed, a carrier's id. Every line therefore goes through `printable`.
+ * The only file in which commands write to the terminal. Much of that text comes from outside: a receiver's answer,
+ * an unsigned body, a carrier's id. Every line therefore goes through `printable`.
  */
 
 /** One line, or several with line breaks, on stdout. */
@@ -10,12 +10,12 @@ export function printLine(text = ''): void {
   console.log(printableLines(text));
 }
 
-/** The same on stderr: for errors, and for remarks where stdout is for a program. */
+/** Prints one or several lines on stderr: errors, and notes when a program reads stdout. */
 export function printNote(text: string): void {
   console.error(printableLines(text));
 }
 
-/** A value as JSON on stdout: one line, or indented for a person. */
+/** Prints a value as JSON on stdout: one line, or indented for a person. */
 export function printJson(value: unknown, indent?: number): void {
   console.log(printableJson(value, indent));
 }

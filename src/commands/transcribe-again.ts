@@ -6,7 +6,7 @@ import { printJson, printLine } from './terminal.ts';
 
 type Options = { url?: string; json?: boolean; incomplete?: boolean };
 
-/** `trunkline transcribe-again`: reads the recording of a call, or of all that lack words, once more. */
+/** `trunkline transcribe-again`: reads the recording of a call again, or those of all calls with missing words. */
 export function registerTranscribeAgain(program: Command): void {
   program
     .command('transcribe-again')
@@ -41,7 +41,7 @@ async function again(call: string | undefined, options: Options): Promise<void> 
   else printLine(told[answer.status]);
 }
 
-/** A request looks through so many; the last one knows of those that wait. */
+/** A request examines a limited number of calls. The last answer gives the number of those that wait. */
 async function allAgain(options: Options): Promise<Omit<TranscribeAllAgain, 'next'>> {
   const sum = { ordered: 0, already: 0, without_recording: 0, waiting: 0 };
   for (let next: string | null = ''; next !== null;) {

@@ -36,7 +36,7 @@ type TranscribeOptions = JobWishes & {
   key?: string;
 };
 
-/** What the shell is told. */
+/** The exit codes. */
 const exit = { done: 0, someFailed: 1, usage: 2, noService: 78, interrupted: 130 } as const;
 
 const more = `
@@ -54,7 +54,7 @@ Examples:
   trunkline transcribe calls/*.mp3 --diarize --subtitles srt,vtt --output transcripts
   trunkline transcribe https://files.example.com/call.mp3 --redact PCI --summary --json --output -`;
 
-/** `trunkline transcribe`: recordings in, their words out, by way of the jobs of a speech service. */
+/** `trunkline transcribe`: turns recordings into text, through the jobs of a speech service. */
 export function registerTranscribe(program: Command): void {
   const command = program
     .command('transcribe <recordings...>')
@@ -140,7 +140,7 @@ async function transcribe(
   return run.all(inputs);
 }
 
-/** Types are written in capitals in the interface; people need not know. */
+/** Types are capitalised in the speech interface. Users may write them in lower case. */
 function upper(types: string[] | undefined): Pick<JobWishes, 'redact'> {
   return types ? { redact: types.map((type) => type.toUpperCase()) } : {};
 }
@@ -158,7 +158,10 @@ async function makeFolder(folder: string): Promise<void> {
   }
 }
 
-/** The service that is named, else the hosted one of the settings, else the process on this machine. Text: a problem. */
+/**
+ * The service given by URL, else the hosted one of the settings, else the process on this machine. A string is an
+ * error message.
+ */
 function targetOf({ url, key }: TranscribeOptions): JobTarget | string {
   const { api, config } = runningProcess(url);
   const { speech } = config;
@@ -168,7 +171,7 @@ function targetOf({ url, key }: TranscribeOptions): JobTarget | string {
   const base = address.replace(/\/+$/, '').replace(/\/v2$/, '');
   if (!/^https?:$/.test(URL.parse(base)?.protocol ?? ''))
     return `--url ${base}: give an address that begins with http:// or https://`;
-  // The key of one service is never shown to another one.
+  // The key of one service is never sent to another.
   const isHosted = hosted !== undefined && URL.parse(hosted)?.host === URL.parse(base)?.host;
   const used = key ?? (isHosted ? speech.key : api.key);
   if (used !== undefined && !/^[\x21-\x7e]+$/.test(used))
@@ -176,7 +179,7 @@ function targetOf({ url, key }: TranscribeOptions): JobTarget | string {
   return { url: base, key: used, keyHeader: isHosted ? speech.keyHeader : 'x-service-key' };
 }
 
-/** One start of the command: its recordings side by side, and what became of them. */
+/** One run of the command: its recordings side by side, and their results. */
 class TranscribeRun {
   readonly #service: JobService;
   readonly #target: JobTarget;
@@ -208,7 +211,7 @@ class TranscribeRun {
   async all(inputs: readonly JobInput[]): Promise<number> {
     process.on('SIGINT', this.#interrupt).on('SIGTERM', this.#interrupt);
     process.stdout.on('error', this.#unread);
-    process.stderr.on('error', () => undefined); // who reads no progress gets the results all the same
+    process.stderr.on('error', () => undefined); // the results are written even if nobody reads the progress
     try {
       const usable: JobInput[] = [];
       for (const input of inputs) {
@@ -249,7 +252,7 @@ class TranscribeRun {
     this.#ending.abort();
   };
 
-  /** `| head` has seen enough: what nobody will read need not be made. */
+  /** The reader of stdout, such as `| head`, has closed it. Results that nobody reads need not be made. */
   readonly #unread = (): void => {
     if (this.#isUnread) return;
     this.#isUnread = true;
@@ -257,13 +260,16 @@ class TranscribeRun {
     this.#ending.abort();
   };
 
-  /** In one sentence, with what to do. Undefined for a service that is there and takes the key. */
+  /**
+   * Checks the service. Returns one sentence that says what to do, or undefined if the service is reachable and
+   * accepts the key.
+   */
   async #refusalOfService(): Promise<string | undefined> {
     const { url, key } = this.#target;
     const { signal } = this.#ending;
     const check = (): Promise<void> =>
       this.#service.check(signal).catch((error: unknown) => {
-        // Whoever waits at a terminal is told at once that nothing runs.
+        // A user at a terminal is told at once that no service is running.
         throw error instanceof JobUnanswered
           ? new TrunklineError('UNREACHABLE', error.message)
           : error;
@@ -332,7 +338,7 @@ class TranscribeRun {
   ): Promise<void> {
     const contents = contentsOf(result, json, this.#wanted);
     const missing = shortcomings(result);
-    // A service may leave out in silence what it does not offer.
+    // A service may silently leave out parts that it does not offer.
     const absent = kindsOf(this.#wanted).filter((kind) => !contents.has(kind));
     if (missing.length === 0)
       missing.push(...absent.map((kind) => `${kind}: the service sent none`));
@@ -377,7 +383,7 @@ class TranscribeRun {
     return format === undefined ? resultText(result, true) : (contents.get(format) ?? '');
   }
 
-  /** Resolves when it is written; what nobody reads any more is dropped. */
+  /** Resolves when the text is written. Text that nobody reads any more is dropped. */
   async #print(text: string): Promise<void> {
     this.#bars.clear();
     await new Promise<void>((resolve) => {

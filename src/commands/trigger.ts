@@ -15,7 +15,7 @@ type TriggerOptions = { url?: string; json?: boolean; endpoint?: string };
 const followedMs = 15_000;
 const lookEveryMs = 200;
 
-/** `trunkline trigger`: an example of an event through a running installation, marked as a test. */
+/** `trunkline trigger`: sends an example event through a running installation, marked as a test. */
 export function registerTrigger(program: Command): void {
   program
     .command('trigger <event>')
@@ -43,7 +43,7 @@ async function trigger(type: string, options: TriggerOptions): Promise<void> {
   const body = { type, ...(endpoint === undefined ? {} : { endpoint }) };
   const request = { method: 'POST', body };
   const sent = (await requestOf(api, '/api/test-events', request)) as TestEvent;
-  // With --json the output is for a program, and every line of it JSON.
+  // With --json every line of stdout is JSON, because a program reads it.
   const say = options.json ? printNote : printLine;
   say(`${type} ${sent.event_id}, marked as a test, of ${sent.call_id}`);
   for (const name of sent.left_out)
@@ -60,7 +60,7 @@ async function trigger(type: string, options: TriggerOptions): Promise<void> {
   if (deliveries.some(({ state }) => state !== 'delivered')) process.exitCode = 1;
 }
 
-/** The deliveries of the event, once every endpoint was tried. */
+/** The event's deliveries, once every endpoint was tried. */
 async function settled(api: Api, { call_id, endpoints }: TestEvent): Promise<ApiDelivery[]> {
   const untilMs = systemClock.monotonicMs() + followedMs;
   for (;;) {

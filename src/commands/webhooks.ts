@@ -12,7 +12,7 @@ import { callEventTypes, type CallEvent, type CallEventType } from '../protocol/
 import { eventExamples } from '../protocol/event-examples.ts';
 import { printLine } from './terminal.ts';
 
-/** `trunkline webhooks`: what a webhook would be sent, before a call is made. */
+/** `trunkline webhooks`: shows what a webhook would receive, before a call is made. */
 export function registerWebhooks(program: Command): void {
   const webhooks = program
     .command('webhooks')
@@ -71,7 +71,7 @@ async function tryEvent(
   }
 }
 
-/** An example of the type that was named, or what a real call has of the types. */
+/** An example of the given type, or the events of a real call of the given types. */
 async function eventsOf(
   types: readonly CallEventType[],
   named: CallEventType | undefined,

@@ -5,7 +5,7 @@ import type { Store } from '../store/store.ts';
 import { typesOf, type Endpoint } from './config.ts';
 import type { OutboxTime } from './outbox-time.ts';
 
-/** Which endpoints are switched off, by name, and why. */
+/** The endpoints that are switched off, by name, with the reason. */
 export type DisabledEndpoints = Map<string, string>;
 
 /** The configured webhooks, as a transaction that enqueues sees them. */

@@ -6,7 +6,7 @@ import type { OutboxTime } from './outbox-time.ts';
 
 const undelivered = ['waiting', 'parked'] as const satisfies readonly DeliveryState[];
 
-/** Which deliveries an operator asks for. */
+/** Selects the deliveries that an operator asks for. */
 type DeliveryFilter = {
   state?: DeliveryState | undefined;
   callId?: string | undefined;

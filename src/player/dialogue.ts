@@ -7,7 +7,7 @@ export type Encoding = 'mulaw' | 'alaw' | 'slin';
 export type PlayedCall = {
   callId: string;
   streamId: string;
-  /** Which legs there are, the customer first. */
+  /** The legs of the call, the customer first. */
   legs: ('customer' | 'agent')[];
   encoding: Encoding;
   rateHz: number;

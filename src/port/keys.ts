@@ -138,7 +138,7 @@ export class KeyCheck {
     return clientAddress(request, this.#options.isProxy);
   }
 
-  /** Whether a request shows any key that opens something, that of the bridge of this process too. */
+  /** True if a request shows any valid key, including that of the bridge of this process. */
   hasKey(request: IncomingMessage): boolean {
     if (!this.#internalKey.accepts(keyOf(request))) return this.hasOperatorKey(request);
     this.#options.onKnown(request);

@@ -191,7 +191,7 @@ export type SecondPassesTable = {
   service: string | null;
   /** JSON: the pieces of a long recording that are read, whose words stay with the service until all are. */
   pieces: string | null;
-  /** Where the present piece ends, in seconds of the recording; null for the last one, and before it is cut. */
+  /** The end of the present piece, in seconds of the recording. Null for the last piece, and before it is cut. */
   piece_end_s: number | null;
   /** The length of a piece once the service has refused a longer one. */
   piece_limit_s: number | null;

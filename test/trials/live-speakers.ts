@@ -17,7 +17,7 @@ import { withSpeakers, type VoiceTurn } from '../../src/hearing/speakers/speaker
 import { weightsPath } from '../../src/hearing/speakers/weights.ts';
 
 /**
- * Who spoke, while the call goes on: the dialogues of the trial `speakers` as a leg that comes in, grouped every ten
+ * Speakers during a call. The dialogues of the trial `speakers` as a leg that comes in, grouped every ten
  * seconds. How many words have the right speaker as they are first labelled, and at the end; how often one who speaks
  * alone is taken for two; what it costs. Each third of a second of a turn is a word.
  *

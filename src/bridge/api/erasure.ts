@@ -286,7 +286,10 @@ export class Eraser {
     });
   }
 
-  /** One after the other: two at once would ask the service twice for one session. Never rejects. */
+  /**
+   * Sessions are erased one after the other: two runs at once would ask the service twice for one session. Never
+   * rejects.
+   */
   #eraseSoon(): Promise<void> {
     this.#working = this.#working.then(() => this.#eraseSessions());
     return this.#working;

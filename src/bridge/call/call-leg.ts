@@ -89,7 +89,7 @@ export class CallLeg {
     return verdict === 'other-law';
   }
 
-  /** Remembers how loud a frame is, for watchers. */
+  /** Stores the loudness of a frame, for watchers. */
   hearLevel(payload: Buffer): void {
     this.level = levelOf(payload, this.record.encoding);
   }

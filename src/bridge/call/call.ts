@@ -46,7 +46,7 @@ import { callOverrides } from '../session/session-request.ts';
  * long, the closing of its socket was lost on the way.
  */
 const overQuietMs = 5_000;
-/** Entities of a call that is left are waited for this long, so that the journal has them. */
+/** Entities of a call that stops here may take this long to be joined, so that the journal has them. */
 const joinedWithinMs = 5_000;
 
 type OpenCallOptions = {
@@ -239,8 +239,8 @@ export class Call {
   }
 
   /**
-   * Adds the stream to the call's state before its rows are written. Otherwise the last other stream could end
-   * while they are being written, and the call would be over when this stream begins.
+   * Adds the stream to the call's state before its rows are written. If its rows came first, the last other stream
+   * could end meanwhile, and the call would be over before this stream begins.
    */
   attach(start: StreamStart, control: StreamControl): { stream: OpenStream; newLegs: LegRecord[] } {
     const tracks = new Map<string, LegRecord>();

@@ -22,13 +22,16 @@ type HeardWordsOptions = {
   env: CallEnvironment;
   callId: string;
   events: CallEvents;
-  /** The call's open streams: a carrier may want the words back. */
+  /** The call's open streams. Some carriers want the words back. */
   streams: () => Iterable<{ control: StreamControl }>;
-  /** Somebody said that the call may not be heard. */
+  /** Called when somebody withdraws their consent to the call. */
   withdraw: () => void;
 };
 
-/** What the speech sessions of a call's legs say: placed on the call's clock, then told to events, watchers and carriers. */
+/**
+ * Puts the messages of a call's speech sessions on the call's clock, then passes them to events, watchers and
+ * carriers.
+ */
 export class HeardWords {
   readonly #options: HeardWordsOptions;
   #languageCode = 'en';

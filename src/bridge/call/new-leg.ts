@@ -8,7 +8,7 @@ import { sessionRequest } from '../session/session-request.ts';
 import type { StreamStart } from '../streams.ts';
 import type { CallEnvironment } from './environment.ts';
 
-/** The leg of a track that the call has not had yet. */
+/** Makes the leg of a track that is new to the call. */
 export function newLeg(
   start: StreamStart,
   track: StreamStart['tracks'][number],
@@ -28,7 +28,7 @@ export function newLeg(
   };
 }
 
-/** The request of the leg's sessions: the installation's template, and what this call overrides. */
+/** The request of the leg's sessions: the installation's template with this call's overrides. */
 export function requestOf(leg: LegRecord, call: CallRecord, config: BridgeConfig): LegRequest {
   const { role, track } = leg;
   return sessionRequest({

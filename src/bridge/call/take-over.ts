@@ -38,7 +38,7 @@ const leastUnrecordedS = 0.1;
 type TakeOver = {
   calls: Calls;
   lost: readonly LostNode[];
-  /** How far our clock is ahead of the database's. */
+  /** Milliseconds by which our clock is ahead of the database's. */
   aheadMs: number;
   log: Logger;
   /** True if the object store did not return its data in this round. */
@@ -208,7 +208,7 @@ type FoundLegs = {
   unrecordedS: number;
 };
 
-/** What can still be had of the open legs: from their shared states, their sessions and the object store. */
+/** Restores the open legs from their shared states, their sessions and the object store. */
 async function findLegs(
   env: CallEnvironment,
   callId: string,

@@ -243,7 +243,7 @@ export class CallEvents {
       for (const { result } of waiting.results) this.#addResult(leg, result);
   }
 
-  /** Resolves when no entities wait to be joined: until then they are in no journal. */
+  /** Resolves when no entities wait to be joined. Until then they are in no journal. */
   joined(): Promise<void> {
     return this.#entities.settled();
   }

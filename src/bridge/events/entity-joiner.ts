@@ -67,7 +67,7 @@ export class EntityJoiner {
       .finally(() => this.#waiting--);
   }
 
-  /** Resolves when nothing waits to be told. */
+  /** Resolves when no entities wait. */
   async settled(): Promise<void> {
     while (this.#waiting > 0) await this.#turn;
   }

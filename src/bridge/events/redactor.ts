@@ -83,7 +83,7 @@ export class Redactor {
     return new Redactor(language, callId, [...config.redactEntities], config.redactForm);
   }
 
-  /** Told of a fault of ours: the finals that it concerns leave hidden. */
+  /** Called with a bug of ours. The finals that it concerns are released fully hidden. */
   onFailure(failed: (error: unknown) => void): void {
     this.#failed = failed;
   }
@@ -266,8 +266,8 @@ type Known = { raw: string; redacted: Redacted } | undefined;
 const nothingSeen: Redacted = { text: unseen, words: [], covered: [] };
 
 /**
- * There was no answer, so nobody knows what these texts show. All that wait are hidden and go: one that stayed would get
- * the answer of the next one.
+ * No answer came, so nobody knows what these texts reveal. All waiting finals are hidden and released: one that
+ * stayed would get the next final's answer.
  */
 function hideAll(speaker: Speaker, waiting: readonly Final[]): Step {
   const released = waiting.map((final) => redactedFinal(final, nothingSeen));

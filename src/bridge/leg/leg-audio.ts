@@ -35,10 +35,10 @@ export type LegOptions = {
   log: Logger;
   clock: Clock;
   /**
-   * Every message but acks, in the service's order, each identity once in this process; messages that a
-   * lost socket swallowed come from GET at the end. After a restart an identity may come again:
-   * `messageIdentity(message)` in speech-client/message-identity.ts is what to compare by.
-   * Call time of a message = the leg's own offset in the call + `offsetS` + its session time.
+   * Called for every message except acks, in the service's order and once per identity in this process. Messages that
+   * were lost with a socket come from GET at the end. After a restart an identity may come again: compare with
+   * `messageIdentity(message)` of speech-client/messages.ts. Call time of a message = the leg's own offset in the
+   * call + `offsetS` + its session time.
    */
   onMessage(message: ServerMessage, sessionId: string, offsetS: number): void;
   onState(state: LegState): void;

@@ -156,7 +156,7 @@ export type SessionsEffect =
   | { do: 'cancel-orphans' }
   /** The snapshot has changed. */
   | { do: 'changed' }
-  /** The leg may be done. */
+  /** The leg may be done now. */
   | { do: 'idle' }
   /** The rest of the leg's audio can no longer be transcribed. */
   | { do: 'hopeless'; cause: LegGapCause }
@@ -194,7 +194,7 @@ export function step(state: SessionsState, input: SessionsInput, leg: LegFacts):
   const next = nextOf(state);
   const isForgotten =
     next !== undefined &&
-    // What a process that stops leaves behind, its leg's journal tells the next one.
+    // When a process stops, the leg's journal gives the next one this state.
     after.at !== 'over' &&
     nextOf(after) !== next &&
     !effects.some((effect) => effect.do === 'start' && effect.made === next);

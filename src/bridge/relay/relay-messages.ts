@@ -2,9 +2,10 @@ import { z } from 'zod';
 import type { StreamEnd, StreamEvent, StreamStart } from '../streams.ts';
 
 /*
- * What two nodes say of one stream that came in at one of them and belongs to a call of the other. The node with the
- * carrier's socket speaks first. Audio is a binary message: one byte for the track, then the payload. Every audio and
- * every event counts one; the other node says how many it has taken, so that nothing is lost or twice over a cut.
+ * The messages of two nodes about one stream that arrived at one of them and belongs to a call of the other. The node
+ * with the carrier's socket speaks first. Audio is a binary message: one byte for the track, then the payload. Both
+ * nodes count every audio message and every event, and the other node confirms the number it has taken. So nothing is
+ * lost or repeated when the connection is cut.
  */
 
 /** Our own nodes are on both ends. The schema checks only what a node of another version might send differently. */

@@ -1,4 +1,4 @@
-/** How far one recording is. */
+/** The progress of one recording. */
 export type FileState =
   | { at: 'uploading'; bytes: number; ofBytes: number }
   | { at: 'waiting'; why: string }
@@ -15,7 +15,7 @@ const barSigns = 20;
 const drawEveryMs = 200;
 const sayEveryMs = 5_000;
 
-/** What is done of all, between 0 and 1; undefined while nobody knows. */
+/** The completed share, between 0 and 1. Undefined while it is unknown. */
 function shareOf(state: FileState): number | undefined {
   if (state.at === 'waiting') return undefined;
   const [done, all] =
@@ -44,17 +44,17 @@ function sizesText(bytes: number, ofBytes: number): string {
   return `${(bytes / size).toFixed(1)} of ${(ofBytes / size).toFixed(1)} ${unit}`;
 }
 
-/** One line of at most so many columns; a name that is too long loses its beginning. */
+/** One line of at most `columns` columns. A name that is too long loses its beginning. */
 export function barLine(label: string, state: FileState, columns: number): string {
   const share = shareOf(state) ?? 0;
   const bar = `[${'#'.repeat(Math.round(share * barSigns)).padEnd(barSigns, '-')}]`;
   const rest = ` ${bar} ${stateText(state)}`;
   const room = columns - rest.length;
-  // Where there is not even room for a bit of the name, the bar goes and the words stay.
+  // If there is no room for a part of the name, the bar is left out and the words stay.
   return room >= 8 ? fitted(label, room) + rest : fitted(`${label} ${stateText(state)}`, columns);
 }
 
-/** Keeps the end of a text: the end of a path says most. Signs of the Far East are two columns wide. */
+/** Shortens a text to its end, because the end of a path says most. East Asian characters are two columns wide. */
 function fitted(text: string, columns: number): string {
   const signs = Array.from(text);
   const width = signs.reduce((sum, sign) => sum + widthOf(sign), 0);
@@ -77,7 +77,7 @@ function widthOf(sign: string): number {
     : 1;
 }
 
-/** Bars at the bottom of a terminal, one for each recording at work; elsewhere a line now and then. */
+/** Progress bars at the bottom of a terminal, one per recording. Without a terminal, a line now and then. */
 export class ProgressBars {
   readonly #terminal: Terminal;
   readonly #isLive: boolean;
@@ -110,14 +110,14 @@ export class ProgressBars {
     if (this.#isLive) this.#draw();
   }
 
-  /** The recording has no bar any more. */
+  /** Replaces the recording's bar with a line. */
   end(label: string, line: string): void {
     this.#states.delete(label);
     this.#said.delete(label);
     this.say(`${label}: ${line}`);
   }
 
-  /** Makes room for something else that is written to the terminal. */
+  /** Removes the bars before other text is written to the terminal. */
   clear(): void {
     this.#erase();
   }
@@ -134,7 +134,7 @@ export class ProgressBars {
   }
 
   #draw(): void {
-    // A terminal that nobody gave a size has no columns at all.
+    // A terminal without a size reports 0 columns.
     const columns = this.#terminal.columns || 80;
     const rows = this.#terminal.rows || 24;
     const lines = [...this.#states]

@@ -2,19 +2,22 @@ import { stat } from 'node:fs/promises';
 import { basename, dirname, join, parse, resolve } from 'node:path';
 import { printable } from '../../lib/printable.ts';
 
-/** Something to transcribe, and where what comes of it goes. */
+/** An input to transcribe, and the files for its results. */
 export type JobInput = {
-  /** As it was given. */
+  /** The input as the user typed it. */
   given: string;
-  /** For people: an address without what it may hide. */
+  /** The name to show. An address is shown without parts that may be secret. */
   label: string;
-  /** Absolute; undefined for an address. */
+  /** An absolute path; undefined for an address. */
   path?: string;
-  /** Absolute paths, by what they hold (`txt`, `srt`, `de.txt` ...); empty when all goes to stdout. */
+  /** Absolute paths by kind (`txt`, `srt`, `de.txt` ...). Empty if all results go to stdout. */
   outputs: Map<string, string>;
 };
 
-/** Files of ours in which the words are: `-` is standard output, undefined is beside the input. */
+/**
+ * Determines the result files of an input. `folder` is `-` for standard output, and undefined for the folder of the
+ * input.
+ */
 export function inputOf(given: string, folder: string | undefined, kinds: string[]): JobInput {
   const url = addressOf(given);
   const path = url ? undefined : resolve(given);
@@ -31,7 +34,7 @@ export function inputOf(given: string, folder: string | undefined, kinds: string
   };
 }
 
-/** Why something that looks like an address cannot be one of audio; undefined for files and usable addresses. */
+/** The reason why an address cannot be one of audio. Undefined for files and usable addresses. */
 export function whyNoInput(given: string): string | undefined {
   if (given === '') return 'an empty name is no file';
   if (!/^[a-z][a-z0-9+.-]*:\/\//i.test(given)) return undefined;
@@ -46,19 +49,22 @@ function addressOf(given: string): URL | undefined {
   return /^https?:\/\//i.test(given) ? (URL.parse(given) ?? undefined) : undefined;
 }
 
-/** The last part of the path, as a file could be called; empty when there is none. The query may hold a secret, so nothing is made of it. */
+/**
+ * The last part of the path, usable as a file name, or an empty string. The query is ignored, because it may hold a
+ * secret.
+ */
 function nameOf(url: URL): string {
   const last = url.pathname.split('/').at(-1) ?? '';
   let name: string;
   try {
     name = decodeURIComponent(last);
   } catch {
-    name = last; // a percent sign that encodes nothing is a part of the name
+    name = last; // a percent sign that encodes nothing is part of the name
   }
   return printable(name.replace(/[/\\]/g, '_')).replace(/^\.+/, '').slice(0, 120);
 }
 
-/** Two inputs whose words would go into one file. */
+/** Finds two inputs whose results would go into the same file. */
 export function collision(inputs: readonly JobInput[]): string | undefined {
   const owners = new Map<string, JobInput>();
   const sources = new Set(inputs.flatMap(({ path }) => path ?? []));
@@ -75,7 +81,7 @@ export function collision(inputs: readonly JobInput[]): string | undefined {
   return undefined;
 }
 
-/** Why a file cannot be sent; undefined for one that can, and for addresses. */
+/** The reason why a file cannot be sent. Undefined for a file that can be sent, and for addresses. */
 export async function whyUnreadable({ path }: JobInput): Promise<string | undefined> {
   if (path === undefined) return undefined;
   try {

@@ -7,10 +7,10 @@ import { reasonOf, TrunklineError } from '../../lib/errors.ts';
 import { JobStatus } from '../../protocol/job.ts';
 import { whyUnreachable } from '../running-process.ts';
 
-/** Where the jobs go: our own service, or a hosted one of the same interface. */
+/** The service for the jobs: our own, or a hosted one with the same interface. */
 export type JobTarget = { url: string; key: string | undefined; keyHeader: string };
 
-/** The service answered, and not with what was asked for. */
+/** The service refused the request, or its answer is not the expected one. */
 export class JobRefused extends Error {
   readonly status: number;
   readonly retryAfterMs: number | undefined;
@@ -25,7 +25,7 @@ export class JobRefused extends Error {
 
 /** No answer came. */
 export class JobUnanswered extends Error {
-  /** False when there was not even a connection: then the service has not seen the request. */
+  /** False if not even a connection was made. Then the service has not seen the request. */
   readonly mayHaveArrived: boolean;
 
   constructor(message: string, mayHaveArrived: boolean, cause?: unknown) {
@@ -35,7 +35,7 @@ export class JobUnanswered extends Error {
   }
 }
 
-/** What of a record tells how far its job is. Services may leave out all but the status. */
+/** The fields of a record that show the progress of its job. Services may leave out all but the status. */
 const JobProgress = z.looseObject({
   status: JobStatus,
   error_code: z.number().nullish(),
@@ -60,19 +60,24 @@ type JobCall = {
   signal?: AbortSignal;
 };
 
-/** In the place of a status: an answer that another attempt would not change. */
+/** Stands in for a status when the answer is not of this interface. Another try would get the same answer. */
 const notOfInterface = 0;
 
-/** A record of 135 minutes with every word, sentence and subtitle in ten languages is smaller. */
+/**
+ * The limit for an answer. A record of 135 minutes with every word, sentence and subtitle in ten languages is
+ * smaller.
+ */
 const maxAnswerBytes = 128 * 1024 * 1024;
 const deadlineMs = 60_000;
 const pieceBytes = 256 * 1024;
-/** Of an upload: no byte goes and none comes. Longer than a service takes to look into a file. */
+/** An upload counts as stalled if no byte moves for this long. A service needs less time to examine a file. */
 const stalledMs = 120_000;
-/** A service that knows nothing of `Expect: 100-continue` says nothing: the body goes without its leave. */
+/**
+ * A service that does not know `Expect: 100-continue` does not reply to it. After this time the body is sent anyway.
+ */
 const leaveMs = 2_000;
 
-/** The HTTP interface of jobs. Each call is one request; when and how often is decided elsewhere. */
+/** The HTTP interface of jobs. Each method sends one request; the caller decides when and how often. */
 export class JobService {
   readonly #target: JobTarget;
 
@@ -80,12 +85,12 @@ export class JobService {
     this.#target = target;
   }
 
-  /** Asks for something that costs nothing and needs the key. */
+  /** Sends a request that costs nothing and needs the key. */
   async check(signal: AbortSignal): Promise<void> {
     await this.#ask({ method: 'GET', path: '/v2/pre-recorded?limit=1', signal });
   }
 
-  /** Sends a file from disk, piece by piece, and answers with the address under which the service has it. */
+  /** Uploads a file from disk, piece by piece. Returns the address under which the service keeps it. */
   async upload(
     file: { path: string; name: string },
     onSent: (bytes: number, ofBytes: number) => void,
@@ -102,7 +107,7 @@ export class JobService {
     const request = this.#request('POST', '/v2/upload', signal, {
       'content-type': `multipart/form-data; boundary=${boundary}`,
       'content-length': String(head.length + size + tail.length),
-      // A file that is too large, or a wrong key, is answered before a byte of the file has gone.
+      // The service can refuse a file that is too large, or a wrong key, before any byte of the file is sent.
       expect: '100-continue',
     });
     request.setTimeout(stalledMs, () =>
@@ -120,7 +125,7 @@ export class JobService {
     return parsed(Uploaded, await this.#exchange(request, send)).audio_url;
   }
 
-  /** Not repeated by itself and not broken off: a job that nobody knows the id of could not be cancelled. */
+  /** This request is neither repeated nor aborted: a job whose id nobody knows could not be cancelled. */
   async begin(body: object): Promise<string> {
     return parsed(Begun, await this.#ask({ method: 'POST', path: '/v2/pre-recorded', body })).id;
   }
@@ -175,7 +180,7 @@ export class JobService {
     return begin(url + path, {
       method,
       signal,
-      // A kept connection may be closed by the service at the moment of the next request, which then is lost.
+      // The service may close a kept connection just as the next request is sent, and that request would be lost.
       agent: false,
       headers: { ...headers, ...(key === undefined ? {} : { [keyHeader]: key }) },
     });
@@ -195,7 +200,7 @@ export class JobService {
     answered.catch(() => undefined);
     const sent = this.#send(request, answered, send);
     try {
-      // Of the sending only a failure matters, and only before the answer.
+      // Sending matters only if it fails before the answer.
       const response = await Promise.race([answered, sent.then(() => answered)]);
       const text = await textOf(response);
       return answerOf(response, text);
@@ -203,7 +208,7 @@ export class JobService {
       if (error instanceof JobRefused || error instanceof TrunklineError) throw error;
       throw new JobUnanswered(whyUnreachable(error), wasConnected, error);
     } finally {
-      // This ends the sending too, which holds the file.
+      // This also ends the sending, which keeps the file open.
       request.destroy();
       await sent.catch(() => undefined);
     }
@@ -235,8 +240,8 @@ export class JobService {
 }
 
 /**
- * Pieces of a file, each in the same memory: the next one is asked for when the last one has been written. A file that
- * grows meanwhile is read as long as it was, since the length of the form has been announced.
+ * Pieces of a file, all in the same memory: the next one is read when the last one has been written. If the file
+ * grows, only its original size is read, because the length of the form has been announced.
  */
 async function* piecesOf(file: FileHandle, size: number): AsyncGenerator<Buffer> {
   const buffer = Buffer.allocUnsafeSlow(pieceBytes);
@@ -254,7 +259,7 @@ async function* piecesOf(file: FileHandle, size: number): AsyncGenerator<Buffer>
   }
 }
 
-/** Resolves when the bytes have gone to the system, or when the request has ended and nothing goes any more. */
+/** Resolves when the bytes are with the operating system, or when the request has ended. */
 function written(request: ClientRequest, bytes: Buffer): Promise<void> {
   return new Promise((resolve, reject) => {
     if (request.destroyed) reject(new Error('the request has ended'));
@@ -267,7 +272,10 @@ function written(request: ClientRequest, bytes: Buffer): Promise<void> {
   });
 }
 
-/** As browsers write names into forms: in UTF-8, with the three signs that would end the line or the quotes encoded. */
+/**
+ * Encodes a name for a form like browsers do: in UTF-8, with the three characters escaped that would end the line or
+ * the quotes.
+ */
 function inQuotes(name: string): string {
   return name.replace(/["\r\n]/g, (sign) => encodeURIComponent(sign));
 }
@@ -287,7 +295,7 @@ async function textOf(response: IncomingMessage): Promise<string> {
 function answerOf({ statusCode: status = 0, headers }: IncomingMessage, text: string): Answer {
   const retryAfterMs = delayOf(headers['retry-after']);
   if (status >= 200 && status < 300) return { status, text, retryAfterMs };
-  // A redirect is not followed: the key would go with it.
+  // A redirect is not followed, because the key would be sent along.
   const said =
     status >= 300 && status < 400
       ? `redirects to ${headers.location ?? 'nowhere'}; name that address with --url if it is meant`
@@ -300,11 +308,11 @@ function refusalIn(text: string): string {
     const { message = '', validation_errors = [] } = Refusal.parse(JSON.parse(text));
     return [message, ...validation_errors].filter(Boolean).join('; ').slice(0, 2_000);
   } catch {
-    return ''; // a proxy's page, for example: the status says it all
+    return ''; // the body is a proxy's page, for example; the status is enough
   }
 }
 
-/** Seconds, or a date. */
+/** The header gives seconds or a date. */
 function delayOf(header: string | undefined): number | undefined {
   if (header === undefined) return undefined;
   const ms = /^\d+$/.test(header) ? Number(header) * 1e3 : Date.parse(header) - Date.now();

@@ -9,13 +9,13 @@ import type { FileState } from './file-progress.ts';
 
 export type RecordingOutcome =
   | { is: 'done'; id: string; result: PreRecordedResult; json: unknown }
-  /** `json`: the record, when the service has one that says so. */
+  /** `json`: the record, if the service has one of the failed job. */
   | { is: 'failed'; why: string; id?: string; code?: number; json?: unknown }
   | { is: 'cancelled'; how: string };
 
 type RecordingOptions = {
   service: JobService;
-  /** POST /v2/pre-recorded, without the audio. */
+  /** The body of `POST /v2/pre-recorded`, without the audio. */
   body: object;
   show: (state: FileState) => void;
   signal: AbortSignal;
@@ -23,10 +23,10 @@ type RecordingOptions = {
 
 const firstLookMs = 300;
 const longestLookMs = 3_000;
-/** A job that has not ended by then is left alone; its id is told. */
+/** A job that takes longer than this is no longer watched. Its id is printed. */
 const longestJobMs = 24 * 3_600_000;
 
-/** From a file or an address to its result. Never throws but for a bug: whatever fails, fails this recording alone. */
+/** Transcribes one file or address. It throws only for a bug: other failures affect this recording alone. */
 export async function transcribeOne(
   input: JobInput,
   { service, body, show, signal }: RecordingOptions,
@@ -78,7 +78,7 @@ async function uploaded(
   );
 }
 
-/** Asks until the job has ended, at first often, later every three seconds. */
+/** Asks until the job has ended, often at first, later every three seconds. */
 async function ended(
   service: JobService,
   id: string,
@@ -128,7 +128,7 @@ function failedWith(id: string, progress: JobProgress, json: unknown): Recording
   return { is: 'failed', id, json, why, ...(typeof code === 'number' ? { code } : {}) };
 }
 
-/** The process is asked to stop. The audio of a job that goes on unseen would cost the service its time. */
+/** The process is asked to stop. The job is cancelled, because nobody would see its result. */
 async function cancelled(service: JobService, id: string): Promise<string> {
   try {
     await service.cancel(id);
@@ -140,7 +140,7 @@ async function cancelled(service: JobService, id: string): Promise<string> {
   }
 }
 
-/** What a person can act on; undefined for what nobody expects. */
+/** A message that a person can act on. Undefined for an unexpected error. */
 export function whyFailed(error: unknown): string | undefined {
   if (error instanceof TrunklineError) return error.message;
   if (error instanceof JobUnanswered)

@@ -3,7 +3,10 @@ import { dirname, join } from 'node:path';
 import { randomUUID } from 'node:crypto';
 import type { JobInput } from './inputs.ts';
 
-/** Why the results could not be written, asked before anything is sent: nobody waits an hour to hear it. */
+/**
+ * The reason why the results could not be written. It is checked before anything is sent, so that nobody waits an
+ * hour for the message.
+ */
 export async function whyUnwritable(
   { outputs }: JobInput,
   isForced: boolean,
@@ -18,12 +21,12 @@ export async function whyUnwritable(
   return undefined;
 }
 
-/** A transcript holds what people said: only its owner may read it, as it is with recordings. */
+/** A transcript holds people's words, so only its owner may read it, like recordings. */
 const ownerOnly = 0o600;
 
 /**
- * Writes a file whole or not at all. Without force a file that is there stays as it is, even when it has come only now:
- * the name is taken first, and then given to the finished file.
+ * Writes a file completely or not at all. Without `isForced` an existing file is kept, even one that was created
+ * during the write: the name is reserved first, and the finished file is then moved there.
  */
 export async function writeOutput(path: string, text: string, isForced: boolean): Promise<void> {
   const draft = join(dirname(path), `.trunkline-${randomUUID()}.part`);

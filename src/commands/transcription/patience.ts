@@ -2,7 +2,7 @@ import { JobRefused, JobUnanswered } from './job-service.ts';
 
 export type PatienceOptions = {
   signal: AbortSignal;
-  /** Resolves after the delay, or rejects when the signal ends. */
+  /** Resolves after the delay. Rejects when the signal ends it. */
   wait: (delayMs: number, signal: AbortSignal) => Promise<unknown>;
   nowMs: () => number;
   /** True for a request that may reach the service twice. */
@@ -10,9 +10,9 @@ export type PatienceOptions = {
   onWait?: (delayMs: number, why: string) => void;
 };
 
-/** A service that is full is asked again for so long: other jobs have to end first. */
+/** A busy service is asked again for this long, because other jobs have to end first. */
 export const busyMs = 2 * 3_600_000;
-/** One that does not answer, or fails, may be starting again. */
+/** A service that fails or does not answer may be restarting. It is asked again for this long. */
 export const brokenMs = 120_000;
 
 const longestWaitMs = 120_000;
@@ -22,7 +22,7 @@ export function backOffMs(attempt: number): number {
   return Math.min(10_000, 500 * 2 ** attempt);
 }
 
-/** Repeats what another attempt may bring about, at the times that the service names, and gives up in the end. */
+/** Retries failures that another try may mend, at the times that the service names, and gives up in the end. */
 export async function patiently<T>(
   run: () => Promise<T>,
   { signal, wait, nowMs, mayRepeat, onWait }: PatienceOptions,
@@ -46,7 +46,7 @@ export async function patiently<T>(
 function patienceWith(error: unknown, mayRepeat: boolean): number {
   if (error instanceof JobUnanswered) return mayRepeat || !error.mayHaveArrived ? brokenMs : 0;
   if (!(error instanceof JobRefused)) return 0;
-  // These two say that nothing was taken.
+  // With these two statuses, the service accepted nothing.
   if (error.status === 429) return busyMs;
   if (error.status === 503) return brokenMs;
   const isPassing = error.status === 408 || error.status === 500 || error.status > 501;

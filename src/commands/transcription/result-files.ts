@@ -3,7 +3,7 @@ import { resultText, transcriptText, withoutControl } from './transcript-text.ts
 
 export type Wanted = { isJson: boolean; subtitles: string[]; languages: string[] };
 
-/** What is made of one recording, by the ends of the names of its files. */
+/** The kinds of result files of one recording, named by their extensions. */
 export function kindsOf({ isJson, subtitles, languages }: Wanted): string[] {
   const translated = languages.flatMap((language) => [
     ...(isJson ? [] : [`${language}.txt`]),
@@ -12,7 +12,7 @@ export function kindsOf({ isJson, subtitles, languages }: Wanted): string[] {
   return [isJson ? 'json' : 'txt', ...subtitles, ...translated];
 }
 
-/** The text of each of those files, as far as the result has it. */
+/** The contents of each of these files, as far as the result has them. */
 export function contentsOf(
   result: PreRecordedResult,
   json: unknown,
@@ -35,12 +35,12 @@ export function contentsOf(
   return contents;
 }
 
-/** The carriage returns of one of the two styles stay. */
+/** Carriage returns, which one of the two formats uses, are kept. */
 function subtitlesText(subtitles: string): string {
   return subtitles.split('\r\n').map(withoutControl).join('\r\n');
 }
 
-/** What was asked for and did not come about, though the job is done: each with the reason that was given. */
+/** Requested results that are missing although the job is done, each with the service's reason. */
 export function shortcomings(result: PreRecordedResult): string[] {
   const blocks = {
     translation: result.translation,
@@ -54,7 +54,7 @@ export function shortcomings(result: PreRecordedResult): string[] {
   const failed = Object.entries(blocks).flatMap(([name, block]) =>
     block && !block.success ? [reasonFor(name, block.error?.message)] : [],
   );
-  // Where all of a translation failed, each language says the same once more.
+  // If all of a translation failed, each language would repeat the same reason.
   const untranslated = (result.translation?.success ? result.translation.results : null) ?? [];
   return [
     ...failed,
@@ -64,7 +64,7 @@ export function shortcomings(result: PreRecordedResult): string[] {
   ];
 }
 
-/** Most messages name the thing themselves. */
+/** Most messages already name the result. */
 function reasonFor(name: string, message = 'failed, without a reason'): string {
   return message.startsWith(name) ? message : `${name}: ${message}`;
 }

@@ -2,10 +2,10 @@ import type { SentimentItem, TranslatedTranscript, Utterance } from '../../proto
 import type { PreRecordedResult } from '../../protocol/job.ts';
 import { personName } from '../../protocol/people.ts';
 
-/** A pause that is longer begins a new turn, or a new paragraph. */
+/** A longer pause than this begins a new turn or a new paragraph. */
 const pauseS = 2;
 
-/** The words as a person reads them: turns where several speak, paragraphs where one does. */
+/** The words as readable text: turns if several people speak, paragraphs if one does. */
 export function transcriptText(
   { full_transcript, utterances, sentences }: TranslatedOrOwn,
   channels: number,
@@ -27,7 +27,7 @@ export function transcriptText(
 
 type TranslatedOrOwn = Omit<TranslatedTranscript, 'error'>;
 
-/** All of a result, one section for each thing that was asked for. */
+/** The whole result, with one section for each requested part. */
 export function resultText(result: PreRecordedResult, withTranslations: boolean): string {
   const { transcription, summarization, chapterization } = result;
   const channels = result.metadata.number_of_distinct_channels;
@@ -65,21 +65,24 @@ export function resultText(result: PreRecordedResult, withTranslations: boolean)
   return withoutControl(`${sections.filter(Boolean).join('\n\n')}\n`);
 }
 
-/** Hours, minutes and seconds. */
+/** A time as hours, minutes and seconds. */
 export function clockTime(seconds: number): string {
   const whole = Math.max(0, Math.floor(seconds));
   const two = (value: number): string => String(value).padStart(2, '0');
   return `${two(Math.floor(whole / 3_600))}:${two(Math.floor(whole / 60) % 60)}:${two(whole % 60)}`;
 }
 
-/** Words come from a model, and perhaps from a stranger's server: none of them may be a command to a terminal. */
+/**
+ * Removes control characters. Words come from a model, perhaps on a stranger's server, and must not control the
+ * terminal.
+ */
 export function withoutControl(text: string): string {
   return text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, '');
 }
 
 type SpokenRun = { start: number; end: number; text: string; channel: number; speaker?: number };
 
-/** Neighbours that belong together, as one. */
+/** Groups neighbours that belong together. */
 function runsOf(
   utterances: readonly Utterance[],
   belong: (run: SpokenRun, next: Utterance) => boolean,
@@ -101,7 +104,7 @@ function isSameVoice(run: SpokenRun, next: Utterance): boolean {
   return run.speaker === next.speaker && run.channel === next.channel;
 }
 
-/** JSON text of a list, as the interface has it, or the list itself. What is neither is left out. */
+/** The list, or its JSON text, as the speech interface has it. Anything else is ignored. */
 function sentimentsOf({ sentiment_analysis: block }: PreRecordedResult): SentimentItem[] {
   const results = block?.results;
   if (typeof results !== 'string') return results ?? [];

@@ -1,7 +1,7 @@
 import { parsePreRecordedRequest } from '../../protocol/parse-pre-recorded.ts';
 import type { PreRecordedRequest } from '../../protocol/pre-recorded.ts';
 
-/** What a person may ask for, as the command line gives it. */
+/** The options of a job as the command line gives them. */
 export type JobWishes = {
   diarize?: true;
   subtitles?: string[];
@@ -17,7 +17,7 @@ export type JobWishes = {
   callback?: string;
 };
 
-/** The fields of a request begin with these; a person knows the option. */
+/** Maps the beginning of a request field to the option that a user knows. */
 const optionOf: readonly [RegExp, string][] = [
   [/^subtitles_config\S*/, '--subtitles'],
   [/^summarization_config\S*/, '--summary'],
@@ -28,7 +28,7 @@ const optionOf: readonly [RegExp, string][] = [
   [/^callback_config\S*/, '--callback'],
 ];
 
-/** The body of POST /v2/pre-recorded without its audio, or what is wrong with the options. */
+/** The body of `POST /v2/pre-recorded` without its audio, or the problems with the options. */
 export function jobRequest(wishes: JobWishes): { body: object } | { problems: string[] } {
   const { subtitles, summary, translate, redact, language, vocabulary, callback } = wishes;
   const body = {
@@ -49,7 +49,7 @@ export function jobRequest(wishes: JobWishes): { body: object } | { problems: st
     ...(vocabulary ? { custom_vocabulary: true, custom_vocabulary_config: { vocabulary } } : {}),
     ...(callback === undefined ? {} : { callback: true, callback_config: { url: callback } }),
   } satisfies Partial<Record<keyof PreRecordedRequest, unknown>>;
-  // A slip is better told before hours of audio have been uploaded than after.
+  // The options are checked first, so that a mistake is reported before hours of audio are uploaded.
   const parsed = parsePreRecordedRequest({ ...body, audio_url: 'https://audio.example/' });
   if (parsed.ok) return { body };
   return {

@@ -14,7 +14,7 @@ export type SpokenNumber = {
   pausesS: readonly number[];
   /** The value as a field holds it; for a secret, the digits that may reach nobody. */
   value: string;
-  /** Where the recorded digits of the prompts can say the pieces. */
+  /** Set if the recorded digits of the prompts can speak the pieces. */
   recorded: boolean;
 };
 

@@ -25,7 +25,7 @@ export class Caller {
   redials = 0;
   /** It found no node in its last seconds. */
   endedWithoutLine = false;
-  /** Where it spoke first and last: what lies outside nobody was told of. */
+  /** The caller's first and last speech. Nothing outside was reported to anybody. */
   firstMs = Infinity;
   lastMs = 0;
   /** The faults that befell it, for a report that asks why. */

@@ -104,9 +104,9 @@ export type FleetTrialOptions = {
   tailS: number;
   /** Each in turn; all of them where none is named. */
   carriers?: readonly CarrierName[];
-  /** Who stands in front of the nodes. */
+  /** The balancer in front of the nodes. */
   door?: 'own' | 'haproxy';
-  /** Where the nodes' logs and the callers' stories go, round by round. */
+  /** The folder for the nodes' logs and the callers' stories, round by round. */
   logs?: string | undefined;
   random: (below: number) => number;
   onRound(figures: RoundFigures): void;

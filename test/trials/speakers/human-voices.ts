@@ -17,7 +17,7 @@ const people = {
 } as const;
 export type Person = keyof typeof people;
 
-/** Where somebody's prompts are, and the package that they are from. */
+/** The folder of a speaker's prompts, and their package. */
 type Prompts = { folder: string; extension: 'wav' | 'gsm'; from: string };
 
 /** The packages that are missing for all of them. */

@@ -207,7 +207,7 @@ function prompted(all: readonly Int16Array[], at: number, count: number): Int16A
   return Int16Array.from(chosen.flatMap((one) => [...(one ?? []), ...new Int16Array(2_000)]));
 }
 
-/** Where the recogniser does not know the language: as many words as people say, in the turns where they were said. */
+/** Words for a language that the recogniser does not know: as many as people say, in the turns in which they were said. */
 export function wordsOfTurns(turns: SpokenDialogue['turns']): Parameters<typeof withSpeakersOf>[2] {
   return turns.map(({ start, end }) => {
     const count = Math.max(1, Math.floor(3 * (end - start)));

@@ -43,7 +43,7 @@ export class TestCalls implements AsyncDisposable {
         validationErrors: [`carrier: one of ${players.map(({ name }) => name).join(', ')}`],
       });
     if (this.#playing.size >= maxTestCalls)
-      throw new Problem(409, `${maxTestCalls} test calls are going on already`);
+      throw new Problem(409, `${maxTestCalls} test calls are already running`);
     const { callId } = player.newIds();
     const playing = this.#play(player, callId);
     this.#playing.add(playing);
@@ -80,7 +80,7 @@ export class TestCalls implements AsyncDisposable {
       });
       for (const { outcome, detail } of results)
         if (outcome !== 'played')
-          log.warn({ carrier, outcome, detail }, 'the test call did not end well');
+          log.warn({ carrier, outcome, detail }, 'the test call ended with an error');
       return results.map(({ detail }) => detail).join('; ');
     } catch (error) {
       log.error({ err: error }, 'the test call failed');

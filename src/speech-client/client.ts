@@ -389,7 +389,7 @@ export class SpeechClient implements AsyncDisposable {
           reason,
           services: this.#nodes.all().map(({ target }) => new URL(target.url).host),
         },
-        'no live session can be had for now; audio is journalled',
+        'no live session is available; audio is journalled',
       );
     this.#settle(cause, waitMs);
     for (const tell of this.#tellCause) tell();
@@ -399,7 +399,7 @@ export class SpeechClient implements AsyncDisposable {
     const before = this.#gate.cause;
     this.#gate.settle(result, waitMs);
     if (before !== undefined && this.#gate.cause === undefined)
-      this.#log.info({ cause: before }, 'live sessions can be had again');
+      this.#log.info({ cause: before }, 'live sessions are available again');
   }
 
   #sweep(): Next {

@@ -41,7 +41,7 @@ export class Orphans {
 
   cancel(search: OrphanSearch): void {
     this.#run(search).catch((error: unknown) =>
-      this.#log.error({ err: error }, 'sessions without an owner could not be looked for'),
+      this.#log.error({ err: error }, 'orphaned sessions could not be searched for'),
     );
   }
 

@@ -151,7 +151,7 @@ export class SpeechNodes {
     speechTotals.passedOver++;
     log.warn(
       { node: node.name, cause },
-      'a speech node takes no session: the others are asked meanwhile',
+      'a speech node accepts no sessions; other nodes are asked',
     );
     if (cause !== 'busy' && before === undefined) this.#probeLater(node.name);
   }
@@ -178,7 +178,7 @@ export class SpeechNodes {
 
   #reopened({ name }: SpeechNode): void {
     if (!this.#closed.delete(name)) return;
-    this.#options.log.info({ node: name }, 'a speech node takes sessions again');
+    this.#options.log.info({ node: name }, 'a speech node accepts sessions again');
   }
 
   /** The order of nodes: our own first, then the less loaded of two random ones, then the rest by load. */
@@ -224,7 +224,7 @@ export class SpeechNodes {
       }
       void probe(node.target)
         .catch((error: unknown) => {
-          log.error({ err: error, node: name }, 'a speech node could not be looked at');
+          log.error({ err: error, node: name }, 'a speech node could not be probed');
           return false;
         })
         .then((answers) => {

@@ -369,13 +369,13 @@ export class SpeechSession implements SessionBehind {
     if (bytes > 0) {
       this.#options.log.warn(
         { sessionId: this.id, bytes },
-        'the speech service hears audio twice that was sent again after a drop: its times are corrected from here',
+        'the speech service received resent audio twice; later times are corrected',
       );
       return;
     }
     this.#options.log.warn(
       { sessionId: this.id, bytes: -bytes },
-      'the speech service does not have audio any more that it had acknowledged: that is a gap, and its times are corrected from here',
+      'the speech service no longer has audio that it had acknowledged; this is a gap, and later times are corrected',
     );
     this.#options.onTakenBack(Math.max(this.inFlight.base, acknowledged + bytes), acknowledged);
   }

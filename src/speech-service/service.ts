@@ -32,7 +32,7 @@ export async function startSpeechService(options: SpeechServiceOptions): Promise
   const { sessions, jobs, rows, media, clock, log } = parts;
   // The language threads load their data now, so that the first sentence of a session does not wait for it.
   options.language.warm?.().catch((error: unknown) => {
-    log.warn({ reason: reasonOf(error) }, 'the language part could not be warmed up');
+    log.warn({ reason: reasonOf(error) }, 'the language threads could not be started');
   });
   const admissions = new Admissions({ config, store, sessions, recogniser });
   const sockets = new LiveSockets({

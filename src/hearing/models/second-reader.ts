@@ -30,7 +30,7 @@ export async function secondReaderFolder(
   if (problems.length === 0) return folder;
   log.warn(
     { problems, mend: `npx trunkline models pull ${secondReader}` },
-    'the second reader cannot be used: the live model reads recordings alone',
+    'the second reader could not be used; the live model reads recordings alone',
   );
   return undefined;
 }

@@ -173,7 +173,7 @@ class Supply implements ModelSupply {
       this.#lookAgain().catch((error: unknown) => {
         this.#log.error(
           { reason: reasonOf(error) },
-          'the recognition model could not be looked for',
+          'the recognition model could not be searched for',
         );
         this.#tick();
       });

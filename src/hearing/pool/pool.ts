@@ -268,7 +268,7 @@ class Pool implements RecogniserPool {
         if (decoderFailure !== undefined)
           this.#log.warn(
             { ...about, reason: decoderFailure },
-            'our own decoder cannot read the model: the native engine reads it, with more wrong words',
+            'our own decoder could not read the model; the native engine reads it, with more wrong words',
           );
         if (secondReaderFailure !== undefined)
           this.#log.warn(

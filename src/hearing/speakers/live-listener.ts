@@ -63,7 +63,7 @@ export class LiveListener implements Disposable {
       return undefined;
     }
     if ((this.#listener?.legs.size ?? 0) >= maxLegsHeard) {
-      log.warn({ most: maxLegsHeard }, 'too many legs at once: the speakers of one are not told apart'); // prettier-ignore
+      log.warn({ most: maxLegsHeard }, 'too many legs at once; the speakers of one were not told apart'); // prettier-ignore
       return undefined;
     }
     return this.#legOf((this.#listener ??= this.#start()), rateHz);

@@ -90,7 +90,7 @@ export class JobCallbacks {
     this.#options = options;
     const { clock, log } = options;
     const failed = (error: unknown): void =>
-      log.error({ reason: reasonOf(error) }, 'callbacks of jobs could not be sent; tried again');
+      log.error({ reason: reasonOf(error) }, 'callbacks of jobs could not be sent; will retry');
     this.#claims = new Claims({
       table: { claim: (begin) => this.#claimDue(begin), work: (claim) => this.#deliver(claim) },
       clock,

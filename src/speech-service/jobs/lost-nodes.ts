@@ -39,7 +39,7 @@ export class LostNodes {
     this.#signedMs = clock.monotonicMs();
     this.#looks = every(clock, everyMs, () => this.#look(), {
       failed: (error) =>
-        log.warn({ reason: reasonOf(error) }, 'lost nodes could not be looked for; tried again'),
+        log.warn({ reason: reasonOf(error) }, 'lost nodes could not be searched for; will retry'),
     });
   }
 
@@ -57,7 +57,7 @@ export class LostNodes {
     const lost = await rows.ofLostNodes(node, lostNodeS * 1_000, endedAtOnce);
     for (const job of lost) await end(job, failureOf(job, lostNodeS));
     if (lost.length > 0)
-      log.warn({ jobs: lost.length }, 'jobs that waited for a node which is gone ended in error');
+      log.warn({ jobs: lost.length }, 'jobs that waited for a lost node ended in error');
   }
 }
 

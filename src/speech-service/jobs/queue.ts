@@ -84,9 +84,12 @@ export class JobQueue {
       clock,
       lookMs,
       unreadable: (error) =>
-        log.error({ reason: reasonOf(error) }, 'jobs could not be taken; tried again'),
+        log.error({ reason: reasonOf(error) }, 'jobs could not be claimed; will retry'),
       brokeOff: (error, { job }) =>
-        log.error({ jobId: job.id, err: error }, 'a job broke off; its claim runs out'),
+        log.error(
+          { jobId: job.id, err: error },
+          'a job failed unexpectedly; its claim will expire',
+        ),
     });
   }
 
@@ -246,7 +249,7 @@ export class JobQueue {
       // The claim expires, and this or another node does the job again.
       log.error(
         { jobId: job.id, reason: reasonOf(error) },
-        'the end of a job could not be stored; it is tried again',
+        'the end of a job could not be stored; will retry',
       );
       return;
     }
@@ -279,7 +282,7 @@ export class JobQueue {
       .catch((error: unknown) =>
         this.#options.log.warn(
           { jobId: claim.id, reason: reasonOf(error) },
-          'a job could not be given back; its claim runs out',
+          'a job could not be given back; its claim will expire',
         ),
       );
   }
@@ -296,7 +299,7 @@ export class JobQueue {
         const progressS = progress();
         if (clock.monotonicMs() - saidMs >= sayMs) {
           saidMs = clock.monotonicMs();
-          log.info({ jobId: claim.id, secondsDone: Math.round(progressS) }, 'a job is worked on');
+          log.info({ jobId: claim.id, secondsDone: Math.round(progressS) }, 'a job started');
         }
         if (await rows.renew(claim, progressS)) renewedMs = clock.monotonicMs();
         else abort.abort(new JobIsGone());

@@ -111,7 +111,7 @@ export class LiveSession {
           // `from` and `to` are renamed, because the log hides fields of those names: elsewhere they are telephone
           // numbers.
           { sessionId: this.id, channel, startS: from, endS: to },
-          'a voice was heard and no words were found',
+          'a voice was heard, but no words were recognised',
         );
         const entry = { add: 'unread', stretch: { channel, start: from, end: to } } as const;
         add(parts.record, entry);

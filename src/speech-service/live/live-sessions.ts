@@ -118,7 +118,7 @@ export class Sessions {
       } catch (error) {
         log.error(
           { sessionId: row.id, reason: reasonOf(error) },
-          'a live session could not be taken up again',
+          'a live session could not be resumed',
         );
         const reason = 'the session could not be taken up again after a restart';
         const audioS = row.audio_duration ?? 0;
@@ -166,7 +166,7 @@ export class Sessions {
       if (restored.state.at !== 'queued') await rows.recording(row.id);
       entry.log.info(
         { sessionId: row.id, state: restored.state.at, ageMs: clock.now() - row.created_at },
-        'a live session was taken up again',
+        'a live session was resumed',
       );
       entry.session.start();
     }
@@ -337,7 +337,7 @@ export class Sessions {
     } catch (error) {
       entry.log.error(
         { sessionId: entry.session.id, reason: reasonOf(error) },
-        'a session could not be tidied away',
+        'an ended session could not be cleaned up',
       );
     }
   }

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { defaultRoleRules, roleRuleSchema } from './roles.ts';
+import { longestNumberPauseS } from '../protocol/session-hints.ts';
 import { redactionProblem } from '../language/redaction/redaction-names.ts';
 import { SessionTemplate } from './session/session-template.ts';
 
@@ -41,6 +42,11 @@ export const BridgeConfig = z.strictObject({
     env: 'TRUNKLINE_QUIET_FILL_MS',
     description:
       'Once no frame has come for this long, silence keeps a leg on the clock of its call and lets the last utterance end; 0 writes none.',
+  }),
+  numberPauseS: z.number().min(0).max(longestNumberPauseS).default(1.5).meta({
+    env: 'TRUNKLINE_NUMBER_PAUSE_S',
+    description:
+      'An utterance that ends inside a number, a spelling, a date or an address waits this much longer for the rest; all others end as ever. Only our own speech service does this; 0 waits for nothing.',
   }),
   summaryWaitMs: z.number().int().min(100).max(600_000).default(60_000).meta({
     env: 'TRUNKLINE_SUMMARY_WAIT_MS',

@@ -62,6 +62,7 @@ export class Channel {
   #utterances: number;
   #speaking = false;
   #expects: ExpectedAnswer | undefined;
+  #numberPauseS: number | undefined;
   /** The open stream was told to finish: nothing more may be pushed into it. */
   #streamClosing = false;
   #catchingUp = false;
@@ -76,6 +77,7 @@ export class Channel {
     this.#baseFrame = this.#fedFrames = this.#decidedFrame = options.start?.frame ?? 0;
     this.#baseIndex = this.#utterances = options.start?.utterances ?? 0;
     this.#expects = options.stream.expects;
+    this.#numberPauseS = options.stream.numberPauseS;
   }
 
   /** The second of the session up to which everything is decided. */
@@ -108,6 +110,11 @@ export class Channel {
   expect(answer: ExpectedAnswer | undefined): void {
     this.#expects = answer;
     this.#stream?.expect(answer);
+  }
+
+  /** Sets the further wait for an unfinished number. A stream that is open goes on as it began. */
+  waitForNumbers(numberPauseS: number): void {
+    this.#numberPauseS = numberPauseS;
   }
 
   /** Tells that no more audio comes. The rest is decided, then `finished` is emitted. */
@@ -174,7 +181,7 @@ export class Channel {
     const frame = this.#baseFrame;
     let live = true;
     const admission = this.#options.recogniser.open(
-      { ...this.#options.stream, expects: this.#expects },
+      { ...this.#options.stream, expects: this.#expects, numberPauseS: this.#numberPauseS },
       (event) => {
         if (live && !this.#isOver()) live = this.#onEvent(event, frame / this.#rate, index);
       },

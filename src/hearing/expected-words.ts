@@ -7,7 +7,7 @@ export type ExpectedWord = { text: string; weight: number };
  * The kind of answer that a question asks for. If the speaker says something else, the words are read as without an
  * expectation.
  */
-export type ExpectedAnswer = 'digits';
+export type { ExpectedAnswer } from '../protocol/session-hints.ts';
 
 const defaultIntensity = 0.5;
 /** The weight at full intensity. A higher one makes common words of a long list appear everywhere. */

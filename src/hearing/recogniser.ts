@@ -60,6 +60,11 @@ export type RecogniserStreamOptions = {
   partials: boolean;
   /** Words that the model should prefer if they may have been said. */
   expected?: readonly ExpectedWord[];
+  /**
+   * An utterance whose words end inside a number, a spelling or an address waits this much longer for the rest. Other
+   * utterances end as ever.
+   */
+  numberPauseS?: number | undefined;
   /** The kind of answer expected from the beginning on. */
   expects?: ExpectedAnswer | undefined;
 };

@@ -2,6 +2,7 @@ import { randomFillSync } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { WebSocket, type RawData } from 'ws';
 import type { Clock } from '../lib/clock.ts';
+import { takesHintsHeader } from '../protocol/session-hints.ts';
 
 const connectMs = 5_000;
 /** A ping is sent after this long without a byte from the service ... */
@@ -81,6 +82,7 @@ export class Connection {
   #pinged = false;
   #httpStatus: number | undefined;
   #opened = false;
+  #takesHints = false;
   #over = false;
   readonly #stopConnectTimer: () => void;
 
@@ -96,6 +98,9 @@ export class Connection {
     // ws has its own handshake deadline, but that does not cover name lookup and connect together.
     this.#stopConnectTimer = clock.after(connectMs, () => {
       if (!this.#opened) this.drop();
+    });
+    this.#socket.on('upgrade', (response: IncomingMessage) => {
+      this.#takesHints = takesHintsHeader in response.headers;
     });
     this.#socket.on('open', () => {
       this.#opened = true;
@@ -119,6 +124,11 @@ export class Connection {
   /** False while the service leaves too many bytes unread. The caller then keeps its audio. */
   get writable(): boolean {
     return this.#opened && !this.#over && this.#socket.bufferedAmount < maxUnsentBytes;
+  }
+
+  /** The service is one of ours, which says so. */
+  get takesHints(): boolean {
+    return this.#takesHints;
   }
 
   /** The bytes are copied before this returns. */

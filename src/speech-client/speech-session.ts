@@ -1,6 +1,7 @@
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
 import { acknowledgedBytesHeader } from '../protocol/acknowledged-bytes.ts';
+import type { SessionHint } from '../protocol/session-hints.ts';
 import { readServerMessage, type ServerMessage } from '../protocol/live-messages.ts';
 import { backOffMs } from './back-off.ts';
 import { boundedMessage } from './bounds.ts';
@@ -57,6 +58,8 @@ export type SessionOptions = {
   mayMove: () => boolean;
   source: AudioSource;
   bytesPerSecond: number;
+  /** Returns a hint for each channel, for a service that takes hints. */
+  hints?(): readonly SessionHint[];
   coalesceBytes: number;
   catchUpSpeed: number;
   clock: Clock;
@@ -150,6 +153,14 @@ export class SpeechSession implements SessionBehind {
     link.connection.send(bytes);
     flight.sentUpTo(position + bytes.length);
     this.#sentSinceTick = true;
+  }
+
+  /** Tells a service that takes hints what is known now. A socket that is opened later tells it by itself. */
+  hint(): void {
+    const link = this.#link;
+    if (link.at !== 'open' || !link.connection.takesHints || this.#stopSent) return;
+    for (const data of this.#options.hints?.() ?? [])
+      link.connection.sendText(JSON.stringify({ type: 'hint', data }));
   }
 
   /** Tells the service to stop after the last byte, on this socket and on every later one. */
@@ -251,6 +262,7 @@ export class SpeechSession implements SessionBehind {
     this.#quietTicks = 0;
     this.#stopSent = false;
     this.inFlight.reconnected();
+    this.hint();
     // A service that gets audio again compares the first message with the end of its audio. The first message must
     // therefore contain everything that the service may already have.
     this.#pump(this.#pieceBytes);

@@ -2,10 +2,12 @@ import { Router, type Request } from 'express';
 import { z } from 'zod';
 import type { Clock } from '../../lib/clock.ts';
 import { Problem } from '../../port/problem.ts';
+import { type Expected, ExpectRequest } from '../../protocol/api.ts';
+import { check } from '../../protocol/validation.ts';
 import type { Store } from '../../store/store.ts';
 import { callJson } from './call-json.ts';
 import type { Calls } from '../call/calls.ts';
-import { found, readKnown } from './query.ts';
+import { found, invalid, readKnown } from './query.ts';
 import type { SecondPasses } from '../second-pass/second-passes.ts';
 
 type CallOrdersOptions = {
@@ -45,6 +47,16 @@ export function callOrders({ store, calls, secondPasses, clock }: CallOrdersOpti
       .executeTakeFirst();
     if (closed === undefined) throw new Problem(404, 'call not found');
     response.status(204).end();
+  });
+
+  router.post('/api/calls/:id/expect', async (request, response) => {
+    const parsed = check(ExpectRequest, request.body);
+    if (!parsed.ok) throw invalid(parsed.validationErrors);
+    const isThere = (await liveCall(request)).expect(parsed.value);
+    const { answer, role, seconds } = parsed.value;
+    if (!isThere)
+      throw new Problem(409, `the call has no party with the role "${role}" that is being heard`);
+    response.json({ answer, role, seconds } satisfies Expected);
   });
 
   router.post('/api/calls/transcribe', async (request, response) => {
@@ -87,7 +99,7 @@ export function callOrders({ store, calls, secondPasses, clock }: CallOrdersOpti
     const call = live(request.params.id);
     if (call !== undefined && call.state === 'live') return call;
     await found(callJson(db, request.params.id, live));
-    throw new Problem(409, 'the phone call is over: nothing can be paused or resumed');
+    throw new Problem(409, 'the phone call is over: nothing can be paused, resumed or expected');
   }
 
   return router;

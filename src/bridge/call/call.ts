@@ -34,6 +34,8 @@ import type { LegGap } from '../records/ledger.ts';
 import { Leg } from '../leg/leg-audio.ts';
 import type { LegState } from '../leg/session-state.ts';
 import { bridgeMetrics } from '../metrics.ts';
+import { Expectations } from './expectations.ts';
+import type { ExpectRequest } from '../../protocol/api.ts';
 import { HeardWords } from './heard-words.ts';
 import { newLeg, requestOf } from './new-leg.ts';
 import { Pauses, type Pauser } from './pauses.ts';
@@ -82,6 +84,7 @@ export class Call {
   readonly #clock: CallClock;
   readonly #pauses: Pauses;
   readonly #heard: HeardWords;
+  readonly #expectations: Expectations;
   readonly #ending: CallEnding;
   readonly #legs = new Map<string, CallLeg>();
   readonly #streams = new Map<string, OpenStream>();
@@ -109,7 +112,9 @@ export class Call {
       onLeaseLost: () => onLeaseLost(this),
     });
     this.holes = new CallHoles(this.#clock, this.events);
+    this.#expectations = new Expectations(env.clock, () => this.legs);
     this.#heard = new HeardWords({
+      expectations: this.#expectations,
       env,
       callId,
       events: this.events,
@@ -126,7 +131,10 @@ export class Call {
       state: () => this.#state,
       isWithdrawn: () => this.isWithdrawn,
       take: (input) => this.#take(input),
-      over: () => onOver(this),
+      over: () => {
+        this.#expectations.close();
+        onOver(this);
+      },
     });
     this.#pauses = new Pauses({
       clock: env.clock,
@@ -161,6 +169,11 @@ export class Call {
 
   pause(by: Pauser): Promise<void> {
     return this.#pauses.pause(by);
+  }
+
+  /** Somebody knows what a party is about to say. Returns false if the call has no such party. */
+  expect(expected: ExpectRequest): boolean {
+    return this.#expectations.order(expected);
   }
 
   /**
@@ -424,6 +437,7 @@ export class Call {
       journal,
       speech,
       recording: this.#env.recording,
+      numberPauseS: config.numberPauseS,
       paused: this.isPaused,
       ...(recovered === undefined ? {} : { recovered }),
       waiting: () => this.events.waitingOf(record.id),
@@ -541,6 +555,7 @@ export class Call {
    */
   async leave(storeWithinMs: number): Promise<boolean> {
     await within(this.#env.clock, joinedWithinMs, this.events.joined());
+    this.#expectations.close();
     for (const leg of this.legs) leg.audio.leave();
     this.events.stopHolding();
     const isStored = await within(this.#env.clock, storeWithinMs, this.events.settled());

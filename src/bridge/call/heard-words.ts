@@ -11,6 +11,7 @@ import {
 import type { StreamControl } from '../streams.ts';
 import type { CallLeg } from './call-leg.ts';
 import { withdraws } from './consent.ts';
+import type { Expectations } from './expectations.ts';
 import type { CallEnvironment } from './environment.ts';
 
 /** Less wordless speech than this is only stored with the call; receivers get no warning. */
@@ -19,6 +20,7 @@ const unreadTellS = 1;
 const mostPlacesTold = 5;
 
 type HeardWordsOptions = {
+  expectations: Expectations;
   env: CallEnvironment;
   callId: string;
   events: CallEvents;
@@ -61,7 +63,10 @@ export class HeardWords {
     if (placed.kind === 'partial') this.#showPartial(leg, placed.partial);
     if (placed.kind !== 'result') return;
     this.#options.events.result(leg, placed.result);
-    if (placed.result.type === 'call.transcript') this.#finalHeard(leg, placed.result);
+    if (placed.result.type !== 'call.transcript') return;
+    const { channel, start, end, text } = placed.result;
+    this.#options.expectations.heard(leg, { channel, start, end, text });
+    this.#finalHeard(leg, placed.result);
   }
 
   #finalHeard(

@@ -57,6 +57,11 @@ export class Questions {
     );
   }
 
+  /** Whether the other party has said something that began after this second. */
+  isSince(speaker: string, second: number): boolean {
+    return this.#turns.some((turn) => turn.speaker !== speaker && turn.start >= second - overlapS);
+  }
+
   /** The remembered turns of a leg, for its journal: a restart must not forget the question. */
   of(legId: string): AskedTurn[] {
     return this.#turns.filter(({ speaker }) => speaker.startsWith(legId));

@@ -1,3 +1,4 @@
+import type { ExpectedAnswer } from '../../protocol/session-hints.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
 import { bytesPerSecond } from '../../protocol/live-request.ts';
@@ -24,6 +25,8 @@ export type LegOptions = {
   region?: 'us-west' | 'eu-west' | undefined;
   journal: Journal;
   speech: SpeechClient;
+  /** An utterance that ends inside a number waits this much longer. */
+  numberPauseS?: number | undefined;
   /** True keeps the audio after it is acknowledged. `journal.recordingOf(legId)` reads it. */
   recording: boolean;
   /** True starts the leg paused: the call was paused before this leg opened or before the process was killed. */
@@ -245,6 +248,11 @@ export class Leg {
   /** Changes the request, for example its language. A new session takes over from one frame to the next. */
   changeRequest(request: LegRequest): void {
     this.#sessions.changeRequest(request);
+  }
+
+  /** The next words of a channel may be such an answer, or anything. */
+  expect(channel: number, answer: ExpectedAnswer | undefined): void {
+    this.#sessions.expect(channel, answer);
   }
 
   /** Reports that the result of `waiting` has changed and must survive a crash. */

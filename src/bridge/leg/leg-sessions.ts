@@ -1,6 +1,7 @@
 import { wait, type Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { ServerMessage } from '../../protocol/live-messages.ts';
+import type { ExpectedAnswer, SessionHint } from '../../protocol/session-hints.ts';
 import type { SpeechClient } from '../../speech-client/client.ts';
 import type { InFlightState } from '../../speech-client/in-flight.ts';
 import type { SessionOver, SpeechSession } from '../../speech-client/speech-session.ts';
@@ -51,6 +52,8 @@ type LegSessionsOptions = {
    * True if the audio stays on disk after the call. Then nothing has to wait for a service that refuses the request.
    */
   recording: boolean;
+  /** An utterance that ends inside a number waits this much longer, where the service can. */
+  numberPauseS?: number | undefined;
   /** This class reads the ledger; only the leg writes it. */
   ledger: Pick<LegLedger, 'settled' | 'end' | 'isSettled'>;
   store: LegStore;
@@ -97,6 +100,8 @@ export class LegSessions {
   #said: number[] = [];
   /** Sessions that are not finished, including those that only deliver their last messages. */
   readonly #open = new Map<string, SpeechSession>();
+  /** The kind of answer that each channel may give next. */
+  readonly #expects = new Map<number, ExpectedAnswer>();
   #stopRetry: (() => void) | undefined;
   #stopDeadline: (() => void) | undefined;
   #stopFinals: (() => void) | undefined;
@@ -186,6 +191,23 @@ export class LegSessions {
   changeRequest(request: LegRequest): void {
     this.#request = request;
     this.#take({ type: 'request-changed' });
+  }
+
+  /** The next words of a channel may be such an answer, or anything. */
+  expect(channel: number, answer: ExpectedAnswer | undefined): void {
+    if (this.#expects.get(channel) === answer) return;
+    if (answer === undefined) this.#expects.delete(channel);
+    else this.#expects.set(channel, answer);
+    this.#current?.hint();
+  }
+
+  #hints(): SessionHint[] {
+    const { request, numberPauseS = 0 } = this.#options;
+    return Array.from({ length: request.channels }, (_, channel) => ({
+      channel,
+      expects: this.#expects.get(channel) ?? null,
+      number_pause: numberPauseS,
+    }));
   }
 
   snapshot(): Pick<LegSnapshot, 'current' | 'sessions' | 'asking'> {
@@ -423,6 +445,7 @@ export class LegSessions {
         read: (position, maxBytes) => this.#store.read(position, maxBytes),
       },
       bytesPerSecond: this.#bytesPerSecond,
+      hints: () => this.#hints(),
       log,
       onMessage: (message) => this.#message(session, message),
       onAcknowledged: (position) => this.#acknowledged(position),

@@ -63,6 +63,7 @@ export function toOwner({ store, node, addressOf, forward, isInStore }: OwnerOpt
   router.get('/api/calls/:id/live', pass(false));
   router.post('/api/calls/:id/pause', pass(false));
   router.post('/api/calls/:id/resume', pass(false));
+  router.post('/api/calls/:id/expect', pass(false));
   router.get('/api/calls/:id/recording', pass(true));
   router.post('/api/calls/:id/transcribe', pass(true));
   router.delete('/api/calls/:id', pass(true));

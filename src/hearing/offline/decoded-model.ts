@@ -1,6 +1,14 @@
 import { cpuSeconds, ReadingPrice } from '../engine/load.ts';
 import type { ExpectedAnswer, ExpectedWord } from '../expected-words.ts';
-import { AnswerPreference, isAnswer } from '../decoder/answer-preference.ts';
+import { leadOf } from '../decoder/answer-lead.ts';
+import type { TokenBias } from '../decoder/beam-search.ts';
+import { BothBiases } from '../decoder/both-biases.ts';
+import {
+  AnswerPreference,
+  expectedLetters,
+  isAnswer,
+  soundingLike,
+} from '../decoder/answer-preference.ts';
 import type { PieceModel, PieceResult, ReadingWishes } from './offline-model.ts';
 import type { MoonshineReader, ReadText } from '../decoder/moonshine-reader.ts';
 import type { EncodedAudio } from '../decoder/moonshine-steps.ts';
@@ -51,7 +59,7 @@ export class DecodedModel implements PieceModel {
   readonly #reader: MoonshineReader;
   /** The circumstances of each reading, kept while somebody holds the reading. */
   readonly #made = new WeakMap<PieceResult, Made>();
-  readonly #preferences = new Map<ExpectedAnswer, AnswerPreference>();
+  readonly #preferences = new Map<ExpectedAnswer, TokenBias>();
   readonly #biases = new WeakMap<readonly ExpectedWord[], VocabularyBias>();
 
   constructor(reader: MoonshineReader, languages: readonly string[]) {
@@ -103,7 +111,8 @@ export class DecodedModel implements PieceModel {
 
   /**
    * The text, or the expected answer instead. If the text is no such answer, the audio is read once more, and the
-   * second text counts only if all of it is an answer. A correct answer therefore stays, and so does other speech.
+   * second text counts only if all of it is an answer, or all of it behind the words that promise one. A correct answer
+   * therefore stays, and so does other speech.
    */
   #answerOf(
     text: ReadText,
@@ -111,12 +120,45 @@ export class DecodedModel implements PieceModel {
     about: { given: readonly number[]; expects: ExpectedAnswer | undefined },
   ): ReadText {
     const { given, expects } = about;
-    if (!expects || text.text === '' || isAnswer(text.text, expects)) return text;
-    let bias = this.#preferences.get(expects);
-    if (!bias)
-      this.#preferences.set(expects, (bias = new AnswerPreference(expects, this.#reader.table)));
-    const answer = this.#reader.read(encodings, { beams, given, bias });
-    return answer.ended && isAnswer(answer.text, expects) ? answer : text;
+    if (text.text === '') return text;
+    const lead = leadOf(text.text);
+    const kind = lead?.kind ?? expects;
+    if (kind === undefined || isAnswer(text.text, kind)) return text;
+    const behind = lead && tokensBehind(text, lead.text);
+    if (behind && (behind.rest === '' || isAnswer(behind.rest, kind))) return text;
+    const before = behind?.lead ?? [];
+    const first = before.length;
+    const answer = this.#reader.read(encodings, {
+      beams,
+      given: [...given, ...before.flatMap(({ ids }) => ids)],
+      bias: this.#preference(kind),
+    });
+    const written = asAnswer(answer, kind);
+    const isLikely =
+      likelihoodOf(answer.tokens) > likelihoodOf(text.tokens.slice(first)) - mostLost;
+    if (!answer.ended || !isLikely || !isAnswer(written.text, kind) || isLoop(written)) return text;
+    if (!behind) return written;
+    return {
+      ...written,
+      text: `${behind.text} ${written.text.replace(/^[^\p{L}\p{N}]+/u, '')}`,
+      tokens: [...before, ...written.tokens],
+      givenLogProbability: text.givenLogProbability,
+    };
+  }
+
+  #preference(kind: ExpectedAnswer): TokenBias {
+    const known = this.#preferences.get(kind);
+    if (known) return known;
+    const { table } = this.#reader;
+    const made =
+      kind === 'code'
+        ? new BothBiases(
+            new AnswerPreference(kind, table),
+            new VocabularyBias(expectedLetters, table),
+          )
+        : new AnswerPreference(kind, table);
+    this.#preferences.set(kind, made);
+    return made;
   }
 
   /** The bias for a stream's list, made once and dropped with the list. */
@@ -151,6 +193,65 @@ export class DecodedModel implements PieceModel {
     this.price.alsoSpent(cpuS);
     return resultOf(text);
   }
+}
+
+/** An answer that is less likely than the text by more, in nats, is not what was said. */
+const mostLost = 6;
+
+function likelihoodOf(tokens: ReadText['tokens']): number {
+  return tokens.reduce((sum, { logProbability }) => sum + logProbability, 0);
+}
+
+/** True when the model writes one letter or digit again and again. */
+function isLoop({ text }: ReadText): boolean {
+  return /(?:\b(\p{L}+|\d)\b)(?:[^\p{L}\d]+\1\b){4}/iu.test(text);
+}
+
+/** The text with words of the answer in place of those that sound like them. */
+function asAnswer(read: ReadText, kind: ExpectedAnswer): ReadText {
+  const tokens: ReadText['tokens'][number][] = [];
+  for (let at = 0; at < read.tokens.length;) {
+    const end = endOfWord(read.tokens, at);
+    const own = read.tokens.slice(at, end);
+    const written = own.map(({ text }) => text).join('');
+    const [, space = '', word = ''] = /^(\s*)(\p{L}+)$/u.exec(written) ?? [];
+    const like = soundingLike(word, kind);
+    const [first] = own;
+    // At the beginning "a" and "or" are words of a sentence.
+    if (first && like !== undefined && (at > 0 || like !== 'oh' || word.toLowerCase() === 'of'))
+      tokens.push({ ...first, text: space + like, ids: own.flatMap(({ ids }) => ids) });
+    else tokens.push(...own);
+    at = end;
+  }
+  return {
+    ...read,
+    tokens,
+    text: tokens
+      .map(({ text }) => text)
+      .join('')
+      .trim(),
+  };
+}
+
+/** The index behind the letters that begin at this token. */
+function endOfWord(tokens: ReadText['tokens'], from: number): number {
+  let end = from + 1;
+  if (!/\p{L}$/u.test(tokens[from]?.text ?? '')) return end;
+  while (/^[\p{L}']/u.test(tokens[end]?.text ?? '')) end++;
+  return end;
+}
+
+/** The tokens of the first words of a text, and the text behind them; undefined where no token ends with those words. */
+function tokensBehind({ text, tokens }: ReadText, lead: string) {
+  let written = '';
+  for (const [at, token] of tokens.entries()) {
+    if (written.trim().length >= lead.length && /^[^\p{L}\p{N}']/u.test(token.text)) {
+      const begun = written.trim();
+      return { lead: tokens.slice(0, at), text: begun, rest: text.slice(begun.length).trim() };
+    }
+    written += token.text;
+  }
+  return undefined;
 }
 
 /** An empty text is never sure. Before a voice counts as wordless, four beams must have listened. */

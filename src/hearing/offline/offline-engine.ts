@@ -1,6 +1,4 @@
-import { readFileSync } from 'node:fs';
 import { windowSamples } from '../pause.ts';
-import { mulawToLinear } from '../../audio/g711.ts';
 import type { ExpectedAnswer } from '../expected-words.ts';
 import type { Model } from '../models/model-folder.ts';
 import {
@@ -13,18 +11,19 @@ import {
   type Urgency,
 } from '../engine/engine.ts';
 import { LanguageChoice } from '../engine/language-choice.ts';
-import { leastCpuSeconds } from '../engine/load.ts';
 import type { Sherpa } from '../engine/sherpa.ts';
 import { DecodedModel } from './decoded-model.ts';
+import { measure } from './measured-cost.ts';
 import { pauseOf } from '../pause.ts';
 import { AudioTrack } from './audio-track.ts';
 import { type OfflineDescription, OfflineModel, type PieceModel } from './offline-model.ts';
 import { onsetMarginS, PieceReader, type ReadPiece } from './piece-reader.ts';
 import { PieceReading } from './piece-reading.ts';
-import { busyMs, crowded, PartialWords, pressedMs, sureWords } from './readings.ts';
+import { aheadAfterS, longestPartialMs, PartialWords, sureWords } from './readings.ts';
 import { firstKnown, isNear, type SpelledWord, withoutIds } from './seam.ts';
 import { Segmenter, type SegmenterEvent } from './segmenter.ts';
 import { leastTonal, tonalShare } from './tonality.ts';
+import { answerAfter, answerAtEnd, isUnfinished, withoutStop } from './unfinished.ts';
 import { VoicedStretches } from './wordless.ts';
 import { Audible, type VoiceActivity, VoiceDetector } from './voice-activity.ts';
 import type {
@@ -77,29 +76,6 @@ export function openOfflineEngine(
       return new OfflineSession(parts, stream, emit);
     },
   };
-}
-
-/**
- * Some seconds of telephone speech for measuring. A model that writes words costs by the word, so noise would make it
- * look far too cheap.
- */
-function spokenAudio(): Float32Array {
-  const bytes = readFileSync(new URL('measured-speech.ulaw', import.meta.url));
-  const audio = new Float32Array(2 * bytes.length);
-  for (const [index, byte] of bytes.entries())
-    audio.fill((mulawToLinear[byte] ?? 0) / 32768, 2 * index, 2 * index + 2);
-  return audio;
-}
-
-function measure(model: PieceModel, detector: VoiceDetector) {
-  const audio = spokenAudio();
-  const seconds = audio.length / 16000;
-  model.read(audio, ''); // the first reading also allocates and is not measured
-  const voice = detector.open(0.6);
-  const listening = leastCpuSeconds(() => voice.accept(audio, () => undefined)) / seconds;
-  const reading = leastCpuSeconds(() => model.read(audio, '')) / seconds;
-  const hurried = leastCpuSeconds(() => model.read(audio, '', { hurried: true })) / seconds;
-  return { listening, reading, hurried };
 }
 
 const rateHz = 16000;
@@ -197,6 +173,8 @@ export class OfflineSession implements EngineSession {
   /** The tokens of the last reading of the open piece, which begins at `from`. */
   #drafted: { from: number; ids: readonly number[] } = { from: -1, ids: [] };
   #started = false;
+  /** The utterance is over by its pause, and its words say that more may come: it waits until this sample. */
+  #held: { ending: UtteranceEnd; until: number; pieces: ReadPiece[] } | undefined;
   #live = true;
   #finishing = false;
 
@@ -260,7 +238,9 @@ export class OfflineSession implements EngineSession {
       );
       if (audible) this.#parts.voiced.add(end - windowSamples, end);
       for (const event of this.#segmenter.window(audible, end)) this.#handle(event, arrival);
-      if (this.#segmenter.neededFrom === undefined && this.settled) this.#idle(end);
+      if (this.#segmenter.neededFrom !== undefined || !this.settled) return;
+      if (this.#held && end >= this.#held.until) this.#tellHeld();
+      if (!this.#held) this.#idle(end);
     });
     if (this.#ahead && this.#ahead.cut.to !== this.#segmenter.open?.voicedEnd)
       this.#ahead = undefined; // the speech continued, so the pause was not the end
@@ -492,17 +472,20 @@ export class OfflineSession implements EngineSession {
   #tell(): void {
     for (let head = this.#waiting[0]; head; head = this.#waiting[0]) {
       if (head.type === 'start') {
+        if (this.#held && head.from > this.#held.until) this.#tellHeld();
+        this.#held = undefined; // otherwise the speech goes on with the utterance that waited for it
         this.#started = true;
         this.#emit({ type: 'speech-start', at: head.from / rateHz });
       } else {
         if (this.#worthOn(head, performance.now())) return;
         if (head.ending) this.#speechEnds(head.ending);
         this.#keep(head.reading);
-        if (head.ending) this.#end(head.ending);
+        if (head.ending) this.#endOrHold(head.ending);
       }
       this.#waiting.shift();
     }
     if (!this.#finishing) return;
+    if (this.#held) this.#tellHeld();
     this.#emit({ type: 'progress', at: this.#parts.track.end / rateHz });
     this.#emit({ type: 'finished' });
   }
@@ -529,7 +512,36 @@ export class OfflineSession implements EngineSession {
     this.#pieces.push({ ...piece, language: language.ofFinal(piece.text, piece.language) });
   }
 
+  /** A number, a spelling or an address that is not over is waited for; everything else is told at once. */
+  #endOrHold(ending: UtteranceEnd): void {
+    const pauseS = this.#options.numberPauseS ?? 0;
+    const since = (this.#pieces[0]?.words[0]?.start ?? 0) * rateHz;
+    const isLong = ending.speechEnd - since >= this.#options.maximumDurationS * rateHz;
+    const text = this.#pieces.map((piece) => piece.text).join(' ');
+    const expects = this.#parts.reader.expectedAt(ending.to) !== undefined;
+    if (pauseS === 0 || ending.cutAfter || isLong || !isUnfinished(text, { expects })) {
+      this.#end(ending);
+      return;
+    }
+    const until = ending.speechEnd + (pauseOf(this.#options.endpointingS) + pauseS) * rateHz;
+    this.#held = { ending, until, pieces: this.#pieces };
+    this.#pieces = this.#pieces.map(withoutStop);
+    this.#segmenter.belongsTo(since);
+    this.#parts.reader.midst = answerAtEnd(text);
+  }
+
+  /** Nothing more was said: the utterance ends where its speech did. */
+  #tellHeld(): void {
+    const held = this.#held;
+    this.#held = undefined;
+    if (!held) return;
+    this.#pieces = held.pieces;
+    this.#end(held.ending);
+  }
+
   #end({ to, speechEnd }: UtteranceEnd): void {
+    this.#segmenter.belongsTo(undefined);
+    this.#parts.reader.midst = answerAfter(this.#pieces.map((piece) => piece.text).join(' '));
     const decided = this.#parts.reader.seam?.at ?? Math.max(to, speechEnd);
     if (this.#pieces.length > 0) {
       const first = this.#pieces[0]?.words[0]?.start ?? 0;
@@ -573,19 +585,6 @@ export class OfflineSession implements EngineSession {
       words,
     };
   }
-}
-
-/** Reading ahead begins after this many seconds of a pause. An early start is often wasted, because speech continues. */
-function aheadAfterS({ needed, latenessMs, togetherMs }: LoadLevel): number | undefined {
-  if (latenessMs > 150 || needed > 0.75) return undefined;
-  if (needed > crowded || togetherMs > pressedMs) return 0.25;
-  return needed > 0.05 ? 0.2 : 0.128;
-}
-
-/** The longest reading allowed for a partial. It cannot be interrupted, so it delays finals. */
-function longestPartialMs({ needed, togetherMs }: LoadLevel): number {
-  if (needed > 0.45 || togetherMs > pressedMs) return 60;
-  return needed > 0.3 || togetherMs > busyMs ? 120 : Infinity;
 }
 
 function isSignal(words: number, audio: Float32Array): boolean {

@@ -78,6 +78,8 @@ export class PieceReader {
   earlier: Seam | undefined;
   readonly #expected: readonly ExpectedWord[] | undefined;
   readonly #voiced: Pick<VoicedStretches, 'within'> | undefined;
+  /** The kind of answer in whose middle the speaker is: the next piece may be more of it. */
+  midst: ExpectedAnswer | undefined;
   /** The expected answers, each from a sample on. */
   #expectations: { at: number; answer: ExpectedAnswer | undefined }[] = [];
 
@@ -96,6 +98,11 @@ export class PieceReader {
   /** A piece that ends behind this sample may be such an answer. */
   expect(answer: ExpectedAnswer | undefined, at: number): void {
     this.#expectations.push({ at, answer });
+  }
+
+  /** The answer that a piece which ends at this sample may be. */
+  expectedAt(position: number): ExpectedAnswer | undefined {
+    return this.midst ?? this.#expectations.findLast(({ at }) => at <= position)?.answer;
   }
 
   /** Drops expectations that no piece behind this sample can use. */
@@ -144,7 +151,7 @@ export class PieceReader {
     const { hint, load, draft } = about;
     const read = (seam: Seam | undefined) =>
       this.#read(this.#varied({ ...cut, seam }, variation), hint, {
-        expects: this.#expectations.findLast(({ at }) => at <= cut.to)?.answer,
+        expects: this.expectedAt(cut.to),
         given: seam && signsOf(seam),
         hurried: isPressed(load),
         sparing: load.isPatient !== true,

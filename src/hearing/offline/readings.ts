@@ -265,3 +265,16 @@ function kept(words: readonly string[], shown: readonly string[]): number {
 function same(a: readonly string[], b: readonly string[]): boolean {
   return a.length === b.length && a.every((word, index) => word === b[index]);
 }
+
+/** Reading ahead begins after this many seconds of a pause. An early start is often wasted, because speech continues. */
+export function aheadAfterS({ needed, latenessMs, togetherMs }: LoadLevel): number | undefined {
+  if (latenessMs > 150 || needed > 0.75) return undefined;
+  if (needed > crowded || togetherMs > pressedMs) return 0.25;
+  return needed > 0.05 ? 0.2 : 0.128;
+}
+
+/** The longest reading allowed for a partial. It cannot be interrupted, so it delays finals. */
+export function longestPartialMs({ needed, togetherMs }: LoadLevel): number {
+  if (needed > 0.45 || togetherMs > pressedMs) return 60;
+  return needed > 0.3 || togetherMs > busyMs ? 120 : Infinity;
+}

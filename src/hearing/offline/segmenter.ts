@@ -51,6 +51,8 @@ const pieceMarginS = 0.4;
 type OpenUtterance = {
   /** The first voiced sample of the utterance, and that of its last, open piece. */
   from: number;
+  /** The sample from which the longest duration counts. */
+  since: number;
   pieceFrom: number;
   voicedWindows: number;
   /** The end of the last voiced window. */
@@ -72,6 +74,7 @@ type OpenUtterance = {
 export class Segmenter {
   readonly #options: SegmenterOptions;
   #open: OpenUtterance | undefined;
+  #since: number | undefined;
 
   constructor(options: SegmenterOptions) {
     this.#options = options;
@@ -97,6 +100,15 @@ export class Segmenter {
     return events;
   }
 
+  /**
+   * The speech after the present pause belongs to an utterance that began at this sample: its longest duration counts
+   * from there. Undefined ends that.
+   */
+  belongsTo(since: number | undefined): void {
+    this.#since = since;
+    if (since !== undefined && this.#open) this.#open.since = since;
+  }
+
   /** Ends the open utterance, because no more audio comes. */
   finish(): SegmenterEvent[] {
     return this.#open ? this.#end([]) : [];
@@ -105,7 +117,7 @@ export class Segmenter {
   #voiced(end: number, events: SegmenterEvent[]): void {
     // At the start of speech the detector is one window late: the window before was voiced, too.
     const from = Math.max(0, end - 2 * windowSamples);
-    this.#open ??= opened(from, false);
+    this.#open ??= { ...opened(from, false), since: this.#since ?? from };
     const open = this.#open;
     open.voicedWindows++;
     open.voicedEnd = end;
@@ -136,7 +148,7 @@ export class Segmenter {
     const { maximumDurationS, longestPieceS, quietest, goesOn } = this.#options;
     const search = searchS * rateHz;
     const latest = goesOn ? end - beyondS * rateHz : end;
-    if (end - open.from >= maximumDurationS * rateHz) {
+    if (end - open.since >= maximumDurationS * rateHz) {
       const cut = quietest(end - search, latest);
       events.push({
         type: 'end',
@@ -168,6 +180,7 @@ export class Segmenter {
 function opened(from: number, goingOn: boolean, voicedEnd = from): OpenUtterance {
   return {
     from,
+    since: from,
     pieceFrom: from,
     voicedWindows: 1,
     voicedEnd,

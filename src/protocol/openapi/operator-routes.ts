@@ -20,6 +20,8 @@ import {
   ApiDeliveryState,
   ApiJobCallbackState,
   EndpointPage,
+  Expected,
+  ExpectRequest,
   Installation,
   NodeList,
   JobCallbackPage,
@@ -342,6 +344,17 @@ export const operatorRoutes: readonly Route[] = [
     summary: 'Close the links of a call for good: none opens it any more',
     answers: { 204: { description: 'None of them opens the call.' } },
     errors: [404],
+  },
+  {
+    ...act(
+      '/api/calls/{id}/expect',
+      'Say what a party is about to say: digits, a code, letters, a date',
+    ),
+    description:
+      'Our own speech service then hears such an answer better. The last question of the other party says the same by itself; this is for a dialogue that knows it before. Another service hears as ever.',
+    body: json(ExpectRequest),
+    answers: { 200: answer('What is expected, of whom, and for how long.', Expected) },
+    errors: [400, 409],
   },
   {
     ...act('/api/calls/{id}/transcribe', 'Transcribe again: read the recording of an ended call'),

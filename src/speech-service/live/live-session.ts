@@ -129,6 +129,7 @@ export class LiveSession {
         },
         onAck: (ack, messageId) => this.#sendAck(ack, messageId),
         onStop: (messageId) => this.#step({ type: 'stop' }, messageId),
+        onHint: (hint) => this.#channels.hint(hint),
         onUnknown: (reason) => this.#unknown(reason),
         onContradiction: (reason) => this.#broken(4400, reason, 400),
         onDiskFailure: (error) => {

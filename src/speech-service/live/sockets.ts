@@ -6,6 +6,7 @@ import type { Logger } from '../../lib/log.ts';
 import type { Upgrade } from '../../port/part.ts';
 import { closeStranger, refuseUpgrade } from '../../port/upgrades.ts';
 import { acknowledgedBytesHeader } from '../../protocol/acknowledged-bytes.ts';
+import { takesHintsHeader } from '../../protocol/session-hints.ts';
 import type { Sessions } from './live-sessions.ts';
 import { tunnel } from './tunnel.ts';
 
@@ -96,6 +97,7 @@ export class LiveSockets implements Upgrade {
       clientTracking: true,
       ...({ closeTimeout: 5_000 } as object), // this option is newer than the published types
     });
+    server.on('headers', (headers) => headers.push(`${takesHintsHeader}: 1`));
     this.#servers.set(limit, server);
     return server;
   }

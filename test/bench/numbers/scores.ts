@@ -55,8 +55,15 @@ function entitiesOf(call: HeardCall): Entity[] {
       for (const entity of (data['results'] ?? data['entities'] ?? []) as (Entity & {
         id?: string;
       })[])
-        byId.set(entity.id ?? `none ${String(count++)}`, entity);
+        byId.set(entity.id ?? `none ${String(count++)}`, withCurrency(entity));
   return [...byId.values()];
+}
+
+/** An amount has its currency beside its value. */
+function withCurrency(entity: Entity & { currency?: string }): Entity {
+  const { value, currency } = entity;
+  if (typeof value !== 'string' || currency === undefined) return entity;
+  return { ...entity, value: `${value} ${currency}` };
 }
 
 /** The answer that somebody who fills a field would take: the same value, however it is punctuated. */
@@ -104,7 +111,7 @@ export function judge(call: HeardCall): Verdict {
   };
 }
 
-function isExact({ kind, value }: SpokenNumber, text: string): boolean {
+function isExact({ kind, value, pieces }: SpokenNumber, text: string): boolean {
   const low = text.toLowerCase();
   switch (kind) {
     case 'email':
@@ -112,10 +119,7 @@ function isExact({ kind, value }: SpokenNumber, text: string): boolean {
     case 'name':
       return low.replace(/[^a-z]/g, '').includes(value.toLowerCase());
     case 'code':
-      return (
-        low.replace(/[^a-z\d]/g, '').includes(value.toLowerCase()) ||
-        digitsIn(text).includes(value.slice(2))
-      );
+      return codeIn(low).includes(value.toLowerCase());
     case 'amount':
       return digitsIn(text).includes(value.replace(/\D/g, '').replace(/00$/, ''));
     case 'date': {
@@ -125,10 +129,32 @@ function isExact({ kind, value }: SpokenNumber, text: string): boolean {
         (digitsIn(text).includes(String(Number(day))) || /\w+(?:th|st|nd|rd)\b/.test(low))
       );
     }
-    default:
-      return digitsIn(text).includes(value.replace(/\D/g, '').replace(/^1(?=\d{10}$)/, ''));
+    default: {
+      // With a correction the words are those that were said, the wrong ones too.
+      const said = [
+        value.replace(/\D/g, '').replace(/^1(?=\d{10}$)/, ''),
+        digitsIn(pieces.join(' ')),
+      ];
+      return said.some((digits) => digitsIn(text).includes(digits));
+    }
   }
 }
+
+/** The letters and digits of a text; a name of the alphabet is its letter. */
+function codeIn(low: string): string {
+  const words = low.replace(/x-ray/g, 'xray').match(/[a-z]+|\d/g) ?? [];
+  return words
+    .map((word) =>
+      word === 'oh'
+        ? '0'
+        : lettersByName.test(word)
+          ? word.slice(0, 1)
+          : (digitWords[word] ?? word),
+    )
+    .join('');
+}
+const lettersByName =
+  /^(?:alph?a|alfa|bravo|charlie|delta|echo|foxtrot|golf|hotel|india|juliett?|kilo|lima|mike|november|oscar|papa|quebec|romeo|sierra|tango|uniform|victor|whiske?y|xray|yankee|zulu)$/;
 
 /** Four digits in a row of a longer secret are a part of it. */
 const partDigits = 4;

@@ -1,6 +1,6 @@
 import { performTask } from '../../../src/language/perform.ts';
 import { EventStreamReader } from '../browser/event-stream.ts';
-import { FakeSpeech } from '../speech/fake-speech.ts';
+import { FakeSpeech, type SpeechScript } from '../speech/fake-speech.ts';
 import { temporaryStore } from '../store/store.ts';
 import { until } from '../process/until.ts';
 import { speak, testBridge, type AnyJson } from './test-bridge.ts';
@@ -29,13 +29,19 @@ export type SpokenCall = AsyncDisposable & {
    */
   loudness(): Promise<(second: number) => number[]>;
   speech: FakeSpeech;
+  order(action: string, body: object): Promise<Response>;
+  /** The last hint that the session of a speaker got. */
+  hintOf(who: Side): Record<string, unknown> | undefined;
 };
 
 /** A call of two legs over the real bridge. The test supplies the words. */
-export async function startCall(config: Record<string, unknown>): Promise<SpokenCall> {
+export async function startCall(
+  config: Record<string, unknown>,
+  script: SpeechScript = {},
+): Promise<SpokenCall> {
   const stack = new AsyncDisposableStack();
   const speech = stack.use(await FakeSpeech.start());
-  speech.script.silenceHasNoWords = true;
+  Object.assign(speech.script, { silenceHasNoWords: true, ...script });
   const store = stack.use(await temporaryStore());
   const app = stack.use(await testBridge({ store, speechUrl: speech.url, config }));
   const reader = stack.use(await EventStreamReader.open(`${app.url}/api/live`));
@@ -74,6 +80,16 @@ export async function startCall(config: Record<string, unknown>): Promise<Spoken
       await app.ended(stream.callId);
       await reader.waitFor('call.completed');
     },
+    order: (action, body) =>
+      app.get(`/api/calls/${stream.callId}/${action}`, {
+        method: 'POST',
+        body: JSON.stringify(body),
+        headers: { 'content-type': 'application/json' },
+      }),
+    hintOf: (who) =>
+      [...speech.sessions.values()]
+        .find((session) => (session.request['custom_metadata'] as AnyJson).track === trackOf[who])
+        ?.hints.at(-1),
     events: () => app.events(stream.callId),
     json: () => app.callOf(),
     feed: () => reader.messages,

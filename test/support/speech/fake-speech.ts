@@ -27,6 +27,8 @@ export type FakeSession = {
   pieces: { socket: number; bytes: number }[];
   /** The upgrade headers of the newest socket. */
   upgradeHeaders: IncomingHttpHeaders;
+  /** Text messages that are no audio and no stop. */
+  hints: Record<string, unknown>[];
   /** The end of each ack. A returning client may begin at any of them. */
   ackEnds: number[];
   /** Messages that found no socket. The next socket gets them. */
@@ -71,6 +73,8 @@ export type SpeechScript = {
   /** Messages that no socket sends but the record has. */
   swallow?: (type: string) => boolean;
   maxSessions?: number;
+  /** The service says that it takes hints, as ours does. */
+  takesHints?: boolean;
   /** Sends each message twice. */
   twice?: boolean;
   partials?: boolean;
@@ -116,6 +120,8 @@ export class FakeSpeech implements AsyncDisposable {
     speech.#server.on('upgrade', (request, socket, head) => {
       const id = new URL(request.url ?? '', 'http://local').searchParams.get('token') ?? '';
       socket.on('error', () => socket.destroy());
+      if (speech.script.takesHints === true)
+        speech.#sockets.once('headers', (headers) => headers.push('x-takes-hints: 1'));
       speech.#sockets.handleUpgrade(request, socket, head, (ws) =>
         speech.#connected(ws, id, request.headers),
       );
@@ -302,6 +308,10 @@ export class FakeSpeech implements AsyncDisposable {
   /** Any command except the stop is answered like an empty chunk of audio. */
   #command(session: FakeSession, ws: WebSocket, text: string): void {
     const at = session.bytes.length;
+    if (text.includes('"hint"')) {
+      session.hints.push((JSON.parse(text) as { data: Record<string, unknown> }).data);
+      return;
+    }
     if (!text.includes('stop_recording'))
       return this.#reply(session, ws, 'audio_chunk', { byte_range: [at, at], time_range: [0, 0] });
     session.stopped = true;
@@ -450,6 +460,7 @@ function newSession(id: string, request: Record<string, unknown>): FakeSession {
     upgradeHeaders: {},
     ackEnds: [],
     queue: [],
+    hints: [],
     messages: [],
     socket: undefined,
   };

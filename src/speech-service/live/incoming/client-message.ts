@@ -1,7 +1,10 @@
+import { SessionHint } from '../../../protocol/session-hints.ts';
+
 type ClientCommand =
   | { type: 'audio'; bytes: Buffer; messageId: string | undefined }
   | { type: 'bad-audio'; reason: string; messageId: string | undefined }
   | { type: 'stop'; messageId: string | undefined }
+  | { type: 'hint'; hint: SessionHint }
   | { type: 'unknown'; reason: string };
 
 /** A longer frame is parsed only if its beginning or end names an audio chunk. No other command is that long. */
@@ -24,6 +27,8 @@ export function readCommand(frame: Buffer): ClientCommand {
       return { type: 'stop', messageId };
     case 'audio_chunk':
       return chunkOf(message['data'], messageId);
+    case 'hint':
+      return hintOf(message['data']);
     default:
       return { type: 'unknown', reason: 'unknown message type' };
   }
@@ -38,6 +43,11 @@ function parse(frame: Buffer): Record<string, unknown> | undefined {
     // The command is undefined, and the caller reports it.
   }
   return undefined;
+}
+
+function hintOf(data: unknown): ClientCommand {
+  const { success, data: hint } = SessionHint.safeParse(data);
+  return success ? { type: 'hint', hint } : { type: 'unknown', reason: 'not a hint' };
 }
 
 function chunkOf(data: unknown, messageId: string | undefined): ClientCommand {

@@ -1,4 +1,5 @@
 import type { Clock } from '../../../lib/clock.ts';
+import type { SessionHint } from '../../../protocol/session-hints.ts';
 import { readCommand } from './client-message.ts';
 import type { FrameCutter } from './frame-cutter.ts';
 import {
@@ -22,6 +23,7 @@ type InboundOptions = {
   onFrames(frames: Buffer): void;
   onAck: (ack: Ack, messageId: string | undefined) => void;
   onStop(messageId: string | undefined): void;
+  onHint(hint: SessionHint): void;
   onUnknown(reason: string): void;
   /** Called if a WAV header contradicts the session's format. */
   onContradiction(reason: string): void;
@@ -150,6 +152,10 @@ export class Inbound {
     if (command.type === 'unknown') {
       this.unknownMessages++;
       this.#options.onUnknown(command.reason);
+      return;
+    }
+    if (command.type === 'hint') {
+      this.#options.onHint(command.hint);
       return;
     }
     this.#take(command.type === 'audio' ? { ...command, socket: this.#socketNumber } : command);

@@ -1,3 +1,4 @@
+import type { SessionHint } from '../../../protocol/session-hints.ts';
 import type { Clock } from '../../../lib/clock.ts';
 import type { LiveRequest } from '../../../protocol/live-request.ts';
 import { type AudioFormat, frameBytes, samplesOf } from '../incoming/audio-format.ts';
@@ -94,6 +95,14 @@ export class SessionChannels {
     for (const [index, channel] of this.#channels.entries())
       channel.push(samples[index] ?? new Int16Array());
     this.#release(frames.length);
+  }
+
+  /** A channel that the session does not have hears nothing of it. */
+  hint({ channel, expects, number_pause }: SessionHint): void {
+    this.#flush();
+    const one = this.#channels[channel];
+    if (number_pause !== undefined) one?.waitForNumbers(number_pause);
+    if (expects !== undefined) one?.expect(expects ?? undefined);
   }
 
   /** Resolves when everything received is decided. */

@@ -1,5 +1,9 @@
 import { expect, test } from 'vitest';
-import { AnswerPreference, isAnswer } from '../../../../src/hearing/decoder/answer-preference.ts';
+import {
+  AnswerPreference,
+  isAnswer,
+  soundingLike,
+} from '../../../../src/hearing/decoder/answer-preference.ts';
 import { TokenTable } from '../../../../src/hearing/making/token-table.ts';
 
 const tokens = ['▁zero', '▁four', '▁fo', 'ur', 'r', ',', '▁a', 'teen', '▁I', '▁know', '4', '-'];
@@ -39,4 +43,23 @@ test('a text is the answer only if all of it is', () => {
   expect(isAnswer('One to nine.', 'digits')).toBe(false);
   expect(isAnswer('I know.', 'digits')).toBe(false);
   expect(isAnswer('', 'digits')).toBe(false);
+});
+
+test('fillers stand between the parts of an answer, and are none', () => {
+  expect(isAnswer('Four, uh, four, four, no wait, five.', 'digits')).toBe(true);
+  expect(isAnswer('No, no. Wait.', 'digits')).toBe(false);
+  expect(isAnswer('Kilo, D as in Delta, 47.', 'code')).toBe(true);
+  expect(isAnswer('Kilo four', 'digits')).toBe(false);
+  expect(isAnswer('The fourth of March, 27.', 'date')).toBe(true);
+  expect(isAnswer('Of four, twenty seven.', 'date')).toBe(false);
+  expect(isAnswer('W-h-i-t', 'letters')).toBe(true);
+});
+
+test('a word that sounds like one of the answer stands for it, and only where it belongs to none itself', () => {
+  expect(soundingLike('to', 'digits')).toBe('two');
+  expect(soundingLike('or', 'digits')).toBe('oh');
+  expect(soundingLike('For', 'digits')).toBe('four');
+  expect(soundingLike('way', 'digits')).toBe('wait');
+  expect(soundingLike('a', 'code')).toBeUndefined();
+  expect(soundingLike('house', 'digits')).toBeUndefined();
 });

@@ -14,9 +14,11 @@ const window = 512;
 function sessionOf(
   load: LoadLevel = { needed: 0, latenessMs: 0, togetherMs: 0 },
   partials = false,
+  { texts = [], numberPauseS }: { texts?: string[]; numberPauseS?: number } = {},
 ) {
   const track = new AudioTrack();
   const events: RecogniserEvent[] = [];
+  let said = 0;
   const state = { readings: 0, drafts: [] as number[] };
   const reader = new PieceReader(
     {
@@ -28,7 +30,12 @@ function sessionOf(
         state.drafts.push(draft.length);
         state.readings++;
         const none = { tokens: [], timestamps: [], durations: [], ys_log_probs: [] };
-        return { text: 'Good morning.', lang: '', ids: [[4], [5, 6]], ...none };
+        return {
+          text: texts[said++ % texts.length] ?? 'Good morning.',
+          lang: '',
+          ids: [[4], [5, 6]],
+          ...none,
+        };
       },
     },
     track,
@@ -49,6 +56,7 @@ function sessionOf(
     audioEnhancer: false,
     recorded: false,
     partials,
+    numberPauseS,
   };
   const language = new LanguageChoice(['en'], options, () => '');
   const session = new OfflineSession(
@@ -222,4 +230,87 @@ test('what comes behind an unread final waits for it: events stay in order, audi
   work();
   const one = ['speech-start', 'speech-end', 'final', 'progress'];
   expect(types()).toEqual([...one, ...one, 'progress', 'finished']);
+});
+
+const silence = (seconds: number) => '.'.repeat(Math.ceil((seconds * 16_000) / window));
+/** Three readings of a piece agree, and then nothing more is read. */
+const thrice = (texts: string[]) => texts.flatMap((text) => [text, text, text]);
+
+function finalsOf(events: readonly RecogniserEvent[]) {
+  return events.flatMap((event) => (event.type === 'final' ? [event.utterance.text] : []));
+}
+
+test('an unfinished number waits for the rest, and is one utterance with it', () => {
+  const texts = thrice(['Four, four, one.', 'Nine, two.']);
+  const { events, hear, work, types } = sessionOf(undefined, false, { texts, numberPauseS: 1.5 });
+  hear(`${speech}${silence(1.2)}`);
+  work();
+  expect(types()).toEqual(['speech-start', 'speech-end']);
+  hear(speech);
+  hear(silence(1.2));
+  work();
+  expect(finalsOf(events)).toEqual([]);
+  hear(silence(1));
+  expect(finalsOf(events)).toEqual(['Four, four, one Nine, two.']);
+  expect(types().filter((type) => type === 'speech-start')).toHaveLength(2);
+});
+
+test('a number after which nothing comes is told when its wait is over, with its own end and mark', () => {
+  const texts = thrice(['Four, four, one.']);
+  const { events, hear, work } = sessionOf(undefined, false, { texts, numberPauseS: 1.5 });
+  hear(`${speech}${silence(1.9)}`);
+  work();
+  expect(finalsOf(events)).toEqual([]);
+  hear(silence(0.2));
+  expect(finalsOf(events)).toEqual(['Four, four, one.']);
+  const final = events.find((event) => event.type === 'final');
+  expect(final?.decidedS).toBeLessThan(1.1);
+});
+
+test('speech that comes after the wait is an utterance of its own', () => {
+  const texts = thrice(['Four, four, one.', 'Nine, two.']);
+  const { session, events, hear, work } = sessionOf(undefined, false, { texts, numberPauseS: 1.5 });
+  hear(`${speech}${silence(2.2)}`, false);
+  hear(`${speech}${silence(1)}`, false);
+  session.finish({ atMs: performance.now(), live: false });
+  work();
+  expect(finalsOf(events)).toEqual(['Four, four, one.', 'Nine, two.']);
+});
+
+test('words that are over, and a stream without the wish, are told as early as ever', () => {
+  for (const [text, numberPauseS] of [
+    ['Good morning.', 1.5],
+    ['Four, four, one.', undefined],
+    ['Four, four, one.', 0],
+  ] as const) {
+    const { events, hear, work } = sessionOf(undefined, false, {
+      texts: [text],
+      ...(numberPauseS === undefined ? {} : { numberPauseS }),
+    });
+    hear(`${speech}${silence(0.52)}`);
+    work();
+    expect(finalsOf(events)).toEqual([text]);
+  }
+});
+
+test('an unfinished number at the end of the stream is told at once, and nothing before it is forgotten meanwhile', () => {
+  const texts = thrice(['Four, four, one.']);
+  const { session, events, hear, work } = sessionOf(undefined, false, { texts, numberPauseS: 1.5 });
+  hear(`${speech}${silence(1.5)}`);
+  work();
+  expect(events.some(({ type }) => type === 'progress')).toBe(false);
+  session.finish({ atMs: performance.now(), live: true });
+  work();
+  expect(finalsOf(events)).toEqual(['Four, four, one.']);
+  expect(events.at(-1)?.type).toBe('finished');
+});
+
+test('an utterance that waits again and again ends at its longest duration', () => {
+  const texts = thrice(['Four, four, one.']);
+  const { events, hear, work } = sessionOf(undefined, false, { texts, numberPauseS: 1.5 });
+  for (let at = 0; at < 24; at++) {
+    hear(`${speech}${silence(0.8)}`);
+    work();
+  }
+  expect(finalsOf(events).length).toBeGreaterThan(0);
 });

@@ -19,6 +19,21 @@ describe('a text frame of a client', () => {
     });
   });
 
+  test('is a hint of the speech to come, or nothing that is known', () => {
+    expect(read({ type: 'hint', data: { expects: 'digits', number_pause: 1.5 } })).toEqual({
+      type: 'hint',
+      hint: { channel: 0, expects: 'digits', number_pause: 1.5 },
+    });
+    for (const data of [
+      undefined,
+      'digits',
+      { expects: 'poem' },
+      { number_pause: 99 },
+      { channel: -1 },
+    ])
+      expect(read({ type: 'hint', data })).toMatchObject({ type: 'unknown' });
+  });
+
   test('is a stop, with the id of older clients handed on', () => {
     expect(read({ type: 'stop_recording', message_id: 'm1' })).toEqual({
       type: 'stop',

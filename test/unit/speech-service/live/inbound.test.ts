@@ -42,6 +42,7 @@ function rig() {
     onFrames: () => undefined,
     onAck: (ack) => acks.push(ack),
     onStop: () => undefined,
+    onHint: () => undefined,
     onUnknown: () => undefined,
     onContradiction: () => undefined,
     onDiskFailure: (error) => {

@@ -1,0 +1,125 @@
+import { askedFor } from '../../language/entities/asked-secrets.ts';
+import type { CueKind } from '../../language/entities/cue-kinds.ts';
+import type { Clock } from '../../lib/clock.ts';
+import type { ExpectRequest } from '../../protocol/api.ts';
+import type { ExpectedAnswer } from '../../protocol/session-hints.ts';
+import { Questions } from '../events/questions.ts';
+import type { CallLeg } from './call-leg.ts';
+
+type HeardTurn = { channel: number; text: string; start: number; end: number };
+
+/** A party: one channel of one leg. */
+type HeardParty = { leg: CallLeg; channel: number };
+
+const codes: ReadonlySet<CueKind> = new Set(['id', 'passport', 'license', 'vehicle', 'health', 'bank']); // prettier-ignore
+const dates: ReadonlySet<CueKind> = new Set(['birth', 'expiry']);
+const spelling = /\b(?:spell\w*|letter by letter|(?:last|family) name|surname)\b/i;
+/** So many digits or letters in a row are an answer: what was asked for is not expected any more. */
+const answered =
+  /(?:(?:\b(?:zero|oh|one|two|three|four|five|six|seven|eight|nine|\p{L})\b|\d)[\s,.-]*){3,}/iu;
+
+/**
+ * What each party of a call is about to say: by the last question of the other party, or by somebody who knows. It only
+ * changes how that party's next words are heard, and is kept in memory alone.
+ */
+export class Expectations {
+  readonly #clock: Clock;
+  readonly #legs: () => readonly CallLeg[];
+  readonly #questions = new Questions();
+  /** The second of the call up to which the questions to a party are answered. */
+  readonly #answeredS = new Map<string, number>();
+  /** What was ordered for a party, and what ends it. */
+  readonly #ordered = new Map<string, { answer: ExpectedAnswer; cancel: () => void }>();
+
+  constructor(clock: Clock, legs: () => readonly CallLeg[]) {
+    this.#clock = clock;
+    this.#legs = legs;
+  }
+
+  /** A final of one party: perhaps its answer, and perhaps a question to the others. */
+  heard(leg: CallLeg, { channel, text, start, end }: HeardTurn): void {
+    const speaker = nameOf({ leg, channel });
+    if (answered.test(text)) {
+      this.#answeredS.set(speaker, end);
+      this.#forget(speaker);
+    }
+    this.#questions.add({ speaker, text, start, end });
+    for (const party of this.#parties()) this.#tell(party, end);
+  }
+
+  /** What somebody says that knows it; false where nobody with that role is heard. */
+  order({ answer, role, seconds }: ExpectRequest): boolean {
+    const parties = this.#parties().filter(({ leg, channel }) => leg.roleOf(channel) === role);
+    for (const party of parties) {
+      const name = nameOf(party);
+      this.#forget(name);
+      if (answer === null) this.#answeredS.set(name, party.leg.positionS());
+      else {
+        const cancel = this.#clock.after(seconds * 1_000, () => {
+          this.#ordered.delete(name);
+          this.#tell(party, party.leg.positionS());
+        });
+        this.#ordered.set(name, { answer, cancel });
+      }
+      this.#tell(party, party.leg.positionS());
+    }
+    return parties.length > 0;
+  }
+
+  /** The call is over: no wait is left behind. */
+  close(): void {
+    for (const name of [...this.#ordered.keys()]) this.#forget(name);
+  }
+
+  #tell(party: HeardParty, nowS: number): void {
+    const { leg, channel } = party;
+    if (!leg.isDone) leg.audio.expect(channel, this.#expectedOf(party, nowS));
+  }
+
+  #expectedOf(party: HeardParty, nowS: number): ExpectedAnswer | undefined {
+    const speaker = nameOf(party);
+    const ordered = this.#ordered.get(speaker);
+    if (ordered) return ordered.answer;
+    if (this.#isAnswered(speaker)) return undefined;
+    const role = party.leg.roleOf(party.channel);
+    const turns = this.#questions.before({ speaker, role, start: nowS, end: Infinity });
+    return answerTo(turns.slice(-turnsOfQuestion));
+  }
+
+  /** Nobody has asked anything since the answer. */
+  #isAnswered(speaker: string): boolean {
+    const answeredS = this.#answeredS.get(speaker);
+    return answeredS !== undefined && !this.#questions.isSince(speaker, answeredS);
+  }
+
+  #forget(name: string): void {
+    this.#ordered.get(name)?.cancel();
+    this.#ordered.delete(name);
+  }
+
+  #parties(): HeardParty[] {
+    return this.#legs()
+      .filter(({ isDone }) => !isDone)
+      .flatMap((leg) =>
+        Array.from({ length: leg.record.channels }, (_, channel) => ({ leg, channel })),
+      );
+  }
+}
+
+/** The question, and "mm-hm" or "go on" behind it. */
+const turnsOfQuestion = 3;
+
+/** The kind of answer that the last turns of the other party ask for. */
+export function answerTo(turns: readonly string[]): ExpectedAnswer | undefined {
+  const last = turns.at(-1) ?? '';
+  const asksToSpell = spelling.test(last) && /\?|\b(?:please|spell)\b/i.test(last);
+  if (asksToSpell && askedFor([last]).length === 0) return 'letters';
+  const kinds = askedFor(turns);
+  if (kinds.some((kind) => dates.has(kind))) return 'date';
+  if (kinds.some((kind) => codes.has(kind))) return 'code';
+  return kinds.length > 0 ? 'digits' : undefined;
+}
+
+function nameOf({ leg, channel }: HeardParty): string {
+  return `${leg.record.id} ${String(channel)}`;
+}

@@ -1,0 +1,25 @@
+import { z } from 'zod';
+
+/**
+ * Header of the answer to the upgrade of a live socket: this service takes `hint` messages. The interface itself has no
+ * such message, so a client of ours sends none to a service that does not say so.
+ */
+export const takesHintsHeader = 'x-takes-hints';
+
+/** The kinds of answer that a party may be about to give. */
+export const expectedAnswers = ['digits', 'code', 'letters', 'date'] as const;
+export const ExpectedAnswer = z.enum(expectedAnswers).meta({ id: 'ExpectedAnswer' });
+export type ExpectedAnswer = z.infer<typeof ExpectedAnswer>;
+
+/** The longest time that an unfinished number may be waited for, in seconds. */
+export const longestNumberPauseS = 3;
+
+/** A client knows this of the speech to come. It changes how words are heard, and no message. */
+export const SessionHint = z.object({
+  channel: z.int().min(0).max(7).default(0),
+  /** The audio from here on may be such an answer; null ends that. Missing leaves it as it is. */
+  expects: ExpectedAnswer.nullable().optional(),
+  /** An utterance that ends inside a number, a spelling or an address waits this much longer. */
+  number_pause: z.number().min(0).max(longestNumberPauseS).optional(),
+});
+export type SessionHint = z.infer<typeof SessionHint>;

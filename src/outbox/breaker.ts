@@ -36,7 +36,7 @@ export class Breaker {
     return this.#state.at === 'open';
   }
 
-  /** Calls that may still be claimed now. A probe claims one call, whether or not that call is due. */
+  /** The number of calls that may be claimed now. A probe claims one call, whether or not that call is due. */
   room(inFlight: number, nowMs: number): { calls: number; probe: boolean } {
     const state = this.#state;
     if (state.at === 'open')
@@ -44,11 +44,11 @@ export class Breaker {
     return { calls: Math.max(0, Math.min(this.#concurrency, state.ramp) - inFlight), probe: false };
   }
 
-  /** The endpoint answered. True when it had been taken for lost. */
+  /** The endpoint answered. Returns true if it had been considered down. */
   succeeded(nowMs: number): boolean {
     const state = this.#state;
     if (state.at === 'open') {
-      // This attempt was begun before the breaker opened. The quiet that the receiver asked for is kept all the same.
+      // This attempt began before the breaker opened. The pause that the receiver asked for is kept all the same.
       if (nowMs < state.probeAt) return false;
       this.#state = {
         at: 'closed',
@@ -66,11 +66,12 @@ export class Breaker {
     return false;
   }
 
-  /** `hard`: the endpoint did not answer at all, or asked for quiet. */
+  /** `hard`: the endpoint did not answer at all, or asked for a pause. */
   failed(callId: string, hard: boolean, nowMs: number, random: number, askedMs?: number): void {
     const state = this.#state;
     if (state.at === 'open') {
-      // Attempts that were under way when the breaker opened fail one after the other: together they are one failure.
+      // Attempts that were in progress when the breaker opened fail one after the other. Together they count as one
+      // failure.
       if (nowMs < state.probeAt) return;
       const waitMs = Math.min(longestWaitMs, state.waitMs * 2);
       this.#open(Math.max(waitMs, askedMs ?? 0), waitMs, nowMs, random);
@@ -93,8 +94,8 @@ export class Breaker {
 }
 
 /**
- * Since when an endpoint takes no events, and why. Told from the first failure on: one call alone fails for a long time
- * before the breaker opens.
+ * The time since which an endpoint accepts no events, with the reason. It begins with the first failure: a single
+ * call fails for a long time before the breaker opens.
  */
 export class EndpointTrouble {
   #current: { sinceMs: number; reason: string } | undefined;
@@ -103,14 +104,14 @@ export class EndpointTrouble {
     return this.#current;
   }
 
-  /** True when all was well before. */
+  /** Returns true if there was no trouble before. */
   begins(atMs: number, reason: string): boolean {
     const before = this.#current;
     this.#current = { sinceMs: before?.sinceMs ?? atMs, reason };
     return before === undefined;
   }
 
-  /** True when there was trouble. */
+  /** Returns true if there was trouble. */
   ends(): boolean {
     const was = this.#current !== undefined;
     this.#current = undefined;

@@ -11,7 +11,10 @@ import type { Store } from '../store/store.ts';
 import { maxEventBytes } from './event-rows.ts';
 import type { OutboxTime } from './outbox-time.ts';
 
-/** One call's queue at one endpoint: ours until the lease ends or another claim replaces this one. */
+/**
+ * The queue of one call at one endpoint. It belongs to this process until the lease ends or another claim replaces
+ * this one.
+ */
 export type Claim = {
   endpoint: string;
   callId: string;
@@ -38,7 +41,7 @@ export type QueuedEvent = {
   body: string;
 };
 
-/** Bodies read of one lane at once; one more event may come on top. */
+/** The most bytes of event bodies read from one lane at once. The last event read may exceed it. */
 export const maxHeadsBytes = 1_048_576;
 
 /** The columns that are written about an attempt. */
@@ -49,13 +52,13 @@ export type AttemptRow = {
   error: string | null;
   answer: string | null;
   history: string;
-  /** Null where nothing was sent. */
+  /** Null if nothing was sent. */
   exchanges: string | null;
 };
 
 /**
- * Lanes that this process claims, and what becomes of their events. Every write is conditional on the claim's id, so
- * that a process that slept through its lease changes nothing when it wakes.
+ * Lanes that this process claims, and the results of their events. Every write depends on the claim's id: a process
+ * that slept through its lease changes nothing when it wakes.
  */
 export class ClaimRows {
   readonly #store: Store;
@@ -66,12 +69,12 @@ export class ClaimRows {
   constructor(store: Store, time: OutboxTime) {
     this.#store = store;
     this.#time = time;
-    // SQLite has one writer, so nobody can hold what a statement looks at.
+    // SQLite has a single writer, so no other process can lock the rows of a statement.
     this.#skipLocked = store.kind === 'postgres' ? sql`for update skip locked` : sql``;
     this.#share = store.kind === 'postgres' ? sql`for share` : sql``;
   }
 
-  /** Takes up to `limit` lanes that are due; with `anyTime` also lanes that wait (for a probe). */
+  /** Claims up to `limit` lanes that are due. With `anyTime` it also claims lanes that still wait (for a probe). */
   async claim(
     endpoint: string,
     limit: number,
@@ -100,7 +103,7 @@ export class ClaimRows {
     }));
   }
 
-  /** Longer leases for these claims; answers the lanes that are still held. */
+  /** Extends the leases of these claims. Returns the lanes that are still held. */
   async renew(claims: readonly Claim[], leaseMs: number): Promise<Set<string>> {
     const now = await this.#time.now();
     const { rows } = await sql<{ endpoint: string; call_id: string; claim_id: string }>`
@@ -111,8 +114,8 @@ export class ClaimRows {
   }
 
   /**
-   * The events at the head of the lane, lowest sequence first: up to `limit`, and up to `maxHeadsBytes` of bodies.
-   * `isAll`: no further event waits in the lane.
+   * The first events of the lane, lowest sequence first: up to `limit`, and up to `maxHeadsBytes` of bodies. `isAll`:
+   * no further event waits in the lane.
    */
   async heads(claim: Claim, limit: number): Promise<{ items: QueuedEvent[]; isAll: boolean }> {
     const { rows } = await sql<Omit<QueuedEvent, 'body'> & { body: string | null }>`
@@ -132,13 +135,16 @@ export class ClaimRows {
       ) as sized order by sequence`.execute(this.#store.db);
     const items: QueuedEvent[] = [];
     for (const row of rows) {
-      if (row.body === null && row.bytes <= maxEventBytes) break; // read when these are done
+      if (row.body === null && row.bytes <= maxEventBytes) break; // the next read takes it
       items.push({ ...row, body: row.body ?? '' });
     }
     return { items, isAll: rows.length < limit && items.length === rows.length };
   }
 
-  /** The wake count as of now: read before `heads`, so that giving back sees what came in between. */
+  /**
+   * The present count of wake-ups. It is read before `heads`, so that giving the lane back notices events added in
+   * between.
+   */
   async wakes(claim: Claim): Promise<number> {
     const row = await this.#store.db
       .selectFrom('lanes')
@@ -149,7 +155,7 @@ export class ClaimRows {
     return row?.wakes ?? 0;
   }
 
-  /** False when the claim was lost meanwhile: then nothing was written. */
+  /** Returns false if the claim was lost meanwhile. Then nothing was written. */
   async delivered(claim: Claim, item: QueuedEvent, attempt: AttemptRow): Promise<boolean> {
     const state: DeliveryState = item.type === 'call.skipped' ? 'skipped' : 'delivered';
     const mark = (db: Kysely<Database> | Transaction<Database>) =>
@@ -161,7 +167,7 @@ export class ClaimRows {
       where event_id = ${item.eventId} and endpoint = ${claim.endpoint} and exists (
         select 1 from lanes where endpoint = ${claim.endpoint} and call_id = ${claim.callId}
           and claim_id = ${claim.claimId} ${this.#share})`.execute(db);
-    // A lane without earlier failures needs no change: one statement is the whole commit.
+    // A lane without earlier failures needs no change, so one statement is the whole commit.
     if (claim.firstAttemptAt === null) return (await mark(this.#store.db)).numAffectedRows === 1n;
     return this.#store.transaction(async (tx) => {
       const held = await updateLane(tx, claim, sql`first_attempt_at = null, held_by_endpoint = 0`);
@@ -170,7 +176,7 @@ export class ClaimRows {
     });
   }
 
-  /** Notes the failure and gives the lane back until its next attempt. */
+  /** Stores the failure and gives the lane back until its next attempt. */
   async retryAt(
     claim: Claim,
     item: QueuedEvent,
@@ -190,7 +196,7 @@ export class ClaimRows {
     });
   }
 
-  /** The head and everything after it wait for the operator. False when the claim was lost. */
+  /** Parks the first event and everything after it until the operator acts. Returns false if the claim was lost. */
   async park(
     claim: Claim,
     item: QueuedEvent,
@@ -213,8 +219,8 @@ export class ClaimRows {
   }
 
   /**
-   * Parks calls whose first failed attempt was before that time and that nobody works on. At most `limit` at once;
-   * answers the endpoint of each.
+   * Parks calls whose first failed attempt was before `failingSince` and that nobody is delivering. Parks at most
+   * `limit`; returns the endpoint of each.
    */
   async parkOverdue(failingSince: number, reason: string, limit: number): Promise<string[]> {
     const now = await this.#time.now();
@@ -229,7 +235,7 @@ export class ClaimRows {
         .execute();
       const parked: string[] = [];
       for (const lane of due) {
-        // Asked again in the update: another node may have claimed the lane in between.
+        // The update tests the condition again, because another node may have claimed the lane in between.
         const rows = await parkLanes(tx, now, reason, (eb) =>
           eb.and([
             eb('endpoint', '=', lane.endpoint),
@@ -244,7 +250,7 @@ export class ClaimRows {
     });
   }
 
-  /** The head gives way to a marker with its sequence number, which is tried like any event. */
+  /** Replaces the first event by a marker with the same sequence number. The marker is sent like any event. */
   async skip(
     claim: Claim,
     item: QueuedEvent,
@@ -271,9 +277,9 @@ export class ClaimRows {
     });
   }
 
-  /** Gives the lane back. True when more came meanwhile, or `more` says that some was left. */
+  /** Gives the lane back. Returns true if events were added meanwhile, or if `more` says that some are left. */
   async release(claim: Claim, more: boolean): Promise<boolean> {
-    // Due since now, by the database's clock: behind everybody who waits already.
+    // The lane is due now by the database's clock, behind all lanes that already wait.
     const due = await this.#time.nowInSql();
     const row = await this.#store.db
       .updateTable('lanes')
@@ -292,7 +298,7 @@ export class ClaimRows {
     return row !== undefined && row.next_attempt_at !== null;
   }
 
-  /** At the end of this process's work: what these claims still hold is anybody's. */
+  /** The process stops. Lanes that these claims still hold become free. */
   async giveBack(claims: readonly Claim[]): Promise<void> {
     await sql`
       with held (endpoint, call_id, claim_id) as (values ${namesOf(claims)})
@@ -301,7 +307,7 @@ export class ClaimRows {
     );
   }
 
-  /** The endpoint answers again: what waited because of it is due. */
+  /** The endpoint answers again. The lanes that waited for it are due now. */
   async wakeHeld(endpoint: string): Promise<void> {
     const now = await this.#time.now();
     await this.#store.db
@@ -314,7 +320,10 @@ export class ClaimRows {
   }
 }
 
-/** By the key of its lane: the id of a claim has no index, which each turn of a lane would have to write. */
+/**
+ * The lane is found by its key: the id of a claim has no index, because each turn of a lane would have to write that
+ * index.
+ */
 const isHeld = sql`lanes.endpoint = held.endpoint and lanes.call_id = held.call_id and lanes.claim_id = held.claim_id`;
 
 function namesOf(claims: readonly Claim[]): RawBuilder<unknown> {
@@ -326,7 +335,7 @@ function namesOf(claims: readonly Claim[]): RawBuilder<unknown> {
   );
 }
 
-/** True when the lane is still held by this claim, and was changed. */
+/** Returns true if the lane was still held by this claim, and was changed. */
 async function updateLane(
   tx: Transaction<Database>,
   claim: Claim,
@@ -338,7 +347,7 @@ async function updateLane(
   return numAffectedRows === 1n;
 }
 
-/** The one place where calls are parked: their lanes have no next attempt, and their deliveries wait for an operator. */
+/** The only function that parks calls. Their lanes have no next attempt, and their deliveries wait for an operator. */
 async function parkLanes(
   tx: Transaction<Database>,
   nowMs: number,

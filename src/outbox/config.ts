@@ -6,7 +6,7 @@ import { reasonOf } from '../lib/errors.ts';
 import { nearestName } from '../lib/nearest-name.ts';
 import { eventPresets, type CallEventType, type EventPreset } from '../protocol/events.ts';
 
-/** Standard Webhooks form; 24 to 64 bytes, as that standard asks. */
+/** The form of Standard Webhooks: 24 to 64 bytes, as that standard requires. */
 const Secret = z
   .string()
   .regex(/^whsec_[A-Za-z0-9+/]+={0,2}$/, 'must be whsec_ followed by base64')
@@ -16,17 +16,17 @@ const Secret = z
   }, 'must hold 24 to 64 bytes')
   .meta({ secret: true });
 
-/** Names and values of headers as HTTP writes them: nothing that could begin a line of its own. */
+/** HTTP's own rules for names and values of headers. No value can start a new header line. */
 export const headerName = z.string().regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/);
 export const headerValue = z.string().regex(/^[\t\x20-\x7e]*$/);
 
 const Address = z.url({ protocol: /^https?$/ });
 
-/* `call.skipped` is not chosen here: it goes to endpoints whose ordering rule is `skip`. */
+/* `call.skipped` cannot be chosen here: it goes to endpoints whose ordering rule is `skip`. */
 const presetNames = Object.keys(eventPresets) as [EventPreset, ...EventPreset[]];
 const eventNames = [...presetNames, ...eventPresets.all] as const;
 
-/** Types, and presets that stand for several. */
+/** Event types, and presets that stand for several types. */
 const EventNames = z.array(z.enum(eventNames)).min(1);
 const EventChoice = z.union([z.enum(presetNames), EventNames], { error: ({ input }) => whyNoChoice(input) }); // prettier-ignore
 
@@ -152,7 +152,7 @@ export function endpointOf(setting: EndpointSetting): Endpoint {
   };
 }
 
-/** The event types that the endpoint gets, `call.skipped` aside. */
+/** The event types that the endpoint gets, without `call.skipped`. */
 export function typesOf({ events = 'all' }: Pick<Endpoint, 'events'>): CallEventType[] {
   const chosen = typeof events === 'string' ? [events] : events;
   const types = chosen.flatMap((one): readonly CallEventType[] =>
@@ -161,7 +161,7 @@ export function typesOf({ events = 'all' }: Pick<Endpoint, 'events'>): CallEvent
   return [...new Set(types)];
 }
 
-/** The types that a person or a program names, presets among them, or what is wrong with the names. */
+/** The types with these names, where a name may be a preset. If a name is unknown, an error message. */
 export function typesNamed(names: readonly string[]): CallEventType[] | { problem: string } {
   const chosen = EventNames.safeParse(names);
   return chosen.success ? typesOf({ events: chosen.data }) : { problem: whyNoChoice([...names]) };

@@ -30,23 +30,23 @@ export type CourierOptions = {
   clock: Clock;
   random: () => number;
   log: Logger;
-  /** No place is free at the endpoint: other calls may wait for this one's. */
+  /** True if no place is free at the endpoint. Other calls may then wait for this call's place. */
   isCrowded: () => boolean;
   onGone: (reason: string) => Promise<void>;
   onRecovered: () => Promise<void>;
   onParked: (callId: string, reason: string) => void;
 };
 
-/** Events of one call per claim: the long backlog of one call must not keep other calls from their turn. */
+/** The most events of one call per claim: the long backlog of one call must not delay the others. */
 const itemsPerClaim = 64;
-/** The same while every place of the endpoint is taken, so that others may wait for one. */
+/** The most events per claim while every place of the endpoint is taken. */
 const itemsPerCrowdedClaim = 8;
-/** And how long such a turn lasts before the next event is left to a later one: a CRM may take seconds for each. */
+/** The longest turn while every place is taken. A CRM may take seconds per event. */
 const crowdedClaimMs = 100;
 export const maxHeadsPerRead = 16;
-/** An attempt is begun only when more than this is left of the lease: its result must be written under the lease. */
+/** An attempt begins only if more than this is left of the lease: its result must be written under the lease. */
 const leaseReserveMs = 1_000;
-/** Attempts that a delivery's row remembers. */
+/** At most this many attempts are stored with a delivery. */
 const maxAttemptsKept = 20;
 
 /** An attempt, and what is written about it. */
@@ -62,9 +62,9 @@ export class Courier implements DeliveryLane<QueuedEvent, CourierAttempt> {
   readonly claim: Claim;
   readonly #options: CourierOptions;
   readonly #stopped: AbortSignal;
-  /** Ends the request under way when the claim is lost or the time to drain is over. */
+  /** Ends the request in progress when the claim is lost or the time to drain is over. */
   readonly #abort = new AbortController();
-  /** On the monotonic clock; moved by each renewal. */
+  /** The end of the lease on the monotonic clock. Each renewal moves it. */
   leaseEndsMs: number;
   readonly #claimedMs: number;
   /** The lane was given back with more in it. */
@@ -82,7 +82,7 @@ export class Courier implements DeliveryLane<QueuedEvent, CourierAttempt> {
     this.#options = options;
   }
 
-  /** Another process may have the lane: the request under way is ended and nothing more is sent. */
+  /** Another process may have the lane. The request in progress is ended and nothing more is sent. */
   abort(): void {
     this.#abort.abort();
   }
@@ -121,7 +121,7 @@ export class Courier implements DeliveryLane<QueuedEvent, CourierAttempt> {
       endpoint.timeoutMs,
       this.leaseEndsMs - clock.monotonicMs() - leaseReserveMs,
     );
-    if (deadlineMs <= 0) return undefined; // the lease is as good as lost: its next holder goes on
+    if (deadlineMs <= 0) return undefined; // the lease is nearly over; its next holder continues
     const startedMs = clock.monotonicMs();
     const { verdict, progress, exchanges } = await sender
       .send(item, deadlineMs, clock.now(), this.#abort.signal)
@@ -131,7 +131,7 @@ export class Courier implements DeliveryLane<QueuedEvent, CourierAttempt> {
     attemptSeconds.observe({ endpoint: endpoint.name }, tookMs / 1000);
     attemptsTotal.inc({ endpoint: endpoint.name, outcome: outcomeOf(verdict) });
     const isDelivered = verdict.kind === 'delivered';
-    // A failure goes into the schedule, whose times are the database's: they are asked for, not reckoned.
+    // A failure goes into the schedule, which uses the database's clock, so the exact time is asked for.
     const now = isDelivered ? this.#about() : await this.#options.tables.time.now();
     const row = attemptRow(item, verdict, now, tookMs, exchanges);
     return { row, verdict, progress, fate: this.#fateOf(item, row, verdict) };
@@ -139,7 +139,7 @@ export class Courier implements DeliveryLane<QueuedEvent, CourierAttempt> {
 
   #fateOf(item: QueuedEvent, row: AttemptRow, verdict: DeliveryVerdict): Fate {
     if (verdict.kind === 'delivered') return 'delivered';
-    // The event keeps its place: when the endpoint is switched on again its call goes on from here.
+    // The event keeps its place: its call continues from here when the endpoint is enabled again.
     if (verdict.kind === 'gone') return { retryAt: row.endedAt };
     this.#noteFailure(item, row, verdict);
     const { random, rules } = this.#options;
@@ -148,12 +148,12 @@ export class Courier implements DeliveryLane<QueuedEvent, CourierAttempt> {
     return next.do === 'retry' ? { retryAt: next.at } : { park: next.reason };
   }
 
-  /** The database's time as of the claim, moved on: near enough for what people read, and it costs no question. */
+  /** The database's time estimated from the claim. It is exact enough for people and needs no query. */
   #about(): number {
     return Math.round(this.claim.claimedAt + this.#options.clock.monotonicMs() - this.#claimedMs);
   }
 
-  /** Tries would change nothing: the event is given up at once. */
+  /** Another try would change nothing, so the event is given up at once. */
   async #tooLong(item: QueuedEvent): Promise<CourierAttempt> {
     const reason = `the event has ${item.bytes} bytes; at most ${maxEventBytes} are delivered`;
     const verdict = { kind: 'failed', scope: 'item', hard: false, status: null, answer: null, reason } as const; // prettier-ignore
@@ -169,7 +169,7 @@ export class Courier implements DeliveryLane<QueuedEvent, CourierAttempt> {
       { endpoint: endpoint.name },
       Math.max(0, clock.now() - item.occurredAt) / 1000,
     );
-    // A marker in the place of an event that was skipped tells no speech.
+    // A marker in place of a skipped event reports no speech.
     if (item.speechEndedAt !== null && item.type === 'call.transcript')
       speechEndToWebhook.observe(
         { endpoint: endpoint.name },
@@ -177,7 +177,7 @@ export class Courier implements DeliveryLane<QueuedEvent, CourierAttempt> {
       );
     if (trouble.ends()) log.info({ endpoint: endpoint.name }, 'endpoint answers again');
     if (breaker.succeeded(clock.monotonicMs())) await this.#options.onRecovered();
-    // The claim is lost, or the event was purged meanwhile and only the lane is left: then the lane is given back.
+    // The claim is lost, or the event was purged meanwhile and only the lane is left. Then the lane is given back.
     if (!held) await this.#letGo(true);
     return held;
   }
@@ -197,13 +197,14 @@ export class Courier implements DeliveryLane<QueuedEvent, CourierAttempt> {
         random(),
         verdict.retryAfterMs,
       );
-    else breaker.succeeded(clock.monotonicMs()); // the endpoint answers: it refuses only this event
-    // Logged when the trouble begins, not at each attempt of three days.
+    else breaker.succeeded(clock.monotonicMs()); // the endpoint answers; it refuses only this event
+    // The trouble is logged when it begins, not at each attempt of three days.
     const about = { endpoint: endpoint.name, reason: verdict.reason };
-    // The endpoint answers: it refuses only this event.
+    // The endpoint answers and refuses only this event.
     if (!byEndpoint && trouble.ends())
       log.info({ endpoint: endpoint.name }, 'endpoint answers again');
-    // A 500 to one call may be caused by that call; no answer at all is the endpoint's own trouble, at the first time.
+    // A 500 for one call may be caused by that call. No answer at all is the endpoint's own trouble, even the first
+    // time.
     if (byEndpoint && (verdict.hard || breaker.isOpen)) {
       if (trouble.begins(row.at, verdict.reason))
         log.warn(about, 'endpoint does not take events: they wait in order and are tried again');
@@ -216,7 +217,7 @@ export class Courier implements DeliveryLane<QueuedEvent, CourierAttempt> {
     const byEndpoint = verdict.kind !== 'failed' || verdict.scope === 'endpoint';
     const next = { at, byEndpoint, progress };
     const isOurs = await this.#options.tables.claims.retryAt(this.claim, item, row, next);
-    // An answer from before this process stood still says nothing of an endpoint that was switched on again since.
+    // The process stalled, and the answer may be old: the endpoint may have been enabled again since.
     if (isOurs && verdict.kind === 'gone') await this.#options.onGone(verdict.reason);
     return false;
   }
@@ -250,7 +251,7 @@ export class Courier implements DeliveryLane<QueuedEvent, CourierAttempt> {
   }
 }
 
-/** A row that cannot be made into a request has its few tries, like an event that is refused, then it is parked. */
+/** A row that cannot be made into a request is tried a few times like a refused event, and then parked. */
 function unsendable(item: QueuedEvent, error: unknown): SendResult {
   const reason = `cannot be sent: ${reasonOf(error)}`.slice(0, 300);
   return {

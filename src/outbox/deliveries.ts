@@ -15,7 +15,7 @@ type DeliveryListRequest = {
   state?: ApiDeliveryState | undefined;
   callId?: string | undefined;
   endpoint?: string | undefined;
-  /** One row a call: the event that the others wait for. */
+  /** True lists one delivery per call: the event that the others wait for. */
   byCall?: boolean | undefined;
   cursor?: string | undefined;
   limit: number;
@@ -25,7 +25,10 @@ type DeliveryDetail = ApiDelivery & {
   history: (Omit<PastAttempt, 'at'> & { at: string })[];
 };
 
-/** `evt_01J9....webhook`: event and endpoint, since one event goes to several. */
+/**
+ * The id of a delivery, such as `evt_01J9....webhook`: event and endpoint, because one event goes to several
+ * endpoints.
+ */
 function idOf(eventId: string, endpoint: string): string {
   return `${eventId}.${endpoint}`;
 }
@@ -37,12 +40,12 @@ function partsOf(id: string): { eventId: string; endpoint: string } {
     : { eventId: id.slice(0, dot), endpoint: id.slice(dot + 1) };
 }
 
-/** The outbox as operators see it, and what they may do with it. */
+/** The outbox as operators see it, and the actions that they can take. */
 export class Deliveries {
   readonly #tables: OutboxTables;
   readonly #changed: () => void;
 
-  /** `changed` hears of every change, so that the dispatcher looks at once. */
+  /** `changed` is called after every change, so that the dispatcher looks at once. */
   constructor(tables: OutboxTables, changed: () => void) {
     this.#tables = tables;
     this.#changed = changed;
@@ -58,7 +61,7 @@ export class Deliveries {
       heads: query.byCall,
       after: query.cursor === undefined ? undefined : partsOf(query.cursor),
     };
-    // One more than asked for tells whether there is a next page.
+    // One row more than the limit is read: it shows that there is a next page.
     const found = await this.#tables.operator.list(filter, query.limit + 1);
     const page = found.slice(0, query.limit);
     const last = page.at(-1);
@@ -90,7 +93,10 @@ export class Deliveries {
     };
   }
 
-  /** A parked one and what is parked behind it go on; a waiting one is tried now; a delivered one is sent again. */
+  /**
+   * Retries a delivery: a parked one and those parked behind it continue; a waiting one is tried now; a delivered one
+   * is sent again.
+   */
   async retry(id: string): Promise<number | undefined> {
     const { eventId, endpoint } = partsOf(id);
     const changed = await this.#tables.operator.retry(eventId, endpoint);
@@ -98,14 +104,14 @@ export class Deliveries {
     return changed;
   }
 
-  /** Everything of the call from that sequence number on is sent again, in order. */
+  /** Sends everything of the call from that sequence number on again, in order. */
   async retryCall(callId: string, from: number, endpoint?: string): Promise<number> {
     const changed = await this.#tables.operator.retryCall(callId, from, endpoint);
     this.#changed();
     return changed;
   }
 
-  /** The parked head stays behind, what is parked after it goes. */
+  /** Delivers the events behind the parked first one, which stays parked. */
   async releaseCall(callId: string, endpoint?: string): Promise<number> {
     const changed = await this.#tables.operator.releaseCall(callId, endpoint);
     this.#changed();
@@ -169,7 +175,7 @@ const DeliveryListQuery = z.strictObject({
   limit: z.coerce.number().int().min(1).max(200).default(50),
 });
 
-/** /api/deliveries and what an operator may do with a call's deliveries. */
+/** Routes under `/api/deliveries`, and the actions on a call's deliveries. */
 export function deliveriesApi(deliveries: Deliveries): Router {
   const router = Router();
   router.get('/api/deliveries', async (request, response) => {

@@ -29,13 +29,16 @@ type EndpointWork = {
   breaker: Breaker;
   trouble: EndpointTrouble;
   couriers: Set<Courier>;
-  /** The last claim took all that there was room for. More may wait, so a place that becomes free is worth a look. */
+  /**
+   * The last claim used up the free places. More lanes may wait, so the dispatcher looks again when a place becomes
+   * free.
+   */
   full: boolean;
 };
 
 type ClaimedLane = { work: EndpointWork; courier: Courier };
 
-/** Lanes that one round claims at most. More wait in the table for the next round, a moment later. */
+/** At most this many lanes are claimed per round. Further ones wait in the table for the next round, a moment later. */
 export const maxClaimsPerRound = 64;
 const renewalsPerLease = 3;
 
@@ -97,7 +100,7 @@ export class Dispatcher {
     this.#claims.wake();
   }
 
-  /** Looks in a row that failed at the database. */
+  /** The number of looks in a row that failed at the database. */
   get failures(): number {
     return this.#claims.failures;
   }
@@ -106,7 +109,7 @@ export class Dispatcher {
     return this.#disabled;
   }
 
-  /** Endpoints that take no events now, one line each, with the reason of the last attempt. */
+  /** Endpoints that accept no events now, one line each, with the reason of the last attempt. */
   get troubles(): string[] {
     return [...this.#works.values()].flatMap(({ endpoint: { name }, trouble: { current } }) =>
       current === undefined || this.#disabled.has(name)
@@ -121,7 +124,7 @@ export class Dispatcher {
     return this.#couriers().length;
   }
 
-  /** The database's clock was set: what is being tried has not failed for longer, or shorter, because of that. */
+  /** The database's clock was set. Failing lanes must not count as failing for longer, or shorter, because of that. */
   shiftClaims(byMs: number): void {
     for (const { claim } of this.#couriers()) {
       claim.claimedAt += byMs;
@@ -129,7 +132,7 @@ export class Dispatcher {
     }
   }
 
-  /** Nothing new is begun. Attempts under way may end until the deadline, then they are given up. */
+  /** Starts no new delivery. Attempts in progress may end until the deadline; then they are aborted. */
   async stop(deadlineMs: number): Promise<void> {
     this.#stop.abort();
     const { clock, log } = this.#options;
@@ -230,7 +233,7 @@ export class Dispatcher {
     };
   }
 
-  /** An operator changed something: the next look reads the endpoints anew. */
+  /** An operator changed something. The next look reads the endpoints again. */
   changed(): void {
     this.#isDisabledOld = true;
     this.wake();
@@ -250,7 +253,7 @@ export class Dispatcher {
       for (const courier of held) {
         const { claimId, callId, endpoint } = courier.claim;
         if (still.has(`${claimId} ${callId} ${endpoint}`)) courier.leaseEndsMs = leaseEndsMs;
-        else courier.abort(); // the lane was given back or another process has it: nothing more may be sent
+        else courier.abort(); // the lane was given back or another process has it, so nothing more may be sent
       }
     } catch (error) {
       log.warn({ err: error }, 'leases could not be renewed');

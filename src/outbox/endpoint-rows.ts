@@ -8,7 +8,7 @@ import type { OutboxTime } from './outbox-time.ts';
 /** The endpoints that are switched off, by name, with the reason. */
 export type DisabledEndpoints = Map<string, string>;
 
-/** The configured webhooks, as a transaction that enqueues sees them. */
+/** The configured webhooks, as transactions see them that enqueue events. */
 export class EndpointRows {
   readonly #store: Store;
   readonly #time: OutboxTime;
@@ -19,11 +19,11 @@ export class EndpointRows {
   }
 
   /**
-   * Writes the configured endpoints; others are no longer active. An address that changed is a new promise of the
-   * operator: an endpoint that was switched off by a 410 is on again.
+   * Stores the configured endpoints; others become inactive. If an endpoint's address changed, the operator vouches
+   * for it anew: an endpoint that was disabled by a 410 is enabled again.
    */
   async saveEndpoints(endpoints: readonly Endpoint[]): Promise<DisabledEndpoints> {
-    // In the order of their names, and with one statement each: nodes that start at once meet on these rows.
+    // Sorted by name, one statement each: nodes that start at once lock these rows in the same order.
     const sorted = [...endpoints].sort((a, b) => (a.name < b.name ? -1 : 1));
     await this.#store.transaction(async (tx) => {
       for (const endpoint of sorted) await saveEndpoint(tx, endpoint);
@@ -65,7 +65,10 @@ export class EndpointRows {
       .execute();
   }
 
-  /** Its calls go on from the head of each, in order. False when no such endpoint is configured. */
+  /**
+   * Enables an endpoint. Its calls continue from the first event of each, in order. Returns false if it is not
+   * configured.
+   */
   async enableEndpoint(name: string): Promise<boolean> {
     const { numUpdatedRows } = await this.#store.db
       .updateTable('endpoints')

@@ -16,19 +16,19 @@ export type StoredEvent = {
 };
 
 /**
- * Stores an event in the caller's transaction: committed together with the state it tells of, or not at all.
- * Call `outbox.wake()` after the commit.
+ * Stores an event in the caller's transaction, so that it is committed together with the state that it reports. Call
+ * `outbox.wake()` after the commit.
  */
 export async function enqueueEvent(
   tx: Transaction<Database>,
   event: NewCallEvent,
-  /** Only these of the endpoints that want it get it. */
+  /** Limits the receivers to these endpoints, if they want the event. */
   only?: readonly string[],
 ): Promise<StoredEvent> {
   return (await storeAll(tx, [event], only))[0];
 }
 
-/** The same for events of one call, in their order. */
+/** Like `enqueueEvent`, for several events of one call, in their order. */
 export async function enqueueEvents(
   tx: Transaction<Database>,
   events: readonly NewCallEvent[],
@@ -65,7 +65,7 @@ function rowOf(event: StoredEvent): EventsTable {
   return { id, call_id: callId, sequence, type, ...times, body };
 }
 
-/** Written once: the signed bytes of every attempt are these bytes. */
+/** The text is made once, because every attempt signs and sends the same bytes. */
 function envelope(id: string, sequence: number, event: NewCallEvent): string {
   return JSON.stringify({
     id,

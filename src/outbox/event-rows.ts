@@ -6,12 +6,12 @@ import type { Database, EventsTable } from '../store/schema.ts';
  * The rows of events, in the transaction of the part that tells an event or erases a call.
  */
 
-/** An event of more bytes is not delivered: no receiver takes it, and many of them at once would fill the memory. */
+/** A larger event is not delivered: no receiver accepts it, and many of them at once would fill the memory. */
 export const maxEventBytes = 1_048_576;
 
 /**
- * The last of the call's next numbers, of which so many are taken. Its row stays locked until the commit: numbers have
- * no holes and commit in order.
+ * Takes the next `count` sequence numbers of the call and returns the last one. The row stays locked until the
+ * commit, so numbers have no holes and commit in order.
  */
 export async function takeSequences(
   tx: Transaction<Database>,
@@ -32,9 +32,9 @@ export async function takeSequences(
 }
 
 /**
- * Events of one call, and of each one delivery for every endpoint that wants its type. The lane comes first: it is the
- * lock. With `only` no other endpoints than these get them. However many they are, these are three statements: each is a turn of the event loop in which the writer waits
- * for this call and for nobody else.
+ * Inserts events of one call, and one delivery for every endpoint that wants the type. The lane is written first: it
+ * is the lock. With `only`, no other endpoints get the events. It takes three statements for any number of events,
+ * because the writer waits for this call during each of them.
  */
 export async function insertEvents(
   tx: Transaction<Database>,
@@ -51,10 +51,10 @@ export async function insertEvents(
     [...types].map((type) => sql`types like ${`%|${type}|%`}`),
     sql` or `,
   );
-  // An empty list is written as one that no name is in.
+  // SQL has no empty list, so the list always contains an empty name.
   const among = only === undefined ? sql`` : sql`and name in (${sql.join(['', ...only])})`;
   const since = Math.min(...events.map((event) => event.occurred_at));
-  // A parked lane stays parked: what comes after the parked event waits behind it.
+  // A parked lane stays parked: later events wait behind the parked one.
   await sql`
     insert into lanes (endpoint, call_id, next_attempt_at, wakes, held_by_endpoint)
     select name, cast(${call_id} as text), ${dueAt(tx, since)}, 1, 0
@@ -78,27 +78,27 @@ export async function insertEvents(
       join lanes on lanes.endpoint = endpoints.name and lanes.call_id = ${call_id}`.execute(tx);
 }
 
-/** True when an endpoint would get an event of this type: one that nobody wants need not be kept. */
+/** True if an endpoint would get an event of this type. An event that nobody wants need not be stored. */
 export async function isWanted(tx: Transaction<Database>, type: CallEventType): Promise<boolean> {
   const { rows } = await sql`
     select 1 from endpoints where active = 1 and types like ${`%|${type}|%`} limit 1`.execute(tx);
   return rows.length > 0;
 }
 
-/** Due now. A node whose clock is ahead of the database's must not make its events wait. */
+/** The event is due now. A node whose clock is ahead of the database's must not delay its events. */
 function dueAt(tx: Transaction<Database>, occurredAt: number): RawBuilder<number> {
   return tx.getExecutor().adapter instanceof PostgresAdapter
     ? sql<number>`least(cast(${occurredAt} as bigint), (extract(epoch from clock_timestamp()) * 1000)::bigint)`
     : sql<number>`cast(${occurredAt} as bigint)`;
 }
 
-/** The number of the last event stays, so that none is ever given twice. Nothing else of the call stays. */
+/** Erases everything of the call except the number of its last event, so that no number is ever given twice. */
 export async function eraseCall(
   tx: Transaction<Database>,
   callId: string,
   nowMs: number,
 ): Promise<void> {
-  // The lanes first: an attempt under way then finds its claim gone and writes nothing.
+  // Lanes are deleted first. An attempt in progress then finds its claim gone and writes nothing.
   await tx.deleteFrom('lanes').where('call_id', '=', callId).execute();
   await tx.deleteFrom('deliveries').where('call_id', '=', callId).execute();
   await tx.deleteFrom('events').where('call_id', '=', callId).execute();

@@ -6,7 +6,7 @@ import type { ApiExchange } from '../protocol/api.ts';
  * A request of an attempt and its answer, as an operator may see them: no secret is in it, and its size is bounded. Pure.
  */
 
-/** Steps of one attempt that are kept: the last ones, where the trouble is. */
+/** At most this many steps of one attempt are stored: the last ones, where the trouble is. */
 const maxExchanges = 4;
 const maxHeaders = 24;
 const maxHeaderChars = 200;
@@ -14,13 +14,13 @@ const maxBodyChars = 4_096;
 /** The event itself is not kept a second time. */
 const maxEventChars = 65_536;
 const blank = '********';
-/** A shorter value is in any answer by chance. */
+/** A shorter value may occur in any answer by chance. */
 const leastSecretChars = 8;
 
-/** Headers whose value may open something; ids that only look like it are kept. */
+/** Headers whose value may be a secret. Ids with similar names are kept. */
 const secretHeader = /auth|cookie|token|secret|key|signature|password|credential/i;
 const harmlessHeader = new Set(['idempotency-key']);
-/** A part of a path that is long enough to be the secret of a hook. */
+/** A part of a path that is long enough to be a hook's secret. */
 const longPart = /^[\w~+=-]{16,}$/;
 
 type MadeExchange = {
@@ -28,9 +28,9 @@ type MadeExchange = {
   step?: string;
   request: Pick<GuardedRequest, 'url' | 'method' | 'headers' | 'body'>;
   answer: GuardedAnswer;
-  /** Headers that the operator set: an answer that repeats their values does not show them either. */
+  /** Headers that the operator set. If an answer repeats their values, these are masked. */
   own: Record<string, string>;
-  /** The body is the event as it is stored. */
+  /** True if the body is the stored event. */
   isEvent: boolean;
 };
 
@@ -57,12 +57,12 @@ export function exchangeOf({ step, request, answer, own, isEvent }: MadeExchange
   };
 }
 
-/** For the row of the delivery. */
+/** The text that is stored with the delivery. */
 export function exchangesText(exchanges: readonly ApiExchange[]): string {
   return JSON.stringify(exchanges.slice(-maxExchanges));
 }
 
-/** From the row, with the event's own body where that was sent. A row of an earlier version has none. */
+/** Parses the stored text and inserts the event's body if that was sent. A row of an earlier version has none. */
 export function exchangesFrom(text: string | null, eventBody: string): ApiExchange[] {
   const exchanges = text === null ? [] : (JSON.parse(text) as ApiExchange[]);
   return exchanges.map(({ request, ...rest }) => {
@@ -101,7 +101,7 @@ function shownHeaders(
   return shown;
 }
 
-/** Secrets that a receiver may repeat to us: the values of the operator's headers, with and without their scheme. */
+/** Masks secrets that a receiver may repeat: the values of the operator's headers, with and without their scheme. */
 export function withoutValues(text: string, own: Record<string, string>): string {
   return Object.values(own)
     .flatMap((value) => [value, value.slice(value.lastIndexOf(' ') + 1)])
@@ -110,7 +110,7 @@ export function withoutValues(text: string, own: Record<string, string>): string
 }
 
 function textOf(bytes: Uint8Array, maxChars: number): string {
-  // No character of UTF-8 is longer than four bytes.
+  // A UTF-8 character has at most four bytes.
   const text = Buffer.from(bytes.subarray(0, maxChars * 4)).toString('utf8');
   return storableText(cut(text, maxChars));
 }

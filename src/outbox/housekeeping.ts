@@ -11,7 +11,7 @@ import { firstPlace, type EventPlace } from './upkeep-rows.ts';
 type HousekeepingOptions = {
   config: OutboxConfig;
   tables: OutboxTables;
-  /** True where no other process uses the database: SQLite. Its clock is then this machine's. */
+  /** True if no other process uses the database (SQLite). Its clock is then this machine's. */
   ownsDatabase: boolean;
   clock: Clock;
   log: Logger;
@@ -20,33 +20,35 @@ type HousekeepingOptions = {
 const tickMs = 1_000;
 const countEveryMs = 5_000;
 const sweepEveryMs = 60_000;
-/** A wall clock that moved by more than this beside the monotonic one was set by somebody. */
+/** A wall clock that moves by more than this against the monotonic one was set by somebody. */
 const jumpMs = 2_000;
-/** While an endpoint is only probed, its calls get this much longer than the budget before they are parked. */
+/** While an endpoint is only probed, its calls get this much more time before they are parked. */
 const graceMs = 3_600_000;
 const day = 86_400_000;
-/** Events that one step of the purge looks at: a commit of some milliseconds, shorter where there is one writer alone. */
+/** Events per purge step. A commit takes some milliseconds, and less time if there is only one writer. */
 const maxPurgedPerStep = { oneWriter: 500, many: 2_000 };
 /**
- * While more is due, the purge rests for so many times as long as its last step took: other writes have the database for
- * the larger part of the time, however slow it is, and a backlog goes steadily.
+ * Between two purge steps there is a pause of this many times the last step's duration. Other writes thus have the
+ * database for most of the time, however slow it is.
  */
 const restPerStep = 2;
-/** Old events that stay are looked at again by each sweep while they are so few; beyond, once in so long. */
+/**
+ * Up to this many old events that stay are examined again by each sweep. If there are more, they are examined rarely.
+ */
 const maxStayingLooked = 10_000;
 const lookAgainMs = 3_600_000;
-/** Calls that one step parks. */
+/** Calls parked per step. */
 const maxParkedPerStep = 200;
-/** Calls whose coming removal is remembered as told. */
+/** At most this many calls are remembered whose coming removal was reported. */
 const maxCallsWarned = 1_000;
 
-/** The place that the purge has reached among the events that are past their time. */
+/** The place that the purge has reached among expired events. */
 type Walk = {
   place: EventPlace;
   beganMs: number;
   stayed: number;
   isMore: boolean;
-  /** By how much the events that it comes to next are past their time; 0 when it is through. */
+  /** Time since the next events expired; 0 when the purge is finished. */
   lagMs: number;
 };
 
@@ -58,19 +60,19 @@ const newWalk = (): Walk => ({
   lagMs: 0,
 });
 
-/** Work that is due now and then: claims of a dead process, jumps of the clock, calls past their budget, old rows. */
+/** Regular work: claims of a dead process, jumps of the clock, calls past their budget, old rows. */
 export class Housekeeping {
   readonly #options: HousekeepingOptions;
   #settled: SettledTime;
   onDue: () => void = () => undefined;
-  /** The database's clock was set by so much, and every waiting time was moved with it. */
+  /** Called after the database's clock was set by `byMs` and every waiting time was moved with it. */
   onSet: (byMs: number) => void = () => undefined;
   parked = 0;
-  /** By how much the database's clock is ahead of the monotonic one, as far as the waiting times know. */
+  /** Milliseconds by which the database's clock is ahead of the monotonic one, according to the stored times. */
   #aheadMs = 0;
   #moving: Promise<void> | undefined;
   #countAtMs = 0;
-  /** The first sweep is a second after the start, however short a process lives. */
+  /** The first sweep comes a second after the start, so that even a short-lived process does one. */
   #sweepAtMs = 0;
   readonly #walks = { settled: newWalk(), undelivered: newWalk() };
   #purged = 0;
@@ -106,7 +108,7 @@ export class Housekeeping {
     });
   }
 
-  /** Waits for the step under way, but not for a database that does not answer. */
+  /** Waits for the step in progress, but not for a database that does not answer. */
   async stop(maxMs: number): Promise<void> {
     const working = Promise.all([this.#ticks?.stop(), this.#purges?.stop()]);
     await within(this.#options.clock, maxMs, working);
@@ -127,7 +129,7 @@ export class Housekeeping {
     }
     if (nowMs >= this.#sweepAtMs) {
       const isMore = await this.#parkOverdue();
-      // A long backlog is done step by step, one each tick: other writes have their turn in between.
+      // A long backlog takes one step per tick, so that other writes get their turn in between.
       this.#sweepAtMs = isMore ? nowMs : nowMs + sweepEveryMs;
       if (!isMore && !this.#isPurging) {
         this.#isPurging = true;
@@ -137,23 +139,26 @@ export class Housekeeping {
   }
 
   /**
-   * On SQLite the database's clock is this machine's: when it is set, every waiting time moves with it. Whoever asks for
-   * the time waits for that: a time that was read on the new clock and stored before the move would be moved too, and an
-   * event would wait for as long as a machine had slept.
+   * On SQLite the database's clock is this machine's. When it is set, every waiting time is moved with it. A reader
+   * of the time waits until that is done: a time read from the new clock and stored before the move would be moved
+   * too, and an event could wait for as long as the machine had slept.
    */
   async #followClock(): Promise<void> {
     const { clock } = this.#options;
-    // Asked again after each move: the clock may have been set once more under it.
+    // The clock is read again after each move, because it may have been set once more meanwhile.
     for (;;) {
       const setMs = Math.round(clock.now() - clock.monotonicMs() - this.#aheadMs);
       if (Math.abs(setMs) >= jumpMs)
         await (this.#moving ??= this.#move(setMs).finally(() => (this.#moving = undefined)));
-      // Two clocks drift: what waits is off by that little, and what is stored from now on is not.
+      // Clocks drift. Waiting times are off by that small amount, and later times are not.
       else return void (this.#aheadMs += setMs);
     }
   }
 
-  /** If the move fails nothing is stored on the new clock: whoever waits for it fails, and the next asks for it again. */
+  /**
+   * If the move fails, no time is stored by the new clock: readers that wait for it fail, and the next reader tries
+   * the move again.
+   */
   async #move(byMs: number): Promise<void> {
     const { tables, log } = this.#options;
     log.warn({ jumpedMs: byMs }, 'the clock was set: waiting deliveries keep their waits');
@@ -168,12 +173,12 @@ export class Housekeeping {
     const lanes = await tables.upkeep.countLanes();
     const now = await tables.time.now();
     const readAtMs = clock.monotonicMs();
-    // Between two counts what waits grows older: the age is reckoned when it is asked for.
+    // Between two counts the age grows, so it is computed when it is asked for.
     showLanes(lanes, () => now + clock.monotonicMs() - readAtMs);
     this.parked = lanes.reduce((sum, { parked }) => sum + parked, 0);
   }
 
-  /** Calls that an absent endpoint has held for longer than the budget wait for an operator. True when more are left. */
+  /** Parks calls that an unreachable endpoint has held for longer than the budget. Returns true if more are left. */
   async #parkOverdue(): Promise<boolean> {
     const { tables, config, log } = this.#options;
     const failingSince = (await tables.time.now()) - config.retryBudgetMs - graceMs;
@@ -196,8 +201,8 @@ export class Housekeeping {
   }
 
   /**
-   * One step of the purge: delivered events go after their time, others after a longer time and a notice the day
-   * before. True when more are left.
+   * One step of the purge. Delivered events are removed after their time, others later and after a notice on the day
+   * before. Returns true if more are left.
    */
   async #purge(): Promise<boolean> {
     const { tables, config, log } = this.#options;
@@ -215,7 +220,7 @@ export class Housekeeping {
     purgedTotal.inc(gone + dropped);
     showPurgeLag(Math.max(settled.lagMs, undelivered.lagMs));
     if (settled.isMore || undelivered.isMore || leftovers === this.#stepSize) return true;
-    // Once per sweep, not per step: it cuts the database's log, and writes wait for that.
+    // This runs once per sweep and not per step: it truncates the database's log, and writes wait for that.
     if (this.#purged > 0) await tables.upkeep.forgetDeleted();
     this.#purged = 0;
     await this.#warnBefore(now - config.retainUndeliveredMs + day);

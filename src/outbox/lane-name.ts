@@ -1,4 +1,4 @@
-/** A lane as the key of a map. */
+/** The key of a lane in a map. */
 export function laneName(endpoint: string, callId: string): string {
   return `${endpoint} ${callId}`;
 }

@@ -317,8 +317,8 @@ function notSent(reason: string, hard: boolean): DeliveryVerdict {
 }
 
 /**
- * An expression that fails on this event is the event's own trouble. A process that was busy with other events is not:
- * the event is tried again like after any failure of the endpoint.
+ * An expression that fails on this event is the event's own trouble. If the process was busy with other events, the
+ * event is tried again like after any failure of the endpoint.
  */
 function unmappable(step: string, error: unknown): DeliveryVerdict {
   const reason = `mapping step ${step}: ${reasonOf(error).slice(0, 300)}`;
@@ -326,7 +326,7 @@ function unmappable(step: string, error: unknown): DeliveryVerdict {
   return { kind: 'failed', scope, hard: false, status: null, answer: null, reason };
 }
 
-/** Without a prototype: a step may have the name of an inherited property. */
+/** The object has no prototype, because a step may be named like an inherited property. */
 export function progressOf(progress: string | null): StepAnswers {
   const answers = Object.create(null) as StepAnswers;
   if (progress === null) return answers;
@@ -338,6 +338,6 @@ function parsedBody(body: Buffer): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch {
-    return text; // the next step can look at an answer that is not JSON as well
+    return text; // the next step can use an answer that is not JSON too
   }
 }

@@ -4,14 +4,14 @@ import { expressionFunctions } from '../crm/expression-functions.ts';
 import { UndefinedWatch } from './undefined-watch.ts';
 
 /*
- * The process in which an endpoint's mapping runs. An expression may never end, or fill the memory, at one word of a
- * caller. Here a deadline can end it, and the heap has a bound of its own. A thread would not do: a thread that meets
- * its heap's bound within one large string ends the whole process.
+ * The process that runs an endpoint's mapping. A caller's words may make an expression run for ever or fill the
+ * memory. In a process of its own, a deadline can end it, and the heap has a limit. A thread would not do: a thread
+ * that reaches its heap limit within one large string ends the whole process.
  */
 
 /* The messages between Trunkline and this process. Trunkline imports only these types from here. */
 
-/** The first message: what is to be compiled. */
+/** The first message: the expressions to compile. */
 export type MappingSetup = { expressions: string[]; maxResultBytes: number };
 
 /** The answer to the first message. `invalid` names the first expression that cannot be read. */
@@ -20,7 +20,10 @@ export type MappingReady = {
   invalid?: { expression: number; message: string; position: number | undefined };
 };
 
-/** One expression over one input. The input is JSON, as it is stored: parsing is work of this process too. */
+/**
+ * A request to evaluate one expression over one input. The input is the stored JSON text, because this process does
+ * the parsing too.
+ */
 export type MappingOrder = {
   id: number;
   /** The place in the list of the setup. */
@@ -28,11 +31,14 @@ export type MappingOrder = {
   event: string;
   /** JSON of what stands beside the event: `answers`, `links`, `unsure`, `options`, and `answer` where one is judged. */
   context: string;
-  /** Notes where the expression meets nothing. That takes time of its own: not for events on their way. */
+  /** True also reports where the expression found nothing. This takes extra time and is not used for real events. */
   watch: boolean;
 };
 
-/** The result of the expression as JSON; null when it made nothing. `lost`: the places at which it met nothing, and what became of it. */
+/**
+ * The result of the expression as JSON; null if it made nothing. `lost`: the places at which it found nothing, and
+ * the effect.
+ */
 export type MappingResult = { id: number } & (
   { made: string | null; lost: string[] } | { error: string }
 );
@@ -68,7 +74,7 @@ async function perform(order: MappingOrder): Promise<MappingResult> {
     const expression = compiled[order.expression];
     using watch = order.watch && expression ? new UndefinedWatch(expression) : undefined;
     const made: unknown = await expression?.evaluate(input);
-    // Undefined and functions have no JSON: the expression made nothing.
+    // Undefined and functions have no JSON form: the expression made nothing.
     const text = (JSON.stringify(made) as string | undefined) ?? null;
     const bytes = text === null ? 0 : Buffer.byteLength(text);
     return bytes > maxResultBytes
@@ -93,7 +99,7 @@ function at(error: unknown): number | undefined {
 }
 
 if (isMainThread) {
-  // An expression that never ends would outlive a parent that was killed: the thread beside it sees that, and ends both.
+  // If the parent is killed, an endless expression would survive it. This thread notices that and ends the process.
   new Worker(new URL(import.meta.url), { workerData: null }).unref();
   process.on('disconnect', () => process.exit());
   process.on('message', (message: MappingSetup | MappingOrder) => {

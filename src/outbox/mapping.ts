@@ -10,15 +10,17 @@ import type { MappingStep } from '../crm/step.ts';
 import { headerName, headerValue, typesOf, type Endpoint } from './config.ts';
 import type { MappingOrder, MappingReady, MappingResult, MappingSetup } from './mapping-child.ts';
 
-/** One expression may work this long on one event. Usual mappings take a few milliseconds. */
+/** The time limit of one expression for one event. Usual mappings take a few milliseconds. */
 const maxEvaluationMs = 1_000;
-/** A process that takes longer to start is given up. It takes 0.2 s, on a machine under load some seconds. */
+/** A process that takes longer to start is ended. It normally takes 0.2 s, under load some seconds. */
 const maxStartMs = 20_000;
-/** JSON of one request that a mapping makes. */
+/** The limit for one request that a mapping makes, in bytes of JSON. */
 export const maxMappedBytes = 1_048_576;
-/** The heap of an endpoint's mapping process. A process that needs more ends, and only its event fails. */
+/** The heap limit of a mapping process. A process that needs more ends, and only its event fails. */
 const maxHeapMiB = 64;
-/** Orders that wait for an endpoint's mapping process: as many as an endpoint can have calls under way. */
+/**
+ * At most this many orders wait for an endpoint's mapping process: as many as an endpoint can have calls in progress.
+ */
 export const maxMappingsWaiting = 1_000;
 const maxHeaders = 64;
 
@@ -41,7 +43,7 @@ export type StepRequest = {
 };
 
 export type StepAnswer = { status: number; body: unknown };
-/** By the name of the step. A name may be that of an inherited property: read with `Object.hasOwn`. */
+/** Answers by the name of their step. A name may equal an inherited property, so read with `Object.hasOwn`. */
 export type StepAnswers = Record<string, StepAnswer>;
 
 /** An expression finds this beside the event. */
@@ -56,7 +58,7 @@ export type StepContext = {
 /** The places of a step's expressions in the list that the child gets. */
 type StepPlaces = { request: number; expect: number | undefined; remember: [string, number][] };
 
-/** The process did not come to this order in time. The event itself may be well. */
+/** The process did not reach this order in time. The event itself may be fine. */
 export class MappingBusy extends Error {}
 
 type Waiting = {
@@ -104,8 +106,8 @@ export class Mapping implements AsyncDisposable {
   }
 
   /**
-   * The request of that step; undefined when this event needs none. Rejects with the reason when it cannot be made,
-   * with `MappingBusy` when the child does not come to it within `deadlineMs`.
+   * The request of that step, or undefined if this event needs none. Rejects with the reason if it cannot be made,
+   * and with `MappingBusy` if the child does not reach it within `deadlineMs`.
    */
   async request(
     step: number,
@@ -117,8 +119,8 @@ export class Mapping implements AsyncDisposable {
   }
 
   /**
-   * The same for a person: also where the expression met nothing, with the place. A mapping that asks for a field that
-   * there is not makes a request without it, and no error.
+   * Like `request`, for a person: it also reports the places at which the expression found nothing. If a mapping uses
+   * a field that does not exist, the request lacks it and no error is raised.
    */
   watched(
     step: number,
@@ -174,10 +176,10 @@ export class Mapping implements AsyncDisposable {
   }
 
   /**
-   * For the start: every expression can be read, and makes a request of an example of every type that the endpoint
-   * gets. Later steps depend on answers that only the CRM can give: they are tried as far as the steps before them have
-   * an `example`. Answers what the expressions met nothing at, a line for each. Throws CONFIG_INVALID with the step's
-   * name and the place in its expression.
+   * Checks the mapping at the start: every expression compiles, and makes a request from an example of every type
+   * that the endpoint gets. Later steps need answers that only the CRM can give, so they are tried as long as the
+   * steps before have an `example`. Returns a line for each place where an expression found nothing. Throws
+   * CONFIG_INVALID with the step's name and the position in its expression.
    */
   async check(): Promise<string[]> {
     const warnings: string[] = [];
@@ -237,7 +239,7 @@ export class Mapping implements AsyncDisposable {
           else resolve(result);
         },
       };
-      // While it is evaluated the order has the deadline of the evaluation; this one is for the wait before.
+      // This deadline is for the wait. During the evaluation, the order has the deadline of the evaluation.
       const cancel = this.#clock.after(deadlineMs, () => {
         const place = this.#waiting.indexOf(order);
         if (place < 0) return;
@@ -267,7 +269,7 @@ export class Mapping implements AsyncDisposable {
   #startChild(): void {
     const child = fork(fileURLToPath(new URL('./mapping-child.ts', import.meta.url)), [], {
       execArgv: ['--disable-proto=delete', `--max-old-space-size=${maxHeapMiB}`],
-      // An expression has no business with the settings of this process.
+      // An expression must not see the environment of this process.
       env: Object.create(null) as NodeJS.ProcessEnv,
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
     });
@@ -277,7 +279,7 @@ export class Mapping implements AsyncDisposable {
     this.#cancelDeadline = this.#clock.after(maxStartMs, () =>
       this.#endChild(new Error('the process of the mapping did not start')),
     );
-    // Messages of a child that was replaced concern nobody.
+    // Messages of a child that was replaced are ignored.
     const current = (): boolean => this.#child === child;
     child.on('message', (message: MappingReady | MappingResult) => {
       if (current()) this.#take(message);
@@ -293,7 +295,7 @@ export class Mapping implements AsyncDisposable {
   }
 
   #tell(message: MappingSetup | MappingOrder): void {
-    // A message that cannot be sent has a child that ends: its exit fails the order.
+    // A message can only fail to be sent if the child is ending; its exit then fails the order.
     this.#child?.send(message, () => undefined);
   }
 
@@ -314,7 +316,7 @@ export class Mapping implements AsyncDisposable {
     this.#next();
   }
 
-  /** Ends the child and fails the order that it works on, or the first that waits for its start. */
+  /** Ends the child and fails its present order, or the first order that waits for its start. */
   #endChild(reason: Error): void {
     this.#cancelDeadline();
     const child = this.#child;
@@ -373,7 +375,7 @@ function refusalOf(opinion: unknown): AnswerOpinion {
   return { reason: 'the answer is not what the mapping expects' };
 }
 
-/** A heap at its bound aborts the process; so does no other mistake of an expression. */
+/** Only a heap at its limit aborts the process; no other mistake of an expression does. */
 function lossOf(signal: NodeJS.Signals | null): Error {
   return new Error(
     signal === 'SIGABRT'

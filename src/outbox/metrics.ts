@@ -60,10 +60,10 @@ let counted: { lanes: readonly LanesOfEndpoint[]; nowMs: () => number } = {
   lanes: [],
   nowMs: () => 0,
 };
-/** Endpoints of this process: they are told of also when nothing waits for them. */
+/** Endpoints of this process. They are reported even when nothing waits for them. */
 const endpoints = new Set<string>();
 
-/** One outbox per process: the last one that counted is the one shown. */
+/** There is one outbox per process. The last one that counted is shown. */
 export function showLanes(lanes: readonly LanesOfEndpoint[], nowMs: () => number): void {
   counted = { lanes, nowMs };
 }
@@ -108,7 +108,7 @@ export function showPurgeLag(ms: number): void {
   purgeLag.set(Math.max(0, ms) / 1_000);
 }
 
-/** From 0 on, so that the first one of each is an increase. */
+/** Counters start at 0, so that the first event shows as an increase. */
 export function countFromZero(endpoint: string): void {
   endpoints.add(endpoint);
   parkedTotal.inc({ endpoint }, 0);

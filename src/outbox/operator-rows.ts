@@ -11,9 +11,9 @@ type DeliveryFilter = {
   state?: DeliveryState | undefined;
   callId?: string | undefined;
   endpoint?: string | undefined;
-  /** Only the event of each call that the others wait for. */
+  /** True lists only the event of each call that the others wait for. */
   heads?: boolean | undefined;
-  /** The last delivery of the page before. */
+  /** The last delivery of the previous page. */
   after?: { eventId: string; endpoint: string } | undefined;
 };
 
@@ -60,7 +60,7 @@ export class OperatorRows {
     if (callId !== undefined) rows = rows.where('deliveries.call_id', '=', callId);
     if (endpoint !== undefined) rows = rows.where('deliveries.endpoint', '=', endpoint);
     if (after !== undefined)
-      // The first condition is the place in the index: an `or` alone is looked for from the newest on.
+      // The first condition locates the place in the index: with an `or` alone, the search would begin at the newest.
       rows = rows
         .where('deliveries.event_id', '<=', after.eventId)
         .where((eb) =>
@@ -94,7 +94,7 @@ export class OperatorRows {
     );
   }
 
-  /** With what its last attempt sent, and the event itself. */
+  /** The delivery with its last attempt's requests, and the event itself. */
   async find(
     eventId: string,
     endpoint: string,
@@ -107,8 +107,8 @@ export class OperatorRows {
   }
 
   /**
-   * A parked delivery and what is parked behind it go on, a waiting one is tried now, a delivered one is sent again.
-   * Undefined when there is no such delivery.
+   * Retries a delivery: a parked one and those parked behind it continue; a waiting one is tried now; a delivered one
+   * is sent again. Undefined if there is no such delivery.
    */
   async retry(eventId: string, endpoint: string): Promise<number | undefined> {
     const now = await this.#time.now();
@@ -138,7 +138,7 @@ export class OperatorRows {
     });
   }
 
-  /** Everything of the call from that sequence number on is sent again, in order. */
+  /** Sends everything of the call from that sequence number on again, in order. */
   async retryCall(callId: string, from: number, endpoint: string | undefined): Promise<number> {
     return this.#restart(callId, endpoint, (tx, lane) =>
       tx
@@ -151,7 +151,7 @@ export class OperatorRows {
     );
   }
 
-  /** The parked head stays behind, what is parked after it goes. */
+  /** Delivers the events behind the parked first one, which stays parked. */
   async releaseCall(callId: string, endpoint: string | undefined): Promise<number> {
     return this.#restart(callId, endpoint, (tx, lane) =>
       tx
@@ -177,8 +177,8 @@ export class OperatorRows {
     endpoint: string | undefined,
     change: (tx: Transaction<Database>, lane: string) => Promise<{ numUpdatedRows: bigint }>,
   ): Promise<number> {
-    // Asked before the transaction: inside it the question would take a second connection of the pool, and as many
-    // requests as there are connections would wait for each other.
+    // The time is read before the transaction. Inside it, the query would need a second connection of the pool, and
+    // requests that together use all connections would wait for each other.
     const now = await this.#time.now();
     return this.#store.transaction(async (tx) => {
       let lanes = tx.selectFrom('lanes').select('endpoint').where('call_id', '=', callId);
@@ -205,7 +205,7 @@ export class OperatorRows {
   }
 }
 
-/** The lane is due, whatever held it back. */
+/** Makes the lane due, whatever delayed it. */
 async function wakeLane(
   tx: Transaction<Database>,
   callId: string,

@@ -4,7 +4,7 @@ import type { Store } from '../store/store.ts';
 /** The database's clock: the only one that decides leases and schedules. */
 export class OutboxTime {
   readonly #store: Store;
-  /** Done before every reading of the clock. */
+  /** Runs before every reading of the clock. */
   beforeNow: () => Promise<void> = () => Promise.resolve();
 
   constructor(store: Store) {
@@ -16,7 +16,10 @@ export class OutboxTime {
     return this.#store.databaseNow();
   }
 
-  /** The same inside a statement, where asking first would cost a question. Rounded down: never later than the next claim's now. */
+  /**
+   * The clock as an expression inside a statement, which saves a query. It is rounded down, so it is never later than
+   * the next claim's time.
+   */
   async nowInSql(): Promise<RawBuilder<number>> {
     return this.#store.kind === 'postgres'
       ? sql<number>`floor(extract(epoch from clock_timestamp()) * 1000)::bigint`

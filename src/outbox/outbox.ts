@@ -23,13 +23,13 @@ export type OutboxOptions = {
   log: Logger;
   clock?: Clock;
   random?: () => number;
-  /** In place of the network, for simulations. */
+  /** Replaces the network in simulations. */
   client?: WebhookClient;
 };
 
 export type Outbox = Part &
   AsyncDisposable & {
-    /** After a commit that enqueued: looks at once instead of at the next poll. */
+    /** Call this after a commit with events: the outbox looks at once instead of at the next poll. */
     wake(): void;
     /** Removes a call's events and deliveries in the given transaction. */
     eraseCall(tx: Transaction<Database>, callId: string): Promise<void>;
@@ -114,7 +114,7 @@ export async function startOutbox(options: OutboxOptions): Promise<Outbox> {
   };
 }
 
-/** Mappings that meet nothing may do so on purpose: a person looks, nothing is stopped. */
+/** Mappings may find nothing on purpose, so this many notes are logged for a person and nothing is stopped. */
 const maxMappingNotes = 10;
 
 function mappingNotes(warnings: readonly string[]): string[] {
@@ -123,7 +123,7 @@ function mappingNotes(warnings: readonly string[]): string[] {
   return more === 0 ? shown : [...shown, `and ${more} more of the kind: trunkline webhooks try`];
 }
 
-/** Only a table that cannot be read makes the process unready; endpoints are somebody else's trouble. */
+/** Only an unreadable table makes the process unready. Failures of endpoints are not the process's own. */
 function healthOf(dispatcher: Dispatcher, housekeeping: Housekeeping): Health {
   if (dispatcher.failures >= 3)
     return { state: 'down', detail: 'the outbox cannot read its table' };

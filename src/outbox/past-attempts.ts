@@ -2,17 +2,19 @@
 
 export type PastAttempt = { at: number; ms: number; status: number | null; error: string | null };
 
-/** The last time that a date can tell. */
+/** The latest time that a Date can hold. */
 const latestTimeMs = 8.64e15;
 
-/** The attempts that a row tells of. A row that somebody damaged is delivered all the same, with one note of it. */
+/**
+ * The attempts that a row holds. A damaged row is delivered all the same, and a note takes the place of its attempts.
+ */
 export function pastAttempts(history: string | null): PastAttempt[] {
   if (history === null) return [];
   try {
     const past = JSON.parse(history) as unknown;
     if (Array.isArray(past)) return past.filter(isAttempt);
   } catch {
-    // Noted below, like any other text that is no list of attempts.
+    // The note below covers this, like any other text that is no list of attempts.
   }
   return [{ at: 0, ms: 0, status: null, error: 'earlier attempts are unreadable' }];
 }

@@ -16,7 +16,7 @@ const delaysMs = [
   hour, 2 * hour, 4 * hour, 8 * hour, 12 * hour,
 ]; // prettier-ignore
 
-/** No lane ever waits longer than this. A later time comes from a clock that was set. */
+/** No lane ever waits longer than this. A later time comes from a clock that was wrong. */
 export const longestDelayMs = 12 * hour * 1.2;
 
 /** The wait after the nth failed attempt, the first being 1. `random` in [0, 1). */
@@ -36,7 +36,7 @@ export function retryAfterMs(
 type NextAttempt = { do: 'retry'; at: number } | { do: 'give-up'; reason: string };
 
 type FailedAttempt = {
-  /** `item`: the content of this event is refused. `endpoint`: any other event would have failed too. */
+  /** `item`: this event's content is refused. `endpoint`: any other event would have failed too. */
   scope: 'item' | 'endpoint';
   reason: string;
   retryAfterMs?: number;
@@ -44,7 +44,7 @@ type FailedAttempt = {
 
 export type RetryRules = { retryBudgetMs: number; refusedTries: number };
 
-/** After a failed attempt: the time of the next one, or that this event has had its chances. */
+/** The next attempt after a failed one, or the end if this event has used up its attempts. */
 export function nextAttempt(
   failed: FailedAttempt,
   attempts: number,
@@ -83,12 +83,12 @@ export type DeliveryVerdict =
       answer: string | null;
       hard: boolean;
     } & FailedAttempt)
-  /** 410: the receiver wants nothing more; the operator decides. */
+  /** 410: the receiver wants no more events. The operator decides. */
   | { kind: 'gone'; status: number; answer: string; reason: string };
 
 const answerKeptBytes = 512;
 
-/** Refusals that speak of the address, the key or the moment rather than of this event's content. */
+/** Refusals that concern the address, the key or the moment, and not this event's content. */
 const endpointStatuses = new Set([401, 402, 403, 404, 405, 407, 408, 421, 423, 425, 426, 429, 451]);
 
 /** The meaning of an answer for the event. `accept`: further statuses that a mapping counts as an answer. */
@@ -103,7 +103,7 @@ export function judge(
     }; // prettier-ignore
   const { status } = answer;
   const text = firstBytes(answer.body);
-  // A complete 2xx head is the receiver's word. A body that breaks off or never ends does not take it back.
+  // A complete 2xx head counts as success. A body that breaks off or never ends does not change that.
   if ((status >= 200 && status < 300) || accept.includes(status))
     return { kind: 'delivered', status, answer: text };
   if (status === 410)
@@ -127,7 +127,7 @@ export function judge(
   };
 }
 
-/** For the operator's eyes: text without control characters. */
+/** The beginning of the body as text without control characters, for operators. */
 export function firstBytes(body: Buffer): string {
   return body
     .subarray(0, answerKeptBytes)

@@ -16,17 +16,17 @@ import { Mapping, type StepAnswers, type StepContext } from './mapping.ts';
 import { judge, type DeliveryVerdict } from './retry-rules.ts';
 import type { QueuedEvent } from './claim-rows.ts';
 
-/** The way out to the network. A simulation may stand in for it. */
+/** Sends requests through the network. A simulation may replace it. */
 export type WebhookClient = { send(request: GuardedRequest): Promise<GuardedAnswer> };
 
 export type SendResult = {
   verdict: DeliveryVerdict;
   progress: string | null;
-  /** The request and its answer, for the row; null where nothing was sent. */
+  /** The request and its answer as stored with the delivery; null if nothing was sent. */
   exchanges: string | null;
 };
 
-/** This much of an answer is read: enough for a look-up of a mapping, and a hostile answer costs no more. */
+/** The most bytes of an answer that are read: enough for a mapping's look-up, and a hostile answer costs no more. */
 export const maxAnswerBytes = 16_384;
 /** The same of an answer that a mapping looks through: a list of contacts, or of the newest records. */
 const maxMappedAnswerBytes = 262_144;
@@ -45,7 +45,7 @@ export class Sender implements AsyncDisposable {
   constructor(endpoint: Endpoint, clock: Clock, client?: WebhookClient, rows?: CrmRows) {
     this.#endpoint = endpoint;
     this.#mapping = new Mapping(endpoint, clock);
-    // The operator wrote this address: it is trusted as written, its redirects are not.
+    // The operator chose this address, so it is trusted as written. Its redirects are not.
     this.#ownClient = client
       ? undefined
       : new GuardedClient({ trust: 'as-written', connections: endpoint.concurrency });
@@ -97,7 +97,7 @@ export class Sender implements AsyncDisposable {
     await this.#ownClient?.[Symbol.asyncDispose]();
   }
 
-  /** The operator's headers go before those of a mapping, and the signature goes before all. */
+  /** A mapping's headers are overridden by the operator's, and those by the signature. */
   #headers(
     made: Record<string, string>,
     id: string,
@@ -129,7 +129,7 @@ export class Sender implements AsyncDisposable {
     });
   }
 
-  /** The first bytes of an answer are shown and kept: a receiver that repeats its keys must not spread them. */
+  /** The first bytes of an answer are shown and stored, so keys that a receiver repeats are masked. */
   #withoutKeys(verdict: DeliveryVerdict): DeliveryVerdict {
     if (verdict.answer === null) return verdict;
     const own = {
@@ -140,7 +140,7 @@ export class Sender implements AsyncDisposable {
   }
 }
 
-/** Nothing where the endpoint has no secret. */
+/** Returns nothing if the endpoint has no secret. */
 function signed(
   { secrets }: Endpoint,
   id: string,
@@ -151,8 +151,8 @@ function signed(
 }
 
 /**
- * Headers under lower-case names, the last of a name wins: a receiver never meets one header twice. Without a
- * prototype, because names come from a mapping, and so perhaps from a caller.
+ * Headers with lower-case names; the last value of a name wins, so no header is sent twice. The object has no
+ * prototype, because names come from a mapping and so perhaps from a caller.
  */
 function mergedHeaders(...sources: Record<string, string>[]): Record<string, string> {
   const merged = Object.create(null) as Record<string, string>;
@@ -163,10 +163,10 @@ function mergedHeaders(...sources: Record<string, string>[]): Record<string, str
 
 /* ---- Markers ---- */
 
-/** An endpoint with the ordering rule `skip` gets this in place of an event that it keeps refusing. */
+/** Sent to an endpoint with the ordering rule `skip`, in place of an event that it keeps refusing. */
 type SkipMarker = { id: string; body: string };
 
-/** Made once and kept beside the delivery, so that every attempt sends the same bytes. */
+/** The marker is made once and stored with the delivery, so that every attempt sends the same bytes. */
 export function makeMarker(
   item: QueuedEvent,
   failed: { status: number | null; reason: string },
@@ -194,13 +194,13 @@ export function makeMarker(
   return JSON.stringify({ id, body } satisfies SkipMarker);
 }
 
-/** A stored body that cannot be read is refused too, and its marker must still say which call it is of. */
+/** An unreadable stored body is refused too, and its marker must still name the call. */
 function contextOf(item: QueuedEvent): Record<string, unknown> {
   try {
     const event = JSON.parse(item.body) as unknown;
     if (typeof event === 'object' && event !== null) return event as Record<string, unknown>;
   } catch {
-    // The context below says which call it is of.
+    // The context below names the call.
   }
   return { call: { id: item.callId }, custom_metadata: {} };
 }
@@ -214,7 +214,7 @@ function markerOf(item: QueuedEvent): SkipMarker {
 /** A command waits this long for the process of the mapping. */
 const previewMs = 20_000;
 
-/** The requests that an event becomes, as text for a person; the operator's own headers are only named. */
+/** The requests for an event, as text for a person. The operator's own headers are only named. */
 export async function previewOf(
   endpoint: Endpoint,
   event: CallEvent,
@@ -247,7 +247,7 @@ export async function previewOf(
           : `# step ${step.name}\n${requestText(endpoint, request.method, request.url, request.headers, request.body ?? Buffer.alloc(0), event.id)}`,
         ...lost.map((one) => `# step ${step.name} warns: ${one}\n`),
       );
-      // The answer that this step would get: as the person says, else as the settings do.
+      // The answer that this step would get: the given one, else the example in the settings.
       const answer = Object.hasOwn(given, step.name) ? given[step.name] : step.example;
       if (answer === undefined || request === undefined) continue;
       answers[step.name] = answer;
@@ -283,6 +283,6 @@ function pretty(body: Buffer): string {
   try {
     return JSON.stringify(JSON.parse(text), null, 2);
   } catch {
-    return text; // a mapping may make something other than JSON
+    return text; // a mapping may make text that is not JSON
   }
 }

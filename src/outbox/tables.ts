@@ -19,7 +19,7 @@ import { UpkeepRows } from './upkeep-rows.ts';
  * Nobody else writes to these tables, and nobody else removes rows from them.
  */
 
-/** The rows by who works with them; all are read and written on the one clock of the database. */
+/** The rows, grouped by their users. All are read and written by the database's clock. */
 export class OutboxTables {
   readonly time: OutboxTime;
   readonly endpoints: EndpointRows;

@@ -1,4 +1,4 @@
-/** A node of a parsed expression, as far as it is read here. */
+/** A node of a parsed expression, with the fields that are used here. */
 type AstNode = {
   type?: string;
   value?: unknown;
@@ -10,22 +10,22 @@ type AstNode = {
   procedure?: AstNode;
 };
 
-/** The library calls this after each node; its types know names of variables alone. */
+/** The library calls this function after each node; its types do not know that name. */
 const afterEachNode = Symbol.for('jsonata.__evaluate_exit') as unknown as string;
 
 type WatchedExpression = { ast(): unknown; assign(name: string, value: unknown): void };
 
-/** The note about a node that turns out to be nothing; it gets the text of the node. */
+/** Makes the note about a node without a value, from the node's text. */
 type Complaint = (text: string) => string;
 
-/** Notes of one evaluation; an expression in a loop could make as many as it has turns. */
+/** At most this many notes per evaluation: an expression in a loop could make one in each turn. */
 const maxNotes = 20;
-/** Functions that are asked whether something is there. */
+/** Functions that test whether a value exists. */
 const asking = new Set(['exists', 'not', 'boolean', 'count', 'type', 'append', 'merge']);
 
 /**
- * Sees where an expression meets nothing and goes on: an object then lacks a field, a text lacks a part, and no error
- * says so. An alternative that was written down as one (`x ? y`) may be nothing.
+ * Notes where an expression finds nothing and continues. An object then lacks a field, or a text lacks a part,
+ * without an error. A written alternative (`x ? y`) may be nothing.
  */
 export class UndefinedWatch {
   readonly lost: string[] = [];
@@ -41,7 +41,7 @@ export class UndefinedWatch {
     expression.assign(afterEachNode, leave);
   }
 
-  /** The expression is slower while it is watched. */
+  /** A watched expression is slower. */
   [Symbol.dispose](): void {
     this.#expression.assign(afterEachNode, undefined);
   }
@@ -66,14 +66,14 @@ export class UndefinedWatch {
     if (!isNothing(result) || this.lost.length >= maxNotes) return;
     const complaint = this.#complaints.get(node);
     if (complaint === undefined || this.#noted.has(node)) return;
-    // A node that is nothing because a part of it is nothing has been noted by that part.
+    // If a node is nothing because a part of it is nothing, the note on that part is enough.
     const isKnown = nodesBelow(node).some((part) => this.#noted.has(part));
     this.#noted.add(node);
     if (!isKnown) this.lost.push(`${complaint(textOf(node))} (character ${placeOf(node)})`);
   }
 }
 
-/** The library first makes a list of nothing of a path that leads nowhere, and leaves it out afterwards. */
+/** For a path that leads nowhere, the library first makes an empty list and removes it later. */
 function isNothing(result: unknown): boolean {
   if (result === undefined) return true;
   return Array.isArray(result) && result.length === 0 && 'sequence' in result;

@@ -7,26 +7,26 @@ import type { OutboxTime } from './outbox-time.ts';
 
 /** A place among the events in the order of their time. */
 export type EventPlace = { occurredAt: number; id: string };
-/** Before the first event. */
+/** The place before the first event. */
 export const firstPlace: EventPlace = { occurredAt: -1, id: '' };
 
-/** The work of one step of the purge. */
+/** The result of one purge step. */
 export type PurgeStep = { looked: number; removed: number; stayed: number; place: EventPlace };
 
-/** A node that was cut off stores what happened meanwhile so much later at most, as far as a notice of it goes. */
+/** A node that was cut off stores its events at most this much later, as far as a notice can know. */
 const lateByMs = 3_600_000;
-/** Undelivered events that the look for their calls reads at most. */
+/** At most this many undelivered events are read to find their calls. */
 const maxUndeliveredLooked = 20_000;
 
 type LaneCounts = {
   endpoint: string;
   parked: number;
   waiting: number;
-  /** When the oldest event happened that waits; null when none does. */
+  /** The time of the oldest waiting event; null if none waits. */
   oldestAt: number | null;
 };
 
-/** Waits after a clock that was set, figures, and the purge. */
+/** Waiting times after a clock was set, statistics, and the purge. */
 export class UpkeepRows {
   readonly #store: Store;
   readonly #time: OutboxTime;
@@ -36,7 +36,7 @@ export class UpkeepRows {
     this.#time = time;
   }
 
-  /** For a database that one process owns: whoever held a claim is gone. */
+  /** For a database with one process: all claims are from dead processes. */
   async freeAllClaims(): Promise<void> {
     await this.#store.db
       .updateTable('lanes')
@@ -45,7 +45,7 @@ export class UpkeepRows {
       .execute();
   }
 
-  /** Makes lanes due that would wait for longer than any step of the schedule: their time is a wrong clock's. */
+  /** Makes lanes due that would wait for longer than any step of the schedule: their time comes from a wrong clock. */
   async wakeBeyond(longestDelayMs: number): Promise<void> {
     const now = await this.#time.now();
     await this.#store.db
@@ -56,8 +56,8 @@ export class UpkeepRows {
   }
 
   /**
-   * Makes lanes due that were never tried and yet wait: an event is due from its own time on, and a clock that was set
-   * back since then has made that a time to come. True when there were any.
+   * Makes lanes due that wait without ever having been tried. An event is due at its own time; if the clock was set
+   * back, that time lies in the future. Returns true if there were any.
    */
   async wakeUntried(): Promise<boolean> {
     const now = await this.#time.now();
@@ -71,8 +71,8 @@ export class UpkeepRows {
   }
 
   /**
-   * Moves every waiting time: the clock of this machine was set by that much, and is SQLite's. A lane that was never
-   * tried is due now in any case: its event may be of the new clock already.
+   * Moves every waiting time after SQLite's clock, that of this machine, was set by `byMs`. A lane that was never
+   * tried becomes due now: its event may already have a time of the new clock.
    */
   async shiftWaits(byMs: number): Promise<void> {
     const now = await this.#store.databaseNow();
@@ -83,7 +83,7 @@ export class UpkeepRows {
   }
 
   async countLanes(): Promise<LaneCounts[]> {
-    // The head of each waiting lane is found by its index: the cost goes by calls, not by their events.
+    // An index finds the first event of each waiting lane, so the cost depends on the calls and not on their events.
     const headAt = sql<number | null>`(select events.occurred_at
       from deliveries join events on events.id = deliveries.event_id
       where deliveries.endpoint = lanes.endpoint and deliveries.call_id = lanes.call_id
@@ -111,10 +111,10 @@ export class UpkeepRows {
   }
 
   /**
-   * One step of the purge: looks at up to `limit` events from before that time, oldest first, and removes them with
-   * their deliveries; with `settledOnly` only those that no endpoint waits for. Events of a call that goes on stay,
-   * however short the retention is: the page, and whoever asks for the call, reads them. The answer says where the next
-   * step goes on: what stays is not looked at again and again.
+   * One step of the purge. Takes up to `limit` events from before that time, oldest first, and removes them with
+   * their deliveries; with `settledOnly` only those that no endpoint waits for. Events of a running call stay,
+   * however short the retention is, because the page reads them. The result says where the next step continues, so
+   * that staying events are not examined again and again.
    */
   async purge(
     beforeMs: number,
@@ -149,12 +149,12 @@ export class UpkeepRows {
     };
   }
 
-  /** Several nodes purge beside one another, and beside erasures: what another holds is left to it. */
+  /** Several nodes purge at the same time, and beside erasures. Rows that another one has locked are left to it. */
   async #remove(events: readonly { id: string; call_id: string }[]): Promise<number> {
     return this.#store.transaction(async (tx) => {
       let going = events;
       if (this.#store.kind === 'postgres') {
-        // In the order of `eraseCall`, so that neither waits for the other in a circle.
+        // Deletes in the same order as `eraseCall`, so that they cannot deadlock.
         const ofCalls = tx
           .selectFrom('lanes')
           .select(['endpoint', 'call_id'])
@@ -192,11 +192,11 @@ export class UpkeepRows {
   }
 
   /**
-   * Removes up to `limit` deliveries whose event is gone: older versions purged events and left their deliveries
-   * behind. Events go oldest first, so a delivery below the lowest event has none.
+   * Removes up to `limit` deliveries without an event: older versions purged events and kept their deliveries. Events
+   * are removed oldest first, so a delivery below the lowest event has none.
    */
   async purgeLeftovers(limit: number): Promise<number> {
-    // Every id of an event is below `f`: without events no delivery has one.
+    // Every event id is below `f`, so without events this bound covers all deliveries.
     const { rows } = await sql<{ event_id: string; call_id: string }>`
       select event_id, call_id from deliveries
       where event_id < coalesce((select min(id) from events), 'f')
@@ -216,9 +216,9 @@ export class UpkeepRows {
     return rows.length;
   }
 
-  /** Calls with undelivered events from before that time, among the oldest of these events. */
+  /** Calls with undelivered events from before that time. Only the oldest of these events are read. */
   async undeliveredCalls(beforeMs: number, limit: number): Promise<string[]> {
-    // An event is stored soon after what it tells of: its id, which begins with that time, bounds the range.
+    // An event is stored soon after it happened. Its id begins with that time, which bounds the range.
     const { rows } = await sql<{ call_id: string }>`
       select distinct call_id from (
         select deliveries.call_id from deliveries join events on events.id = deliveries.event_id
@@ -229,13 +229,13 @@ export class UpkeepRows {
     return rows.map((row) => row.call_id);
   }
 
-  /** After a purge: nothing of it stays readable in the database's log. */
+  /** After a purge: no removed data stays readable in the database's log. */
   async forgetDeleted(): Promise<void> {
     await this.#store.forgetDeleted();
   }
 }
 
-/** A lane of a call without events has nothing left to order. */
+/** The lane of a call without events has nothing left to order. */
 async function removeEmptyLanes(
   tx: Transaction<Database>,
   of: readonly { call_id: string }[],

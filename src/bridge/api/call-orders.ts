@@ -39,13 +39,8 @@ export function callOrders({ store, calls, secondPasses, clock }: CallOrdersOpti
   });
 
   router.delete('/api/calls/:id/links', async (request, response) => {
-    const closed = await db
-      .updateTable('calls')
-      .set({ links_closed_at: clock.now() })
-      .where('id', '=', request.params.id)
-      .returning('id')
-      .executeTakeFirst();
-    if (closed === undefined) throw new Problem(404, 'call not found');
+    if (!(await closeLinks(db, request.params.id, clock.now())))
+      throw new Problem(404, 'call not found');
     response.status(204).end();
   });
 
@@ -103,4 +98,15 @@ export function callOrders({ store, calls, secondPasses, clock }: CallOrdersOpti
   }
 
   return router;
+}
+
+/** From now on no link opens this call. False where there is no such call. */
+async function closeLinks(db: Store['db'], id: string, now: number): Promise<boolean> {
+  const closed = await db
+    .updateTable('calls')
+    .set({ links_closed_at: now })
+    .where('id', '=', id)
+    .returning('id')
+    .executeTakeFirst();
+  return closed !== undefined;
 }

@@ -48,8 +48,6 @@ import { callOverrides } from '../session/session-request.ts';
  * long, the closing of its socket was lost on the way.
  */
 const overQuietMs = 5_000;
-/** Entities of a call that stops here may take this long to be joined, so that the journal has them. */
-const joinedWithinMs = 5_000;
 
 type OpenCallOptions = {
   env: CallEnvironment;
@@ -554,7 +552,7 @@ export class Call {
    * store had not taken everything within this time; the call's commits are then not retried.
    */
   async leave(storeWithinMs: number): Promise<boolean> {
-    await within(this.#env.clock, joinedWithinMs, this.events.joined());
+    await this.events.joined();
     this.#expectations.close();
     for (const leg of this.legs) leg.audio.leave();
     this.events.stopHolding();

@@ -1,6 +1,6 @@
 import type { Transaction } from 'kysely';
 import type { Said } from '../records/timeline.ts';
-import type { Clock } from '../../lib/clock.ts';
+import { within, type Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
 import { round3 } from '../../lib/round.ts';
 import type { StoredEvent } from '../../outbox/enqueue.ts';
@@ -63,6 +63,8 @@ type CallEventsOptions = {
 
 /** At most this many warnings are stored with one call. Later ones are only logged and counted. */
 export const maxWarnings = 100;
+/** Entities of a call that stops here may take this long to be joined, so that the journal has them. */
+const joinedWithinMs = 5_000;
 
 type Warning = { code: string; message: string; at: string };
 
@@ -243,9 +245,9 @@ export class CallEvents {
       for (const { result } of waiting.results) this.#addResult(leg, result);
   }
 
-  /** Resolves when no entities wait to be joined. Until then they are in no journal. */
-  joined(): Promise<void> {
-    return this.#entities.settled();
+  /** Resolves when no entities wait to be joined, or after some seconds. Until then they are in no journal. */
+  async joined(): Promise<void> {
+    await within(this.#options.clock, joinedWithinMs, this.#entities.settled());
   }
 
   /**

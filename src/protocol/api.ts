@@ -1,4 +1,3 @@
-import { ExpectedAnswer } from './session-hints.ts';
 import { z } from 'zod';
 import { CallEvent, callEventTypes, Incomplete, LedgerFigures, Role, Turn } from './events.ts';
 import { Sentiment } from './addons.ts';
@@ -42,31 +41,6 @@ export const CallNotes = z
     tags: z.array(z.string().trim().min(1).max(100)).max(maxTags).optional(),
   })
   .meta({ id: 'CallNotes' });
-
-/** The longest time that somebody may be expected to give an answer, in seconds. */
-const longestExpectedS = 120;
-
-/** An order: a party of a running call is about to say this. */
-export const ExpectRequest = z
-  .strictObject({
-    answer: ExpectedAnswer.nullable().describe(
-      '`digits`: a number that is read out; `code`: letters and digits; `letters`: a spelling; `date`: a day or an expiry; `null`: nothing any more.',
-    ),
-    role: Role.default('customer').describe('The party that answers.'),
-    seconds: z
-      .number()
-      .min(1)
-      .max(longestExpectedS)
-      .default(30)
-      .describe('The expectation ends after this time, or with the answer.'),
-  })
-  .meta({ id: 'ExpectRequest' });
-
-export const Expected = z
-  .object({ answer: ExpectedAnswer.nullable(), role: Role, seconds: z.number() })
-  .meta({ id: 'Expected' });
-export type Expected = z.infer<typeof Expected>;
-export type ExpectRequest = z.infer<typeof ExpectRequest>;
 
 export const CallTranscript = z
   .object({

@@ -2,10 +2,11 @@ import { Router, type Request } from 'express';
 import { z } from 'zod';
 import type { Clock } from '../../lib/clock.ts';
 import { Problem } from '../../port/problem.ts';
-import { type Expected, ExpectRequest } from '../../protocol/api.ts';
+import { type Expected, ExpectRequest } from '../../protocol/expect-request.ts';
 import { check } from '../../protocol/validation.ts';
 import type { Store } from '../../store/store.ts';
 import { callJson } from './call-json.ts';
+import type { Call } from '../call/call.ts';
 import type { Calls } from '../call/calls.ts';
 import { found, invalid, readKnown } from './query.ts';
 import type { SecondPasses } from '../second-pass/second-passes.ts';
@@ -47,11 +48,7 @@ export function callOrders({ store, calls, secondPasses, clock }: CallOrdersOpti
   router.post('/api/calls/:id/expect', async (request, response) => {
     const parsed = check(ExpectRequest, request.body);
     if (!parsed.ok) throw invalid(parsed.validationErrors);
-    const isThere = (await liveCall(request)).expect(parsed.value);
-    const { answer, role, seconds } = parsed.value;
-    if (!isThere)
-      throw new Problem(409, `the call has no party with the role "${role}" that is being heard`);
-    response.json({ answer, role, seconds } satisfies Expected);
+    response.json(expected(await liveCall(request), parsed.value));
   });
 
   router.post('/api/calls/transcribe', async (request, response) => {
@@ -109,4 +106,11 @@ async function closeLinks(db: Store['db'], id: string, now: number): Promise<boo
     .returning('id')
     .executeTakeFirst();
   return closed !== undefined;
+}
+
+function expected({ expectations }: Pick<Call, 'expectations'>, order: ExpectRequest): Expected {
+  const { answer, role, seconds } = order;
+  if (!expectations.order(order))
+    throw new Problem(409, `the call has no party with the role "${role}" that is being heard`);
+  return { answer, role, seconds };
 }

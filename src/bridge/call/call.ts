@@ -35,7 +35,6 @@ import { Leg } from '../leg/leg-audio.ts';
 import type { LegState } from '../leg/session-state.ts';
 import { bridgeMetrics } from '../metrics.ts';
 import { Expectations } from './expectations.ts';
-import type { ExpectRequest } from '../../protocol/api.ts';
 import { HeardWords } from './heard-words.ts';
 import { newLeg, requestOf } from './new-leg.ts';
 import { Pauses, type Pauser } from './pauses.ts';
@@ -82,7 +81,7 @@ export class Call {
   readonly #clock: CallClock;
   readonly #pauses: Pauses;
   readonly #heard: HeardWords;
-  readonly #expectations: Expectations;
+  readonly expectations: Expectations;
   readonly #ending: CallEnding;
   readonly #legs = new Map<string, CallLeg>();
   readonly #streams = new Map<string, OpenStream>();
@@ -110,9 +109,9 @@ export class Call {
       onLeaseLost: () => onLeaseLost(this),
     });
     this.holes = new CallHoles(this.#clock, this.events);
-    this.#expectations = new Expectations(env.clock, () => this.legs);
+    this.expectations = new Expectations(env.clock, () => this.legs);
     this.#heard = new HeardWords({
-      expectations: this.#expectations,
+      expectations: this.expectations,
       env,
       callId,
       events: this.events,
@@ -130,7 +129,7 @@ export class Call {
       isWithdrawn: () => this.isWithdrawn,
       take: (input) => this.#take(input),
       over: () => {
-        this.#expectations.close();
+        this.expectations.close();
         onOver(this);
       },
     });
@@ -167,11 +166,6 @@ export class Call {
 
   pause(by: Pauser): Promise<void> {
     return this.#pauses.pause(by);
-  }
-
-  /** Somebody knows what a party is about to say. Returns false if the call has no such party. */
-  expect(expected: ExpectRequest): boolean {
-    return this.#expectations.order(expected);
   }
 
   /**
@@ -553,7 +547,7 @@ export class Call {
    */
   async leave(storeWithinMs: number): Promise<boolean> {
     await this.events.joined();
-    this.#expectations.close();
+    this.expectations.close();
     for (const leg of this.legs) leg.audio.leave();
     this.events.stopHolding();
     const isStored = await within(this.#env.clock, storeWithinMs, this.events.settled());

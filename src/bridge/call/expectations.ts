@@ -1,7 +1,7 @@
 import { askedFor } from '../../language/entities/asked-secrets.ts';
 import type { CueKind } from '../../language/entities/cue-kinds.ts';
 import type { Clock } from '../../lib/clock.ts';
-import type { ExpectRequest } from '../../protocol/api.ts';
+import type { ExpectRequest } from '../../protocol/expect-request.ts';
 import type { ExpectedAnswer } from '../../protocol/session-hints.ts';
 import { Questions } from '../events/questions.ts';
 import type { CallLeg } from './call-leg.ts';

@@ -20,8 +20,6 @@ import {
   ApiDeliveryState,
   ApiJobCallbackState,
   EndpointPage,
-  Expected,
-  ExpectRequest,
   Installation,
   NodeList,
   JobCallbackPage,
@@ -37,6 +35,7 @@ import {
   TestEvent,
   TestEventRequest,
 } from '../api.ts';
+import { Expected, ExpectRequest } from '../expect-request.ts';
 import { Role } from '../events.ts';
 import { Uuid } from '../values.ts';
 import { answer, json, type RouteAnswer, type Parameter, type Route } from './route.ts';

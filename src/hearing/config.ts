@@ -20,21 +20,21 @@ export const RecogniserConfig = z.strictObject({
   modelsMirror: z.string().min(1).optional().meta({
     env: 'TRUNKLINE_MODELS_MIRROR',
     description:
-      'The first place from which models are fetched: a folder or a base URL that holds <model>/<file>.',
+      'A folder or base URL that holds <model>/<file>. Models are fetched from there before any other source.',
   }),
   pullModels: z.boolean().default(true).meta({
     env: 'TRUNKLINE_PULL_MODELS',
     description:
-      'Fetch the model at start when it is missing; off: only `trunkline models pull` does.',
+      'If on, a missing model is fetched at the start. If off, only `trunkline models pull` fetches it.',
   }),
   processes: z.int().min(1).max(64).optional().meta({
     env: 'TRUNKLINE_RECOGNISERS',
     description:
-      'At most this many recogniser processes run, started as load asks for them; by default one for each core, at most 4.',
+      'The most recogniser processes that may run; they are started as the load requires. Default: one per core, at most 4.',
   }),
   hangDeadlineMs: z.int().min(500).max(3_600_000).default(15_000).meta({
     env: 'TRUNKLINE_RECOGNISER_DEADLINE_MS',
-    description: 'A recogniser process that says nothing for this long is replaced.',
+    description: 'A recogniser process that sends nothing for this long is replaced.',
   }),
 });
 export type RecogniserConfig = z.infer<typeof RecogniserConfig>;

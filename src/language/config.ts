@@ -13,7 +13,7 @@ export const LlmConfig = z
       }),
     llmKey: z.string().min(1).optional().meta({
       env: 'TRUNKLINE_LLM_KEY',
-      description: 'Its key, sent as a bearer token.',
+      description: 'The key of the language model service, sent as a bearer token.',
       secret: true,
     }),
     llmModel: z.string().min(1).optional().meta({
@@ -22,12 +22,12 @@ export const LlmConfig = z
     }),
     llmTimeoutMs: z.number().int().positive().max(3_600_000).default(20_000).meta({
       env: 'TRUNKLINE_LLM_TIMEOUT_MS',
-      description: 'The longest time that one answer of the model may take.',
+      description: 'The longest time for one answer of the language model.',
     }),
     llmCallsPerMinute: z.number().int().positive().max(1_000_000).default(60).meta({
       env: 'TRUNKLINE_LLM_CALLS_PER_MINUTE',
       description:
-        'Budget: past it the extractive form is given, or the error block where there is none.',
+        'The budget of requests to the language model per minute. Beyond it the extractive form is returned, or the error block if there is none.',
     }),
   })
   .superRefine(({ llmUrl, llmModel }, context) => {

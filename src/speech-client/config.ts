@@ -31,7 +31,7 @@ export const SpeechConfig = z.strictObject({
     .meta({
       env: 'TRUNKLINE_SPEECH_URL',
       description:
-        'Base address of the speech service without /v2, or of each of its nodes, separated by commas; unset: our own, and those of the other nodes on the database.',
+        'The base address of the speech service without /v2, or those of its nodes, separated by commas. If unset, the embedded services of this and the other nodes on the database are used.',
     }),
   key: z
     .string()
@@ -39,7 +39,8 @@ export const SpeechConfig = z.strictObject({
     .optional()
     .meta({
       env: 'TRUNKLINE_SPEECH_KEY',
-      description: 'Key for the speech service; sent as a header on HTTP only.',
+      description:
+        'The key for the speech service. It is sent as an HTTP header, never on a socket.',
       secret: true,
     }),
   keyHeader: z
@@ -48,29 +49,31 @@ export const SpeechConfig = z.strictObject({
     .default('x-service-key')
     .meta({
       env: 'TRUNKLINE_SPEECH_KEY_HEADER',
-      description: 'Header that carries the key; x-gladia-key for the hosted service.',
+      description: 'The header that carries the key: x-gladia-key for the hosted service.',
     }),
   model: z.string().min(1).optional().meta({
     env: 'TRUNKLINE_SPEECH_MODEL',
-    description: 'Model name sent with each session; unset: the service decides.',
+    description: 'The model name sent with each session. If unset, the service decides.',
   }),
   hosts: z.array(z.string().min(1)).default([]).meta({
     env: 'TRUNKLINE_SPEECH_HOSTS',
     description:
-      "Further hosts that a session's address may lead to; the service's own host always may, *.example.org allows a domain.",
+      "Other hosts that the address of a session may lead to. The service's own host is always allowed; *.example.org allows a whole domain.",
   }),
   coalesceMs: z.number().int().min(0).max(1_000).default(0).meta({
     env: 'TRUNKLINE_SPEECH_COALESCE_MS',
-    description: 'Join frames into pieces of this length before sending; 0 forwards one for one.',
+    description:
+      'Frames are joined to this length before they are sent. 0 sends each frame as it comes.',
   }),
   catchUpSpeed: z.number().min(2).max(1_000).default(32).meta({
     env: 'TRUNKLINE_SPEECH_CATCH_UP_SPEED',
     description:
-      'A leg may send the audio that waited in its journal this many times faster than real time.',
+      'The speed at which a leg sends audio that waited in its journal, as a multiple of real time.',
   }),
   maxSessionsPerLeg: z.number().int().min(1).max(10_000).default(50).meta({
     env: 'TRUNKLINE_SPEECH_MAX_SESSIONS',
-    description: 'One leg may use this many sessions; after that its audio is only journalled.',
+    description:
+      'The number of sessions that one leg may use. After that its audio is only journalled.',
   }),
 });
 export type SpeechConfig = z.infer<typeof SpeechConfig>;

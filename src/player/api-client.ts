@@ -4,7 +4,7 @@ import { ApiCall, CallPage, NewStream } from '../protocol/api.ts';
 import type { CallItem, LiveFeedMessage } from '../protocol/api.ts';
 import type { z } from 'zod';
 
-/** The operator API of the bridge, as far as placing and watching a call needs it. */
+/** The parts of the bridge's operator API that place and watch a call. */
 export type Api = { url: string; key?: string };
 
 const answerWithinMs = 10_000;
@@ -16,7 +16,7 @@ export async function mintStream(
   return ask(api, '/api/streams', NewStream, request);
 }
 
-/** The same for a bridge that may not be ours: undefined when it has no such API. */
+/** Like the function above, for a bridge of another product: undefined if it has no such API. */
 export async function mintStreamIfOffered(
   api: Api,
   request: { carrier: string; call_id?: string },
@@ -30,7 +30,7 @@ export async function mintStreamIfOffered(
   }
 }
 
-/** Undefined while the bridge does not know the call. */
+/** Returns undefined while the bridge does not know the call. */
 export async function findCall(api: Api, carrierCallId: string): Promise<CallItem | undefined> {
   const query = new URLSearchParams({ carrier_call_id: carrierCallId, limit: '1' });
   const { items } = await ask(api, `/api/calls?${query.toString()}`, CallPage);
@@ -41,7 +41,7 @@ export async function getCall(api: Api, id: string): Promise<ApiCall> {
   return ask(api, `/api/calls/${encodeURIComponent(id)}`, ApiCall);
 }
 
-/** The call's server-sent events until they end or the signal says so. */
+/** The call's server-sent events, until they end or the signal stops them. */
 export async function* watchCall(
   api: Api,
   id: string,
@@ -128,7 +128,7 @@ async function request(
   );
 }
 
-/** 429 is what a client gets that has shown too many wrong keys. */
+/** A client that has shown too many wrong keys gets 429. */
 export function isKeyRefused(status: number): boolean {
   return status === 401 || status === 429;
 }

@@ -10,7 +10,7 @@ type PlayedTurn = { leg: 'agent' | 'customer'; text: string; startMs: number; en
 
 export type Conversation = {
   turns: PlayedTurn[];
-  /** As long as the call, silent where the other one speaks. */
+  /** As long as the call, with silence while the other party speaks. */
   legs: Record<'agent' | 'customer', Buffer>;
   durationMs: number;
 };

@@ -15,23 +15,26 @@ export type PlayedCall = {
   to: string;
   direction: 'inbound' | 'outbound';
   parameters: Record<string, string>;
-  /** For carriers whose control messages have two forms. */
+  /** For carriers whose control messages have two formats. */
   controlFormat: 'plain-text' | 'json';
 };
 
 export type Frame = string | Buffer;
 
-/** One carrier's side of one stream. Frames that are numbered get their number when they are made, sent or not. */
+/**
+ * One carrier's side of one stream. Numbered frames get their number when they are made, whether they are sent or
+ * not.
+ */
 export type Dialogue = {
   opening(): Frame[];
-  /** The audio of one frame's length, of all legs that still speak. */
+  /** Makes the frames for one frame's length of audio, of all legs that still have audio. */
   media(frames: { leg: 'customer' | 'agent'; bytes: Buffer }[], atMs: number): Frame[];
   /** Answers to a message of the bridge. */
   received(
     text: string,
     atMs: number,
   ): { send: Frame[]; ready?: boolean; paused?: boolean; over?: boolean };
-  /** The message that says that the call is over; for some it is only the close of the socket. */
+  /** The messages that end the call. For some carriers only the close of the socket ends it. */
   closing(atMs: number): Frame[];
   dtmf?(digit: string, atMs: number): Frame[];
   /** False when audio must wait for an answer to the opening. */
@@ -40,7 +43,7 @@ export type Dialogue = {
   readonly waitsForOver: boolean;
 };
 
-/** A carrier takes those of its own kind of proof. */
+/** The secrets of a player. Each carrier uses those of its own kind of proof. */
 export type PlayerSecrets = {
   authToken?: string | undefined;
   apiKey?: string | undefined;
@@ -50,7 +53,7 @@ export type PlayerSecrets = {
   password?: string | undefined;
 };
 
-/** A carrier as the player knows it; each is written in the carrier's own folder and handed in. */
+/** A carrier as the player knows it. Each one is written in the carrier's own folder and passed in. */
 export type CarrierPlayer = {
   name: string;
   /** Default length of a frame. */
@@ -62,20 +65,20 @@ export type CarrierPlayer = {
   /** All parties are heard in one channel. */
   mixesLegs?: true;
   newIds(): { callId: string; streamId: string };
-  /** True when these secrets are proof enough; without proof a stream token is asked for. */
+  /** True if these secrets are sufficient proof. Otherwise the player asks for a stream token. */
   canProve(secrets: PlayerSecrets): boolean;
   headers(url: string, call: PlayedCall, secrets: PlayerSecrets): Record<string, string>;
-  /** The parameters of the call that stand in the address of its stream. */
+  /** The call's parameters that the stream's address contains. */
   addressParameters?(call: PlayedCall): Record<string, string>;
   newDialogue(call: PlayedCall): Dialogue;
-  /** The ids in a recorded text of this carrier; undefined for other texts and for other carriers'. */
+  /** The ids in a recorded text of this carrier. Undefined for texts of other kinds or of other carriers. */
   recordedIds(
     text: string,
     message: Record<string, unknown>,
   ): { callId: string; streamId: string } | undefined;
-  /** For sending a recording again: headers of the upgrade that must agree with its texts. */
+  /** For replays: headers of the upgrade that must agree with the recorded texts. */
   recordedHeaders?(texts: readonly string[]): Record<string, string>;
-  /** For sending a recording again: a text as it must read when the last answer had this number. */
+  /** For replays: the text with the number of the last answer, `lastSeq`, put in. */
   retold?(text: string, lastSeq: number): string;
 };
 

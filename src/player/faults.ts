@@ -8,10 +8,10 @@ export type Faults = {
   reorder?: number;
   /** The socket breaks here, without a close frame. */
   cutAtMs?: number;
-  /** A new stream of the same call this long after the cut. */
+  /** Delay after the cut until a new stream of the same call begins. */
   reopenAfterMs?: number;
   noStop?: boolean;
-  /** The bytes are of the other companding law than the stream says. */
+  /** True sends bytes of the other companding law than the stream declares. */
   wrongCodec?: boolean;
   seed?: number;
 };
@@ -27,7 +27,7 @@ export function randomFrom(seed: number): () => number {
   };
 }
 
-/** Media frames on their way through a bad line. What is held back comes out with the next frames or at the end. */
+/** Sends media frames through a simulated bad line. Held frames come out with the next frames or at the end. */
 export class BadLine {
   readonly #faults: Faults;
   readonly #random: () => number;

@@ -41,7 +41,7 @@ function parsed(line: string, number: number): Record<string, unknown> {
 
 export type RecordedIds = { carrier: string; callId: string; streamId: string };
 
-/** Whose conversation it is, and the ids that stand in it; undefined when the first texts do not say. */
+/** The carrier of the conversation, and the ids in it. Undefined if the first texts do not show them. */
 export function idsOf(
   frames: readonly RecordedFrame[],
   players: readonly CarrierPlayer[],

@@ -16,7 +16,7 @@ import type { LegAudio } from './play.ts';
 /** A party's audio before it takes the form of a carrier. */
 export type LegSamples = { leg: 'customer' | 'agent'; samples: Int16Array; rateHz: number };
 
-/** A file of another kind as a WAV file. */
+/** Converts a file of another kind to a WAV file. */
 type Decode = (path: string) => Promise<Buffer>;
 
 /** One stereo file (customer left, agent right), one mono file, or two files, the customer's first. */
@@ -81,7 +81,7 @@ export function mixedLegs(legs: readonly LegSamples[], rateHz: number): LegSampl
   return [{ leg: 'customer', samples, rateHz }];
 }
 
-/** All legs in the carrier's form and of one length, the shorter ones silent at the end. */
+/** All legs in the carrier's encoding and of one length; shorter ones end with silence. */
 export function encodeLegs(
   legs: readonly LegSamples[],
   encoding: Encoding,

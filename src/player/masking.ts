@@ -17,7 +17,7 @@ const technicalFields = new Set([
   'occurred_at',
 ]);
 
-/** A recorded conversation without the people in it: the same frames, lengths and order, other contents. */
+/** Masks a recorded conversation: the same frames, lengths and order, with other contents. */
 export class Masker {
   readonly #options: MaskOptions;
   readonly #numbers = new Map<string, string>();

@@ -10,14 +10,14 @@ export type CallPlan = {
   player: CarrierPlayer;
   /** `ws://host:port`, or with a path of its own for a bridge that is not ours. */
   to: string;
-  /** The operator API of the bridge: a stream token is asked for when the carrier has no secret. */
+  /** The bridge's operator API. The player asks it for a stream token if the carrier has no secret. */
   api?: Api;
-  /** Mints the token in this process instead: answers where to stream to. */
+  /** Makes the token in this process instead, and returns the address to stream to. */
   mint?: (carrierCallId: string) => Promise<string>;
-  /** The bridge may be somebody else's: then it is tried without a token. */
+  /** The bridge may be of another product. Then no token is used. */
   apiIsOptional?: boolean;
   secrets?: PlayerSecrets;
-  /** The base address that a carrier signs, when `to` is another road to the same bridge. */
+  /** The base address that the carrier signs, if `to` is another address of the same bridge. */
   publicUrl?: string;
   legs?: LegSamples[];
   encoding?: Encoding;
@@ -35,7 +35,7 @@ export type CallPlan = {
   onStarted?: (ids: { callId: string; streamId: string }) => void;
 };
 
-/** Numbers that are kept for fiction. */
+/** Telephone numbers that are reserved for fiction. */
 const fiction = { from: '+15550100123', to: '+15550100200' };
 
 /** One call as its carrier would place it: both legs in one stream, or a stream for each. */
@@ -135,7 +135,7 @@ async function playStream(
   });
 }
 
-/** Without a path of its own the address is that of our own carriers. */
+/** An address without a path means the paths of our own carriers. */
 function baseUrl(to: string, carrier: string): string {
   const url = new URL(to.replace(/^http/, 'ws'));
   if (url.pathname === '/') url.pathname = `/carriers/${carrier}`;
@@ -163,13 +163,13 @@ async function withToken(
   return url.href;
 }
 
-/** The token's path on the road that was asked for: the public address may lead through a proxy that takes a path away. */
+/** The token's path at the requested address: the public address may lead through a proxy that removes a prefix. */
 function tokenPath(mintedUrl: string): string {
   const { pathname } = new URL(mintedUrl);
   return pathname.slice(Math.max(0, pathname.indexOf('/carriers/')));
 }
 
-/** The address came from `POST /api/streams`: it is proof enough. */
+/** The address came from `POST /api/streams`, which is sufficient proof. */
 function hasToken(url: URL): boolean {
   return url.searchParams.has('token') || /^\/carriers\/[a-z]+\/./.test(url.pathname);
 }

@@ -10,7 +10,7 @@ export type LegAudio = { leg: 'customer' | 'agent'; bytes: Buffer };
 type PlayOptions = {
   /** The address to which the carrier was told to stream. */
   to: string;
-  /** The address that it signs, when the outside sees another address than `to`. */
+  /** The address that the carrier signs, if the public address differs from `to`. */
   signedUrl?: string;
   player: CarrierPlayer;
   call: PlayedCall;
@@ -30,7 +30,7 @@ export type PlayResult = {
   outcome: 'played' | 'refused' | 'cut' | 'closed-by-bridge' | 'failed';
   callId: string;
   streamId: string;
-  /** Bytes that left for each leg. */
+  /** Bytes sent for each leg. */
   sentBytes: Record<string, number>;
   framesDropped: number;
   framesReordered: number;
@@ -41,10 +41,13 @@ export type PlayResult = {
 const connectMs = 10_000;
 const readyMs = 10_000;
 const overMs = 15_000;
-/** Faster than real time the socket is the brake, not our memory. */
+/** Faster than real time, the socket limits the speed, not our memory. */
 export const maxUnsentBytes = 1_048_576;
 
-/** Plays one call as its carrier would, from the upgrade to the close. Never throws for what the bridge does. */
+/**
+ * Plays one call as its carrier would, from the upgrade to the close. It never throws because of the bridge's
+ * behaviour.
+ */
 export async function play(options: PlayOptions): Promise<PlayResult> {
   const stream = new PlayedStream(options);
   try {
@@ -93,7 +96,7 @@ class PlayedStream {
     this.#socket?.terminate();
   }
 
-  /** Undefined once open, else why not. */
+  /** Undefined once the socket is open, otherwise the reason why not. */
   async #connect(): Promise<string | undefined> {
     const { to, signedUrl, player, call, secrets = {}, signal } = this.#options;
     const socket = new WebSocket(to, [...(player.protocols ?? [])], {
@@ -134,7 +137,7 @@ class PlayedStream {
     this.#wake();
   }
 
-  /** Frame after frame on a fixed timetable; true when the line was cut. */
+  /** Sends frame after frame on a fixed timetable. Returns true if the line was cut. */
   async #stream(): Promise<boolean> {
     const { audio, call, speed = 1, faults = {}, signal, dtmf = [] } = this.#options;
     const frameMs = this.#options.frameMs ?? this.#options.player.frameMs;
@@ -176,7 +179,7 @@ class PlayedStream {
 
   async #pace(dueMs: number): Promise<void> {
     const waitMs = dueMs - performance.now();
-    // Timers are a millisecond coarse: waits are made only when they are worth one.
+    // Timers have a resolution of a millisecond, so shorter waits are skipped.
     if (waitMs >= 1)
       await sleep(waitMs, undefined, { signal: this.#options.signal }).catch(() => undefined);
     while (!this.#closed && (this.#socket?.bufferedAmount ?? 0) > maxUnsentBytes) await sleep(5);

@@ -9,7 +9,7 @@ export type RecorderOptions = {
   port: number;
   /** The bridge that answers; without one every upgrade is accepted and nothing is answered. */
   to?: string;
-  /** Called for each conversation; what it answers takes the frames. */
+  /** Called for each conversation. The function that it returns takes the frames. */
   onConversation: (path: string) => {
     frame(frame: RecordedFrame): void;
     end(reason: string): void;
@@ -20,7 +20,7 @@ export type Recorder = AsyncDisposable & { readonly port: number };
 
 /** Bytes that the bridge sent before the carrier's socket is open are bounded by the upgrade itself; this bounds the other way. */
 export const maxWaitingBytes = 1_048_576;
-/** Hop-by-hop fields of the upgrade, made anew by the socket to the bridge. */
+/** Headers of the upgrade that belong to one connection. The socket to the bridge makes its own. */
 const ownHeaders = new Set([
   'host',
   'connection',
@@ -31,7 +31,7 @@ const ownHeaders = new Set([
   'sec-websocket-protocol',
 ]);
 
-/** Stands between a carrier and its bridge, passes every frame on unchanged and tells of it. */
+/** Stands between a carrier and its bridge. Passes every frame on unchanged and reports it. */
 export async function startRecorder(options: RecorderOptions): Promise<Recorder> {
   const server = createServer((_request, response) => {
     response.writeHead(426).end();
@@ -40,7 +40,7 @@ export async function startRecorder(options: RecorderOptions): Promise<Recorder>
     server,
     perMessageDeflate: false,
     maxPayload: 1_048_576,
-    // Anything but a path could name another host, which would then get the carrier's proof.
+    // A target that is no path could name another host, which would then get the carrier's proof.
     verifyClient: ({ req }: { req: IncomingMessage }) => addressAt(options.to, req) !== undefined,
   });
   sockets.on('connection', (socket, request) => record(socket, request, options));
@@ -148,7 +148,7 @@ function connectBridge(url: URL, request: IncomingMessage, carrier: WebSocket): 
   };
 }
 
-/** Codes that only a broken connection has must not be sent. */
+/** These codes describe a broken connection and must not be sent. */
 function isSendable(code: number): boolean {
   return (
     code === 1000 ||

@@ -8,9 +8,9 @@ import { idsOf, type RecordedFrame, type RecordedIds } from './fixture.ts';
 type ReplayOptions = {
   to: string;
   frames: RecordedFrame[];
-  /** The carriers that there are; the recording shows whose it is. */
+  /** The known carriers. The recording shows which one it is from. */
   players: readonly CarrierPlayer[];
-  /** The carrier's name, when the recording does not show it. */
+  /** The carrier's name, if the recording does not show it. */
   carrier?: string;
   api?: Api;
   secrets?: PlayerSecrets;
@@ -152,7 +152,7 @@ async function run(
   return { callId: ids.callId, sent, answers, closed };
 }
 
-/** Fresh ids for the recorded ones; and numbers that answer ours answer those of this time. */
+/** Replaces the recorded ids by fresh ones, and numbers that answer ours by those of this run. */
 function adapted(
   text: string,
   from: RecordedIds,

@@ -8,15 +8,15 @@ import type { FolderLock } from './folder-lock.ts';
 import type { Database } from './schema.ts';
 
 /**
- * A store that is closed lets the work that was begun end for so long. Then waiting work is refused and connections are
- * broken: a database that cannot commit must not hold up a shutdown. What was not stored is found again by the next
- * start, like after a crash.
+ * When a store closes, work in progress may take this long. Then waiting work is refused and connections are broken:
+ * a database that cannot commit must not delay a shutdown. As after a crash, the next start finds work that was not
+ * stored.
  */
 export const maxCloseMs = 4_000;
 
 /**
- * A part that stops waits so long for what it has begun at the database. All of it goes on with the next start, like
- * after a crash: a database that does not answer must not hold up a shutdown part after part.
+ * A part that stops waits this long for its work at the database. As after a crash, the next start continues that
+ * work. A database that does not answer must not delay the shutdown of one part after another.
  */
 export const maxDatabaseWaitMs = 1_000;
 

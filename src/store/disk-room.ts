@@ -25,13 +25,16 @@ export class NoRoomError extends Error {
 
 /** Room on the data disk that is promised to one piece of work, until it is disposed of. */
 export type DiskRoom = Disposable & {
-  /** Aborted with a `NoRoomError` when the disk came under its mark: the work ends and deletes what it wrote. */
+  /**
+   * Aborted with a `NoRoomError` when the disk fell below its mark. The work then ends and deletes the bytes it
+   * wrote.
+   */
   readonly signal: AbortSignal;
-  /** The work may write up to this many bytes in all. Throws a `NoRoomError` where they do not fit. */
+  /** Lets the work write up to this many bytes in total. Throws a `NoRoomError` if they do not fit. */
   extend(reachBytes: number): void;
-  /** The work has written this many bytes in all, and will write no more than it was promised. */
+  /** Reports that the work has written this many bytes in total. It may not write more than it was promised. */
   wrote(totalBytes: number): void;
-  /** The work writes no more: what it did not use is free for others. */
+  /** Ends the work's writing. Promised bytes that it did not use are free for others. */
   settle(): void;
 };
 
@@ -56,7 +59,7 @@ export class DiskRooms {
     this.#markBytes = markBytes;
   }
 
-  /** The room that can still be promised; negative where the disk is under its mark. */
+  /** The bytes that can still be promised. Negative if the disk is below its mark. */
   get leftBytes(): number {
     let promisedBytes = 0;
     for (const { reachBytes, writtenBytes } of this.#promised)
@@ -65,7 +68,7 @@ export class DiskRooms {
     return this.#freeBytes - sinceBytes - promisedBytes - this.#markBytes;
   }
 
-  /** A measurement begins. The answer is called with its result, in which everything written so far is counted. */
+  /** Begins a measurement. The returned function takes the result, which counts everything written so far. */
   measuring(): (freeBytes: number) => void {
     const knownBytes = this.#writtenBytes;
     return (freeBytes) => {
@@ -78,7 +81,7 @@ export class DiskRooms {
     };
   }
 
-  /** Throws a `NoRoomError` where so many bytes do not fit. */
+  /** Throws a `NoRoomError` if this many bytes do not fit. */
   reserve(bytes: number): DiskRoom {
     const promised: Promised = { reachBytes: 0, writtenBytes: 0, abort: new AbortController() };
     const extend = (reachBytes: number): void => {
@@ -87,7 +90,7 @@ export class DiskRooms {
       if (this.leftBytes < moreBytes) throw this.#noRoom(reachBytes, 'the data disk has no room');
       promised.reachBytes = reachBytes;
     };
-    // Also work that announces nothing waits while the disk is under its mark.
+    // Work that announces no size also waits while the disk is below its mark.
     if (this.leftBytes < 0) throw this.#noRoom(bytes, 'the data disk has no room');
     extend(bytes);
     this.#promised.add(promised);

@@ -19,7 +19,7 @@ type DiskOptions = {
   ballastBytes: number;
   log: Logger;
   clock: Clock;
-  /** In place of the file system's own answer, for tests. */
+  /** Replaces the file system's answer in tests. */
   freeBytes?: () => Promise<number>;
 };
 
@@ -30,7 +30,7 @@ const maxCloseMs = 500;
 export class DiskWatch {
   readonly #options: DiskOptions;
   readonly #ballastPath: string;
-  /** Room that was promised to work that can wait. */
+  /** Bytes that are promised to work that can wait. */
   readonly rooms: DiskRooms;
   #freeBytes = Number.POSITIVE_INFINITY;
   #hasBallast = false;
@@ -54,7 +54,7 @@ export class DiskWatch {
     });
   }
 
-  /** Measures now. A measurement that is under way is joined, not repeated. */
+  /** Measures now. If a measurement is in progress, joins it. */
   check(): Promise<void> {
     this.#checking ??= this.#measure().finally(() => {
       this.#checking = undefined;
@@ -92,7 +92,7 @@ export class DiskWatch {
   async close(): Promise<void> {
     this.#closed = true;
     void this.#checks?.stop();
-    // A file system that hangs answers nobody: the measurement is left behind.
+    // A file system that hangs never answers, so the measurement is abandoned.
     const checking = this.#checking?.catch(() => undefined);
     if (checking) await within(this.#clock, maxCloseMs, checking);
   }
@@ -115,7 +115,7 @@ export class DiskWatch {
     if (!this.#hasBallast && !this.#closed && this.#freeBytes > room) await this.#makeBallast();
   }
 
-  /** A folder that cannot be asked (unmounted, no permission) has no room for a call: no call would be kept there. */
+  /** A folder that cannot be read (unmounted, no permission) has no room: no call could be stored there. */
   async #freeOrNone(): Promise<number> {
     try {
       return await this.#free();
@@ -145,7 +145,7 @@ export class DiskWatch {
       }
       this.#hasBallast = true;
     } catch (error) {
-      await rm(this.#ballastPath, { force: true }).catch(() => undefined); // half a reserve is no reserve
+      await rm(this.#ballastPath, { force: true }).catch(() => undefined); // half a reserve is useless
       this.#options.log.warn({ err: error }, 'no ballast file could be made');
     }
   }

@@ -38,7 +38,7 @@ export class FolderLock {
     const database = new DatabaseSync(path, { timeout: 0 });
     try {
       database.exec('PRAGMA locking_mode = EXCLUSIVE');
-      database.exec('BEGIN EXCLUSIVE; COMMIT'); // in this locking mode the lock outlives the commit
+      database.exec('BEGIN EXCLUSIVE; COMMIT'); // in this locking mode the lock is kept after the commit
     } catch (error) {
       database.close();
       if (!isBusy(error)) throw error;
@@ -51,7 +51,7 @@ export class FolderLock {
     return new FolderLock(database);
   }
 
-  /** True when a database was ever made here: an empty file in its place is then a loss, not a start. */
+  /** True if a database was ever created here. An empty file in its place then means a loss, not a first start. */
   get databaseWasMade(): boolean {
     return this.#database.prepare('PRAGMA user_version').get()?.['user_version'] === 1;
   }
@@ -70,14 +70,14 @@ function isBusy(error: unknown): boolean {
   return error instanceof Error && 'errcode' in error && error.errcode === 5;
 }
 
-/** SQLite gives the files it puts beside a database the database's own mode. */
+/** SQLite gives its additional files the mode of the database file. */
 export function createPrivate(path: string): void {
   closeSync(openSync(path, 'a', 0o600));
   chmodSync(path, 0o600);
   syncFolder(dirname(path));
 }
 
-/** A file whose name is not on the disk is gone after a power cut, however well its content was synced. */
+/** After a power cut a file is gone if its name was not synced to the disk, even if its contents were. */
 function syncFolder(path: string): void {
   const folder = openSync(path, 'r');
   try {

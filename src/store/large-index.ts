@@ -2,14 +2,14 @@
 export type LargeIndex = {
   name: string;
   table: string;
-  /** Columns or expressions, with commas. */
+  /** Columns or expressions, separated by commas. */
   columns: string;
   where?: string;
-  /** Indexes that the other database does not need. */
+  /** True for indexes that SQLite does not need. */
   only?: 'postgres';
 };
 
-/** The words after `create index`, with or without `concurrently`. */
+/** The words after `create index`, for SQL with or without `concurrently`. */
 export function indexWords({ name, table, columns, where }: LargeIndex): string {
   return `${name} on ${table} (${columns})${where === undefined ? '' : ` where ${where}`}`;
 }

@@ -20,7 +20,7 @@ const storeSeconds = new Histogram({
   registers: [metrics],
 });
 
-/** The time counts whether the work succeeds or not: a database that refuses after 5 s is slow as well. */
+/** Failed work counts too: a database that refuses after 5 s is slow as well. */
 export async function timed<T>(operation: 'read' | 'write', work: () => Promise<T>): Promise<T> {
   const end = storeSeconds.startTimer({ operation });
   try {
@@ -42,7 +42,7 @@ export const storeFailures = counter(
   'Commits that the database refused or lost, by cause: `full`, `disk` or `corrupt`.',
   ['cause'],
 );
-// From 0 on, so that the first failure is an increase.
+// The counter starts at 0, so that the first failure shows as an increase.
 for (const cause of ['full', 'disk', 'corrupt'] as const) storeFailures.inc({ cause }, 0);
 
 export const diskFree = gauge(

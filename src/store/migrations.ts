@@ -34,13 +34,13 @@ type Migration = {
   // eslint-disable-next-line @typescript-eslint/no-explicit-any -- a migration outlives the tables' types
   up: (db: Kysely<any>) => Promise<void>;
   /**
-   * Only of a migration that takes something away: how many migrations a program must know to run beside it. Without it
-   * the migration only adds, and every program since `018-rolling` goes on and starts beside it.
+   * Set only for a migration that removes something: the number of migrations that a program must know to run beside
+   * it. Without it the migration only adds, and every program since `018-rolling` keeps working beside it.
    */
   needs?: number;
   /**
-   * Indexes of tables that may be large. On Postgres they are made after the commit and hold nobody up; until then, and
-   * where that was broken off, the programs work without them.
+   * Indexes of tables that may be large. On Postgres they are created after the commit and block nobody. Until they
+   * are complete, programs work without them.
    */
   concurrently?: readonly LargeIndex[];
 };
@@ -77,7 +77,7 @@ export const migrations: Migration[] = [
 /** The first migration whose programs know that a newer schema may be one that they can work with. */
 const rollingSince = 18;
 
-/** Any number, the same in every process: by it Postgres lets one process migrate at a time. */
+/** Any number, equal in every process. Postgres uses it to let one process migrate at a time. */
 const migrationLock = 7_260_515;
 
 const lockMaxMs = 120_000;
@@ -102,7 +102,8 @@ export async function migrate(
 ): Promise<SchemaState> {
   return db.transaction().execute(async (tx) => {
     if (kind === 'postgres') {
-      // A wait for the lock of a table holds up all who come after, calls too. So the whole is tried again instead.
+      // A wait for a table's lock would block all later users, including calls. So the whole migration is retried
+      // instead.
       await sql`set local lock_timeout = '1500ms'`.execute(tx);
       await sql`set local statement_timeout = '120s'`.execute(tx);
       await ourTurn(tx, clock);
@@ -136,7 +137,7 @@ export async function migrate(
   });
 }
 
-/** The large indexes that Postgres lacks, or has half. Those that another process is making are not among them. */
+/** Large indexes that Postgres lacks or has only half of, without those that another process is creating. */
 export async function missingIndexes(
   db: Kysely<Database>,
   list: Migration[] = migrations,
@@ -150,7 +151,7 @@ export async function missingIndexes(
   return wanted.filter(({ name }) => !there.has(name));
 }
 
-/** Looks and changes nothing. */
+/** Only reads. */
 export async function schemaState(
   db: Kysely<Database>,
   list: Migration[] = migrations,
@@ -161,7 +162,9 @@ export async function schemaState(
   return stateOf(db, list);
 }
 
-/** For a start that is not to migrate: the schema is one that this program can work with, or it says what to do. */
+/**
+ * For a start that may not migrate: succeeds if this program can work with the schema, and otherwise says what to do.
+ */
 export async function refuseOtherSchema(
   db: Kysely<Database>,
   list: Migration[] = migrations,
@@ -175,7 +178,7 @@ export async function refuseOtherSchema(
     );
 }
 
-/** A newer schema that only adds is one that this program can work with: its nodes go on, and start, beside newer ones. */
+/** A newer schema that only adds is usable: nodes of this version keep working, and start, beside newer ones. */
 function refuseNewer({ applied, known, needs }: SchemaState): void {
   if (needs <= known) return;
   const whom = Number.isFinite(needs) ? ` and takes programs that know ${needs} or more` : '';
@@ -186,8 +189,8 @@ function refuseNewer({ applied, known, needs }: SchemaState): void {
 }
 
 /**
- * Waits until no other process migrates. The lock is asked for again and again, because one statement that waited for
- * it would need a deadline as long as the longest migration of another node.
+ * Waits until no other process migrates. It asks for the lock repeatedly: a single waiting statement would need a
+ * deadline as long as another node's longest migration.
  */
 async function ourTurn(tx: Transaction<Database>, clock: Clock): Promise<void> {
   const endMs = clock.monotonicMs() + lockMaxMs;
@@ -214,7 +217,8 @@ async function stateOf(db: Kysely<Database>, list: Migration[]): Promise<SchemaS
   const missing = list.slice(applied).map(({ name }) => name);
   const state = { applied, known: list.length, missing, needs: 0 };
   if (applied <= list.length) return state;
-  // One that does not say what it needs is of no program that knows this rule: nothing can be promised beside it.
+  // A migration that does not state its needs comes from a program that does not know this rule. Nothing can be
+  // promised beside it.
   const unknown = await db
     .selectFrom('schema_version')
     .select('needs')

@@ -8,10 +8,10 @@ import { indexWords, type LargeIndex } from './large-index.ts';
 import { isConnectionTrouble, ReplicaReached, refusesSettings } from './postgres-errors.ts';
 import { TrunklineError } from '../lib/errors.ts';
 
-/** Connections of one process. Callers beyond them wait for `connectMaxMs` at most and then fail. */
+/** Connections of one process. Further callers wait for at most `connectMaxMs` and then fail. */
 export const maxPostgresConnections = 10;
 const connectMaxMs = 5_000;
-/** Beyond the server's own limit of a statement: the line itself is given up then. */
+/** This is longer than the server's own limit for a statement. After it the connection itself is given up. */
 const answerGraceMs = 5_000;
 
 type KyselyPool = Exclude<PostgresDialectConfig['pool'], (...args: never[]) => unknown>;
@@ -23,7 +23,7 @@ type DatabaseConfig = Pick<StoreConfig, 'databaseUrl' | 'statementTimeoutMs'>;
  * nobody, and each transaction brings its settings along.
  */
 export class PostgresConnections {
-  /** From when the table of marks is there. */
+  /** True from the time when the table of marks exists. */
   marksCommits = false;
   /** The pool from which Kysely takes its connections. */
   readonly forKysely: KyselyPool;
@@ -72,7 +72,7 @@ export class PostgresConnections {
     };
   }
 
-  /** In the words of SQL, each ended by a semicolon; empty where the connection itself has them. */
+  /** SQL statements, each ended by a semicolon. Empty if the connection itself has the settings. */
   get settingsOfTransaction(): string {
     if (!this.#isPooled) return '';
     return Object.entries(this.#settings)
@@ -80,10 +80,10 @@ export class PostgresConnections {
       .join(' ');
   }
 
-  /** Finds out what stands at the address. Rejects while nothing does. */
+  /** Finds out which server is at the address. Rejects while there is none. */
   async learn(): Promise<void> {
     this.#isPooled = await this.#isBehindPool();
-    // Left out where it is refused: every connection of this pool is made with these options.
+    // A setting that the server refuses is left out, because every connection of this pool uses these options.
     this.#pool.options.options = this.#isPooled ? undefined : this.#startOptions;
     const { rows } = await this.query<{ sync: string; statement: string }>(
       "select current_setting('synchronous_commit') as sync, current_setting('statement_timeout') as statement",
@@ -104,7 +104,7 @@ export class PostgresConnections {
       );
   }
 
-  /** A question beside the transactions. */
+  /** Runs a query outside the transactions. */
   async query<Row extends pg.QueryResultRow>(
     text: string,
     values: unknown[] = [],
@@ -120,7 +120,10 @@ export class PostgresConnections {
     }
   }
 
-  /** Beside all work and for as long as it takes: writers of the table go on. What an earlier try left is dropped. */
+  /**
+   * Runs beside all other work, for as long as it takes; the table stays writable. Remains of an earlier try are
+   * dropped.
+   */
   async makeIndex(index: LargeIndex, signal?: AbortSignal): Promise<void> {
     const client = new pg.Client({
       connectionString: this.#pool.options.connectionString,
@@ -128,7 +131,7 @@ export class PostgresConnections {
       ...(this.#isPooled ? {} : { options: '-c statement_timeout=0 -c lock_timeout=0' }),
     });
     client.on('error', () => undefined);
-    // The server goes on with it, or leaves half of it: a stop waits for neither.
+    // The server continues or leaves half of the index. A stop waits for neither.
     const leave = (): void => void client.connection.stream.destroy();
     signal?.addEventListener('abort', leave, { once: true });
     try {
@@ -141,7 +144,7 @@ export class PostgresConnections {
     }
   }
 
-  /** Breaks the connections of statements under way, whose callers hear of it. */
+  /** Breaks the connections of running statements. Their callers get an error. */
   breakAll(): void {
     for (const client of this.#clients)
       (client as unknown as pg.Client).end().catch(() => undefined);
@@ -165,10 +168,10 @@ export class PostgresConnections {
       try {
         return await this.#pool.connect();
       } catch (error) {
-        // Nobody was asked: all connections are lent out.
+        // The query was not sent: all connections are in use.
         const isCrowded = error instanceof Error && error.message.includes('timeout exceeded');
         if (isCrowded || this.#urls.length === 1) throw error;
-        // Only one of many callers who fail at one host turns to the next.
+        // When many callers fail at one host, only one of them switches to the next.
         if (options.connectionString === url)
           options.connectionString =
             this.#urls[(this.#urls.indexOf(url ?? '') + 1) % this.#urls.length];
@@ -177,7 +180,7 @@ export class PostgresConnections {
     }
   }
 
-  /** A pool takes no settings, or takes them and forgets them. */
+  /** A pool such as PgBouncer refuses settings, or accepts and forgets them. */
   async #isBehindPool(): Promise<boolean> {
     let last: unknown;
     for (const connectionString of this.#urls) {
@@ -230,13 +233,13 @@ function discarding(client: pg.PoolClient): Awaited<ReturnType<KyselyPool['conne
   // Kysely awaits promises only; the callback form of `query` is not used here.
   const checked = async (...args: unknown[]): Promise<unknown> => {
     const kind = kindOf(args[0]);
-    // The statements of a transaction are in the time of the whole.
+    // The transaction's deadline covers its statements.
     const isTimed = !isInTransaction && kind !== 'begin' && kind !== 'end';
     if (kind === 'begin' || kind === 'end') isInTransaction = kind === 'begin';
     const run = (): Promise<unknown> => query(...args.map(storableParameters));
     try {
       const result = await (isTimed ? timed(kind, run) : run());
-      // The last of several statements in one question is the answer.
+      // When one query holds several statements, the last result counts.
       return Array.isArray(result) ? (result.at(-1) as unknown) : result;
     } catch (error) {
       if (isConnectionTrouble(error)) broken = true;
@@ -246,7 +249,7 @@ function discarding(client: pg.PoolClient): Awaited<ReturnType<KyselyPool['conne
   return Object.assign(client, {
     query: checked,
     release: (end?: boolean | Error) => {
-      // The pool hands the same client out again: it goes back without this wrapping.
+      // The pool hands out the same client again, so the wrapping is removed first.
       Reflect.deleteProperty(client, 'query');
       client.release = release;
       release(broken || end);
@@ -261,7 +264,7 @@ function kindOf(statement: unknown): 'begin' | 'end' | 'read' | 'write' {
   return /^\s*select\b/i.test(text) ? 'read' : 'write';
 }
 
-/** The last guard for all parts: a text that Postgres would refuse must not fail every try of its transaction. */
+/** The last check for all parts: text that Postgres refuses would make every try of its transaction fail. */
 function storableParameters(argument: unknown): unknown {
   if (!Array.isArray(argument)) return argument;
   return argument.map((value: unknown) =>

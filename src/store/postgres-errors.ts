@@ -10,10 +10,10 @@ const connectionCodes = new Set([
   '25006', // it takes no writes: a replica, or a primary that has become one
 ]); // prettier-ignore
 
-/** Deadlock, serialization failure, lock not to be had in time. */
+/** A deadlock, a serialization failure, or a lock that was not available in time. */
 const tryAgainCodes = new Set(['40001', '40P01', '55P03']);
 
-/** The connection cannot be trusted any more, and what it was doing has an unknown end. */
+/** The connection can no longer be trusted, and the result of its statement is unknown. */
 export function isConnectionTrouble(error: unknown): boolean {
   const code = codeOf(error);
   if (code !== undefined) return connectionCodes.has(code) || code.startsWith('08');
@@ -26,7 +26,7 @@ export function isConnectionTrouble(error: unknown): boolean {
   );
 }
 
-/** Whatever was begun is undone for certain, or was looked up and found undone. */
+/** Everything that was begun is certainly undone, or a check found it undone. */
 export function isWorthAnotherTry(error: unknown): boolean {
   const code = codeOf(error);
   return (code !== undefined && tryAgainCodes.has(code)) || isConnectionTrouble(error);
@@ -49,13 +49,13 @@ export class ReplicaReached extends Error {
   }
 }
 
-/** PgBouncer before 1.20, and later ones for most settings: what a session is to have cannot be said when it begins. */
+/** PgBouncer before 1.20, and later versions for most settings, refuse session settings at the start of a session. */
 export function refusesSettings(error: unknown): boolean {
   // The code is that of any protocol violation.
   return codeOf(error) === '08P01' && /startup parameter/.test((error as Error).message);
 }
 
-/** PgBouncer in statement mode lets nobody hold a transaction. */
+/** PgBouncer in statement mode does not allow transactions. */
 export function refusesTransactions(error: unknown): boolean {
   return codeOf(error) === '08P01' && /statement pooling/.test((error as Error).message);
 }

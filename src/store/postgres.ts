@@ -41,14 +41,14 @@ import { maxCloseMs, maxDatabaseWaitMs, type Backend, type BackendOptions } from
 const transactionTries = 5;
 const commitLookupMs = 30_000;
 const startMaxMs = 30_000;
-/** A backup that holds the lock of a table is waited for so long. */
+/** A backup that locks a table is waited for this long. */
 const migrateMaxMs = 600_000;
 const indexAgainMs = 60_000;
 const marksKeptMs = 600_000;
 const marksPerStep = 10_000;
 /**
- * Work is done again for so long. Where Postgres refuses connections or does not take them up, the last attempt has ended
- * within the 10 s that clients wait for an answer.
+ * Work is retried for this long. If Postgres refuses or ignores connections, the last try has ended within the 10 s
+ * that clients wait for an answer.
  */
 export const retriedForMs = 5_000;
 const retryEveryMs = 100;
@@ -120,17 +120,17 @@ export async function openPostgres(options: BackendOptions): Promise<Backend> {
       const destroyed = db
         .destroy()
         .catch((error: unknown) => log.warn({ err: error }, 'the connections could not be closed'));
-      // A database that is known to be away is not waited for again.
+      // If the database is known to be unreachable, no further wait is made.
       const waitMs = state.health.state === 'down' ? maxDatabaseWaitMs : maxCloseMs;
       if (await within(clock, waitMs, destroyed)) return;
       log.warn('Postgres does not answer: what it was asked last may or may not be stored');
-      // Breaks the connection of a statement under way, whose caller hears of it.
+      // Breaks the connection of a running statement. Its caller gets an error.
       connections.breakAll();
     },
   };
 }
 
-/** Undefined, or why not: a primary that became a replica answers every read. */
+/** Undefined if all is well, otherwise the reason. A primary that became a replica still answers every read. */
 async function takesWrites(db: Kysely<Database>): Promise<Error | undefined> {
   const { rows } = await sql<{
     readonly: boolean;
@@ -157,7 +157,7 @@ async function warnOfCollation(db: Kysely<Database>, log: Logger): Promise<void>
   }
 }
 
-/** Marks are asked for within half a minute. What is older goes in steps, faster than it comes. */
+/** Marks are looked up within half a minute. Older ones are deleted in steps, faster than new ones come. */
 async function forgetMarks(db: Kysely<Database>, signal: AbortSignal): Promise<void> {
   for (let more = true; more && !signal.aborted;) {
     const { numAffectedRows } = await sql`
@@ -169,7 +169,10 @@ async function forgetMarks(db: Kysely<Database>, signal: AbortSignal): Promise<v
   }
 }
 
-/** One after the other. A process that is ended meanwhile leaves half an index, which the next one makes anew. */
+/**
+ * Indexes are created one after the other. A process that ends meanwhile leaves half an index, and the next process
+ * creates it again.
+ */
 async function makeIndexes(
   db: Kysely<Database>,
   connections: PostgresConnections,
@@ -190,7 +193,7 @@ function cannotBeUsed(error: unknown): Error {
   return new TrunklineError('STORE_FAILED', `Postgres cannot be used: ${why}`, { cause: error });
 }
 
-/** `trunkline migrate`: looks at the schema, or brings it to this program's. Nodes may run meanwhile. */
+/** For `trunkline migrate`: shows the schema, or brings it to this program's version. Nodes may run meanwhile. */
 export async function migratePostgres(
   options: Pick<BackendOptions, 'config' | 'log' | 'clock'>,
   isCheck: boolean,
@@ -215,7 +218,7 @@ export async function migratePostgres(
   }
 }
 
-/** Waits, with an end, for a database that starts beside this process or is busy while several nodes start. */
+/** Waits, for a limited time, for a database that starts at the same time or is busy while several nodes start. */
 async function whenReady(
   log: Logger,
   clock: Clock,
@@ -231,7 +234,8 @@ async function whenReady(
       if (!isWorthAnotherTry(error) || refusesTransactions(error)) throw error;
       if (clock.monotonicMs() >= endMs) throw error;
       log.warn({ reason: reasonOf(error) }, 'Postgres is not ready yet, tried again in a second');
-      // Not the clock's timer, which does not keep the process alive: at the start nothing else may do so yet.
+      // A plain timer is used, because the clock's own timer does not keep the process alive: at the start nothing
+      // else does so yet.
       await new Promise((resolve) => setTimeout(resolve, 1_000));
     }
   }
@@ -298,10 +302,10 @@ class CheckedPostgresDialect extends PostgresDialect {
   }
 }
 
-/** The connection of the driver itself, a class that Kysely does not export. */
+/** The driver's own connection, a class that Kysely does not export. */
 type DriverConnection = Parameters<PostgresDriver['rollbackTransaction']>[0];
 
-/** By these the end of a transaction is looked up. */
+/** The outcome of a transaction is looked up by these. */
 type CommitMark = { at: number; mark: string; xid: string };
 
 class CheckedPostgresDriver extends PostgresDriver {
@@ -317,7 +321,7 @@ class CheckedPostgresDriver extends PostgresDriver {
     this.#closing = closing;
   }
 
-  /** One round trip: the settings where the connection has none, and the mark. */
+  /** One round trip sends the settings, if the connection has none, and the mark. */
   override async beginTransaction(
     connection: DriverConnection,
     settings: TransactionSettings,
@@ -345,7 +349,7 @@ class CheckedPostgresDriver extends PostgresDriver {
       );
       if (rows[0]) this.#marks.set(connection, { ...rows[0], mark });
     } catch (error) {
-      // Kysely rolls back what has begun; of this it does not know that it has.
+      // Kysely rolls back a transaction that it knows has begun, and it does not know of this one.
       await this.rollbackTransaction(connection);
       throw error;
     }
@@ -362,14 +366,13 @@ class CheckedPostgresDriver extends PostgresDriver {
   }
 
   override async rollbackTransaction(connection: DriverConnection): Promise<void> {
-    // On a lost connection the server rolls back by itself. The first error is the one to tell, not this one.
+    // The server rolls back by itself when a connection is lost. The first error is thrown, not this one.
     await super.rollbackTransaction(connection).catch(() => undefined);
   }
 
   /**
-   * The answer to COMMIT was lost. Once the server has no such transaction under way any more, its mark is there or it
-   * was undone. The number of the transaction alone would not do: a promoted standby gives the numbers that it has not
-   * heard of to others.
+   * The answer to COMMIT was lost. When the server no longer runs that transaction, its mark exists or it was undone.
+   * The transaction's number alone would not do: a promoted standby gives unknown numbers to other transactions.
    */
   async #wasCommitted({ at, mark, xid }: CommitMark): Promise<boolean> {
     const endMs = this.#clock.monotonicMs() + commitLookupMs;
@@ -405,7 +408,7 @@ class CheckedPostgresDriver extends PostgresDriver {
       );
       return rows[0]?.status === 'in progress';
     } catch (error) {
-      // A number that this server has not given yet: the transaction was another server's.
+      // This server has not given that number yet, so the transaction ran on another server.
       if (isRefusedForGood(error)) return false;
       throw error;
     }

@@ -9,9 +9,9 @@ import type { Generated } from 'kysely';
 
 export type CallsTable = {
   id: string;
-  /** The node that has the call, and whose disk holds its journal. */
+  /** The node that has the call. Its disk holds the call's journal. */
   node: string;
-  /** Rises when another node takes the call over: whoever still writes with the number before finds no row. */
+  /** Rises when another node takes the call over. A writer with the earlier number then finds no row. */
   fence: Generated<number>;
   carrier: string;
   carrier_call_id: string;
@@ -28,11 +28,11 @@ export type CallsTable = {
   /** The wait that ran out before every final was there. */
   deadline: string | null;
   end_reason: string | null;
-  /** The ended call of the same carrier call id that this record goes on from. */
+  /** The ended call with the same carrier call id that this record continues. */
   continues: string | null;
-  /** Built once at the start: what sessions and events carry, without the keys of a leg. */
+  /** Metadata for sessions and events, built once at the start, without the keys of a leg. */
   custom_metadata: string;
-  /** The further fields of the session request that parameters of this call set. */
+  /** Further fields of the session request, set by parameters of this call. */
   overrides: string;
   warnings: string;
   counts: string;
@@ -46,7 +46,7 @@ export type CallsTable = {
   /** 1 from `call.ended` until `call.summary` is committed, also over a crash. */
   summary_due: number;
   has_recording: number;
-  /** Starts that tried to take this call up again; a row that keeps failing is set aside. */
+  /** Number of starts that tried to restore this call. A row that keeps failing is set aside. */
   recover_tries: number;
   /** Notes of people beside the call. */
   notes: string | null;
@@ -54,7 +54,7 @@ export type CallsTable = {
   tags: string | null;
   /** Set when somebody closed the links of the call: none opens it any more. */
   links_closed_at: Generated<number | null>;
-  /** The roles whose words an ended call has, in order of the alphabet; null before its end. */
+  /** The roles whose words an ended call has, in alphabetical order. Null before its end. */
   said_by: string | null;
   /** JSON: the beginning of the last turn of an ended call, for lists. */
   last_turn: string | null;
@@ -84,7 +84,7 @@ export type LegsTable = {
   paused: number;
   filler: number;
   reconnects: number;
-  /** JSON: how its frames came, of the process that had it last. */
+  /** JSON: the regularity of its frames, as the last process counted it. */
   cadence: string | null;
 };
 
@@ -107,7 +107,7 @@ type LegSessionsTable = {
   opened_at: number;
 };
 
-/** One row for each result that became an event: the identity that a repeated message is known by. */
+/** One row per result that became an event. It holds the identity by which a repeated message is recognised. */
 type LegResultsTable = {
   leg_id: string;
   session_id: string;
@@ -122,7 +122,7 @@ type LegResultsTable = {
   speaker: Generated<number | null>;
 };
 
-/** The leg's journal without audio and words: another node goes on from here when its own is gone. */
+/** The leg's journal state without audio and words. Another node continues from it when the leg's own node is lost. */
 type LegStatesTable = { leg_id: string; call_id: string; state: string };
 
 type StreamTokensTable = {
@@ -143,20 +143,20 @@ type CallStatusesTable = {
   status: string;
 };
 
-/** An erased call, known by nothing but this: status callbacks of it that come later are dropped. */
+/** An erased call, known only by this digest. Status callbacks that arrive later are dropped. */
 type ErasedCallsTable = {
   /** SHA-256 of the carrier and its call id. */
   digest: string;
   erased_at: number;
 };
 
-/** Audio of a leg that is to be on no disk any more. */
+/** A leg whose audio must be deleted from every disk. */
 type ErasedLegsTable = {
   leg_id: string;
   erased_at: number;
 };
 
-/** Sessions of erased calls that the speech service still has to forget. */
+/** Sessions of erased calls that the speech service still has to delete. */
 type ErasuresTable = {
   session_id: string;
   requested_at: number;
@@ -164,45 +164,48 @@ type ErasuresTable = {
   tries: number;
 };
 
-/** A recording that is read again, from the call's summary until the speech service has nothing of it any more. */
+/**
+ * A recording that is read again. The row exists from the call's summary until the speech service has deleted its
+ * data.
+ */
 export type SecondPassesTable = {
   id: string;
-  /** Null once the call was erased: then only what the service still has is left to do. */
+  /** Null once the call was erased. Then only the service's data is left to delete. */
   call_id: string | null;
-  /** The node whose disk holds the recording: only it does the work. */
+  /** The node whose disk holds the recording. Only this node does the work. */
   node: string;
   /** `waiting` for its upload, `uploaded` without a job, `reading` with one, `cleaning` up at the service. */
   state: 'waiting' | 'uploaded' | 'reading' | 'cleaning';
-  /** JSON: what was to be redacted in this call when it ended. */
+  /** JSON: the call's redaction settings at its end. */
   redaction: string;
   created_at: number;
   due_at: number;
-  /** Attempts that failed since something last succeeded. */
+  /** Failed attempts since the last success. */
   tries: number;
-  /** Jobs that failed for the service's own reasons. */
+  /** Jobs that failed because of the service itself. */
   rounds: number;
-  /** 1 once a job may have been asked for: it is looked for before another is. */
+  /** 1 once a job may have been requested. The service is then asked for it before a new one is requested. */
   asked: number;
   audio_url: string | null;
   file_id: string | null;
   job_id: string | null;
   last_trouble: string | null;
-  /** The speech node that has the upload and the job; null where an earlier version began. */
+  /** The speech node that has the upload and the job. Null if an earlier version began it. */
   service: string | null;
-  /** JSON: the pieces of a long recording that are read, whose words stay with the service until all are. */
+  /** JSON: the pieces of a long recording that were read. Their words stay with the service until all are read. */
   pieces: string | null;
   /** The end of the present piece, in seconds of the recording. Null for the last piece, and before it is cut. */
   piece_end_s: number | null;
-  /** The length of a piece once the service has refused a longer one. */
+  /** The length of a piece, once the service has refused a longer one. */
   piece_limit_s: number | null;
 };
 
 /**
- * The words that were said or written of a call, for the search. Triggers of the database write the rows with those of the result;
- * the index of their words hangs on them.
+ * Words that were said in a call or written about it, for the search. Database triggers write the rows together with
+ * the result; the full-text index refers to them.
  */
 type SaidTable = {
-  /** Rises with time: the newest has the largest. Calls of before the table have negative ones. */
+  /** Rises with time, so the newest row has the largest. Calls from before this table have negative numbers. */
   id: Generated<number>;
   call_id: string;
   leg_id: string;
@@ -215,10 +218,10 @@ type SaidTable = {
   text: string;
 };
 
-/** The place up to which the calls of before the search are in it. */
+/** How far earlier calls have been added to the search. */
 type SaidBacklogTable = { name: string; before_call: string; next_id: number; done: number };
 
-/** Keys that are made here, by name: all nodes have the same. */
+/** Keys that the installation makes itself, by name. All nodes have the same. */
 type SecretsTable = { name: string; value: string };
 
 type CallsTables = {
@@ -240,12 +243,12 @@ type CallsTables = {
   said_backlog: SaidBacklogTable;
 };
 
-/* Tables of the outbox. Times are on the clock of the database, so that nodes with clocks of their own agree. */
+/* Tables of the outbox. Times are by the database's clock, so that nodes with different clocks agree. */
 
 type EventCallsTable = {
   call_id: string;
   last_sequence: number;
-  /** Set when the call was erased: the row stays, without content, so that numbers are never given twice. */
+  /** Set when the call was erased. The row stays without content, so that numbers are never given twice. */
   erased_at: number | null;
 };
 
@@ -257,36 +260,36 @@ export type EventsTable = {
   occurred_at: number;
   /** The end of a transcript's speech, as the audio has it. */
   speech_ended_at: number | null;
-  /** The envelope exactly as it is sent: signed bytes are these bytes on every attempt. */
+  /** The envelope exactly as it is sent: every attempt signs these bytes. */
   body: string;
 };
 
-/** The configured endpoints as the enqueuing transaction sees them. */
+/** The configured endpoints, as transactions see them that enqueue events. */
 type EndpointsTable = {
   name: string;
   /** `|call.started|call.ended|`, for a LIKE. */
   types: string;
   active: number;
-  /** Changes when the operator changes the address: a switched-off endpoint is then on again. */
+  /** Changes when the operator changes the address. A disabled endpoint is then enabled again. */
   fingerprint: string;
   disabled_at: number | null;
   disabled_reason: string | null;
 };
 
-/** One endpoint's queue of one call: what is claimed, retried and parked as a whole. */
+/** The queue of one call at one endpoint. It is claimed, retried and parked as a whole. */
 type LanesTable = {
   endpoint: string;
   call_id: string;
-  /** Null when nothing waits or the lane is parked. */
+  /** Null if nothing waits or if the lane is parked. */
   next_attempt_at: number | null;
-  /** Fresh for every claim; whoever writes a result must still hold it. */
+  /** New for every claim. A process that writes a result must still hold it. */
   claim_id: string | null;
   claim_until: number | null;
-  /** Rises with every event, so that a claim that is being given back sees what came meanwhile. */
+  /** Rises with every event, so that giving a claim back notices events added meanwhile. */
   wakes: number;
   parked_at: number | null;
   parked_reason: string | null;
-  /** The head failed because of the endpoint as a whole, not because of its own content. */
+  /** True if the first event failed because of the endpoint, not because of its own content. */
   held_by_endpoint: number;
   first_attempt_at: number | null;
 };
@@ -310,9 +313,9 @@ type DeliveriesTable = {
   last_answer: string | null;
   /** JSON: the last attempts, newest last. */
   history: string | null;
-  /** JSON: answers of the mapping's steps that are done, so that a retry does not repeat them. */
+  /** JSON: answers of the mapping's finished steps, so that a retry does not repeat them. */
   progress: string | null;
-  /** JSON: what the last attempt sent and what came back, without secrets. */
+  /** JSON: the last attempt's requests and answers, without secrets. */
   exchanges: Generated<string | null>;
 };
 
@@ -353,7 +356,7 @@ type EventsTables = {
 export type SpeechJobsTable = {
   id: string;
   kind: 'live' | 'pre-recorded';
-  /** The node whose disk holds the audio: only it takes an unfinished session up again. */
+  /** The node whose disk holds the audio. Only this node resumes an unfinished session. */
   node: string;
   /** SHA-256 of the session's token: a stolen database opens no socket. */
   token_digest: string | null;
@@ -363,7 +366,7 @@ export type SpeechJobsTable = {
   error_code: number | null;
   custom_metadata: string | null;
   post_session_metadata: string;
-  /** The effective request; without content when nothing may be stored. */
+  /** The effective request. It has no content if nothing may be stored. */
   request_params: string | null;
   audio_duration: number | null;
   channels: number | null;
@@ -372,12 +375,12 @@ export type SpeechJobsTable = {
   zero_retention: number;
   /** 1 while the session's log still holds callbacks that were not delivered. */
   callbacks_due: number;
-  /** The stored file, once there is one. Only pre-recorded jobs have it and the fields below. */
+  /** The stored file, once it exists. Only pre-recorded jobs have it and the fields below. */
   file_id: string | null;
   filename: string | null;
   /** The address that the audio was fetched from; null for an upload. */
   source: string | null;
-  /** Until then, by the database's clock, `node` works on the job and nobody else does. */
+  /** Until this time of the database's clock, only `node` works on the job. */
   claimed_until: number | null;
   attempts: number | null;
   /** Seconds of the audio that are read. */
@@ -385,13 +388,13 @@ export type SpeechJobsTable = {
   error_message: string | null;
 };
 
-/** A file that was uploaded, or fetched for a job. Its bytes lie on the disk of `node`. */
+/** A file that was uploaded, or fetched for a job. Its bytes are on the disk of `node`. */
 export type SpeechFilesTable = {
   id: string;
   node: string;
   created_at: number;
   filename: string;
-  /** Without the dot; empty when the name has none. */
+  /** The extension without the dot; empty if the name has none. */
   extension: string;
   size: number;
   audio_duration: number;
@@ -399,28 +402,28 @@ export type SpeechFilesTable = {
   source: string | null;
 };
 
-/** The message of a job to the address of its request or to a webhook of the account, until it is delivered. */
+/** A job's message to the address in its request or to a webhook of the account, until it is delivered. */
 export type SpeechJobCallbacksTable = {
-  /** Stays the same over all attempts: a receiver recognises a repetition by it. */
+  /** Equal for all attempts, so that a receiver recognises a repetition. */
   id: string;
   job_id: string;
   /** `request`, or the digest of the account webhook's address. */
   target: string;
   event: string;
-  /** Set when the row of the job does not keep what is sent. */
+  /** Set if the job's row does not keep the message. */
   body: string | null;
   created_at: number;
   attempts: number;
-  /** When it is tried next; null when it was given up. */
+  /** The time of the next attempt. Null after the message was given up. */
   due_at: number | null;
   last_error: string | null;
-  /** The host of the last attempt. The rest of an address may hold a secret, so it is not kept here. */
+  /** The host of the last attempt. The rest of an address may hold a secret and is not stored. */
   host: string | null;
-  /** When it was given up; null as long as it is tried. */
+  /** The time at which the message was given up; null while it is tried. */
   parked_at: number | null;
 };
 
-/** The figures of a job that is gone, for the count of usage. */
+/** Figures of a deleted job, for the usage count. */
 type SpeechUsageTable = {
   id: string;
   kind: SpeechJobsTable['kind'];
@@ -430,7 +433,7 @@ type SpeechUsageTable = {
   audio_duration: number | null;
 };
 
-/** One row for each pair of a job's metadata: what lists are filtered by. */
+/** One row for each pair of a job's metadata. Lists are filtered by it. */
 type SpeechJobMetadataTable = {
   job_id: string;
   /** A digest of the path and the value. */
@@ -451,32 +454,32 @@ type SpeechTables = {
   speech_nodes: SpeechNodesTable;
 };
 
-/* Table of the nodes. Times are on the clock of the database. */
+/* Table of the nodes. Times are by the database's clock. */
 
 export type NodesTable = {
-  /** The name of its disk. */
+  /** The id of the node's disk. */
   node: string;
-  /** Rises with every start, and when others give the node up: it then finds its own row gone. */
+  /** Rises with every start, and when others give the node up. The node then finds its own row gone. */
   epoch: number;
-  /** The address at which the other nodes reach it; null where it is closed to them. */
+  /** The address at which other nodes reach it. Null if it is closed to them. */
   address: string | null;
   /** Separated by commas. */
   roles: string;
   version: string;
-  /** Legs that it takes, and that it has. */
+  /** Legs that the node accepts, and legs that it has. */
   capacity: number;
   legs: number;
-  /** Channels of live sessions that its speech service takes, and that it has; 0 where it has none. */
+  /** Channels of live sessions that its speech service accepts, and those in use; 0 if it has none. */
   speech_capacity: number;
   speech_used: number;
   draining: number;
   started_at: number;
   seen_at: number;
-  /** The lead of its own clock over the database's. */
+  /** How far its clock is ahead of the database's. */
   ahead_ms: number;
-  /** When the others gave it up; null while it is there. */
+  /** The time at which the others gave it up; null while it is running. */
   lost_at: number | null;
-  /** When it left on purpose, with nothing under way: the others need not wait for its silence. */
+  /** The time at which it left on purpose with no work in progress. The others need not wait for its silence. */
   left_at: number | null;
 };
 
@@ -487,20 +490,23 @@ type SchemaVersionTable = {
   version: number;
   name: string;
   applied_at: number;
-  /** The number of migrations that a program must know to run beside this one; null for those that are older than this column. */
+  /**
+   * The number of migrations that a program must know to run beside this one. Null for migrations older than this
+   * column.
+   */
   needs: number | null;
 };
 /* Tables of the object store. */
 
-/** Audio in the bucket. The row is there before the first byte is: nothing lies in the bucket that no row names. */
+/** Audio in the bucket. The row is written before the first byte, so nothing in the bucket lacks a row. */
 export type ObjectsTable = {
   key: string;
-  /** The node that copies it, or did. */
+  /** The node that copies it or copied it. */
   node: string;
   /** `copying`: the bytes on the disk of `node` count. `stored`: those in the bucket do. */
   state: 'copying' | 'stored';
   bytes: number;
-  /** An object that is larger than this is several, one after the other. */
+  /** A larger object is stored as several parts. */
   part_bytes: number;
   sha256: string;
   created_at: number;
@@ -510,7 +516,7 @@ export type ObjectsTable = {
 export type ObjectErasuresTable = {
   key: string;
   requested_at: number;
-  /** Deleted once more then: when it was asked for, a copy was on its way. */
+  /** The object is deleted again at this time: a copy was in progress when it was erased. */
   until_at: number;
   next_at: number;
   tries: number;

@@ -32,12 +32,15 @@ export class SqliteError extends Error {
     return (this.code & 0xff) === 13;
   }
 
-  /** The disk refused a read, write or sync. What was acknowledged stands; nothing new may be acknowledged. */
+  /** The disk refused a read, write or sync. Acknowledged data is safe; nothing new may be acknowledged. */
   get isDisk(): boolean {
     return (this.code & 0xff) === 10;
   }
 
-  /** The content itself was refused: too big, against a constraint, of the wrong type. The same can never work. */
+  /**
+   * The content itself was refused: too large, against a constraint, or of the wrong type. The same statements can
+   * never succeed.
+   */
   get isRefusedForGood(): boolean {
     return [18, 19, 20, 25].includes(this.code & 0xff);
   }
@@ -51,14 +54,17 @@ export class SqliteError extends Error {
 type Pending = { resolve: (result: StatementsResult) => void; reject: (error: Error) => void };
 
 /**
- * One SQLite thread seen from the process: statements in, rows out, in order. The writer is bounded by its queue, the
- * reader by its callers: each waits for the answer before it asks again.
+ * The process's side of one SQLite thread: sends statements, gets rows, in order. The queue limits the writer, and
+ * callers limit the reader, because each waits for its answer.
  */
 export class SqliteClient {
   readonly version: string;
   readonly #worker: Worker;
   readonly #pending = new Map<number, Pending>();
-  /** Also of a thread that was left behind: it still waits for the database, and an end of the process waits for it. */
+  /**
+   * This includes a thread that was abandoned: it still waits for the database, and the end of the process waits for
+   * it.
+   */
   readonly ended: Promise<void>;
   #nextId = 1;
   #gone: Error | undefined;
@@ -98,7 +104,7 @@ export class SqliteClient {
     });
   }
 
-  /** A thread that does not end in time is left behind: nobody can end one that waits for the disk. */
+  /** A thread that does not end in time is abandoned: a thread that waits for the disk cannot be ended. */
   async close(clock: Clock, maxMs: number): Promise<void> {
     if (this.#gone) return;
     this.#gone = new Error('the store is closed');
@@ -106,7 +112,7 @@ export class SqliteClient {
     this.#worker.postMessage('close');
     if (await within(clock, maxMs, this.ended)) return;
     this.#end(this.#gone);
-    this.#worker.terminate().catch(() => undefined); // it has ended by itself then
+    this.#worker.terminate().catch(() => undefined); // it then ends by itself
     this.#worker.unref();
   }
 

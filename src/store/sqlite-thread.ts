@@ -2,8 +2,8 @@ import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlit
 import { parentPort, workerData } from 'node:worker_threads';
 
 /*
- * One SQLite connection in a thread of its own, so that a disk whose sync takes 50 ms delays
- * no audio frame. There are two of them: the only writer, and a reader that never waits for a sync.
+ * One SQLite connection in a thread of its own, so that a disk whose sync takes 50 ms delays no audio frame. There
+ * are two such threads: the only writer, and a reader that never waits for a sync.
  */
 
 /* The messages between the process and this thread. The process imports only these types from here. */
@@ -40,7 +40,7 @@ function open(): DatabaseSync {
   if (role === 'reader') return database;
   // With a write-ahead log the reader never waits for the writer, and a commit is one sync.
   database.exec('PRAGMA journal_mode = WAL');
-  // After WAL, never before: WAL resets what was set, and the weaker level forgets commits at a power cut.
+  // This must come after WAL, because WAL resets the setting, and the weaker level loses commits at a power cut.
   database.exec('PRAGMA synchronous = FULL');
   // Erased calls must not stay readable in free pages.
   database.exec('PRAGMA secure_delete = ON');

@@ -73,8 +73,8 @@ async function ready(
         return;
       }
       if (queue.refusal) return;
-      // After a failed sync the kernel may have dropped the pages: what the disk holds is known only to a restart,
-      // which reads the file anew.
+      // After a failed sync the kernel may have dropped the pages. Only a restart, which reads the file again, shows
+      // the state of the disk.
       const refusal = new TrunklineError(
         'STORE_FAILED',
         `The database file failed (${error.message}); nothing more is accepted until a restart.`,
@@ -116,7 +116,7 @@ export async function migrateSqlite(dataDir: string, isCheck: boolean): Promise<
   }
 }
 
-/** The things that were opened for one database, and are closed with it. */
+/** Everything that was opened for one database and is closed with it. */
 type OpenedSqlite = {
   writer: SqliteClient;
   reader: SqliteClient;
@@ -160,8 +160,8 @@ function backend(path: string, open: OpenedSqlite, options: BackendOptions): Bac
 const cutLog: SqlStatement = { sql: 'PRAGMA wal_checkpoint(TRUNCATE)', parameters: [] };
 
 /**
- * Moves all pages of the log into the database and empties the log. Answers whether it could: a reader that holds an
- * old state keeps the log. Writes wait behind a checkpoint that waits for a reader, so the wait is short.
+ * Moves all pages of the log into the database and empties the log. Returns whether it could: a reader of an older
+ * state keeps the log. Writes wait behind a checkpoint, so its wait for readers is short.
  */
 async function cutTheLog(queue: WriterQueue, waitMs: number): Promise<boolean> {
   // Both are in the queue before either runs, so that nothing comes between them.
@@ -208,7 +208,7 @@ async function refuseOrSetAside(path: string, options: BackendOptions, why: stri
       `The database ${path} is damaged (${why}). Restore a copy, or start once with TRUNKLINE_STORE_SET_ASIDE=1 to keep it under another name and begin empty.`,
     );
   const aside = `${path}.corrupt-${options.clock.now()}`;
-  await rename(path, aside).catch(() => undefined); // it may be missing altogether
+  await rename(path, aside).catch(() => undefined); // the file may not exist
   await rename(`${path}-wal`, `${aside}-wal`).catch(() => undefined);
   await rm(`${path}-shm`, { force: true });
   options.log.error({ file: aside }, 'a damaged database was set aside; the store begins empty');

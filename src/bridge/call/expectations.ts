@@ -14,13 +14,14 @@ type HeardParty = { leg: CallLeg; channel: number };
 const codes: ReadonlySet<CueKind> = new Set(['id', 'passport', 'license', 'vehicle', 'health', 'bank']); // prettier-ignore
 const dates: ReadonlySet<CueKind> = new Set(['birth', 'expiry']);
 const spelling = /\b(?:spell\w*|letter by letter|(?:last|family) name|surname)\b/i;
-/** So many digits or letters in a row are an answer: what was asked for is not expected any more. */
+/** Three digits or letters in a row count as the answer. After them the party is no longer expected to answer. */
 const answered =
   /(?:(?:\b(?:zero|oh|one|two|three|four|five|six|seven|eight|nine|\p{L})\b|\d)[\s,.-]*){3,}/iu;
 
 /**
- * What each party of a call is about to say: by the last question of the other party, or by somebody who knows. It only
- * changes how that party's next words are heard, and is kept in memory alone.
+ * The answer that each party of a call is expected to give: from the last question of the other party, or from a
+ * request of somebody who knows it. It only affects the recognition of that party's next words, and is kept only in
+ * memory.
  */
 export class Expectations {
   readonly #clock: Clock;
@@ -28,7 +29,7 @@ export class Expectations {
   readonly #questions = new Questions();
   /** The second of the call up to which the questions to a party are answered. */
   readonly #answeredS = new Map<string, number>();
-  /** What was ordered for a party, and what ends it. */
+  /** The answer that was requested for each party, with the function that cancels it. */
   readonly #ordered = new Map<string, { answer: ExpectedAnswer; cancel: () => void }>();
 
   constructor(clock: Clock, legs: () => readonly CallLeg[]) {
@@ -47,7 +48,7 @@ export class Expectations {
     for (const party of this.#parties()) this.#tell(party, end);
   }
 
-  /** What somebody says that knows it; false where nobody with that role is heard. */
+  /** Takes an expectation from somebody who knows it. Returns false if no party with that role is heard. */
   order({ answer, role, seconds }: ExpectRequest): boolean {
     const parties = this.#parties().filter(({ leg, channel }) => leg.roleOf(channel) === role);
     for (const party of parties) {

@@ -57,7 +57,7 @@ export class Questions {
     );
   }
 
-  /** Whether the other party has said something that began after this second. */
+  /** True if the other party has said something that began after this second. */
   isSince(speaker: string, second: number): boolean {
     return this.#turns.some((turn) => turn.speaker !== speaker && turn.start >= second - overlapS);
   }

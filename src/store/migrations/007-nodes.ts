@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely';
 
-/** When each node was last there: what waits for the disk of one that is gone must end some day. */
+/** Adds the time when each node was last seen, so that a wait for the disk of a lost node can end. */
 // eslint-disable-next-line @typescript-eslint/no-explicit-any -- a migration outlives the tables' types
 export async function up(db: Kysely<any>): Promise<void> {
   await db.schema

@@ -1,6 +1,6 @@
 import { sql, type Kysely } from 'kysely';
 
-/** Recordings of ended calls that are read again, until what the speech service has of them is deleted. */
+/** Adds recordings of ended calls that are read again, kept until the speech service has deleted its data of them. */
 // eslint-disable-next-line @typescript-eslint/no-explicit-any -- a migration outlives the tables' types
 export async function up(db: Kysely<any>): Promise<void> {
   await db.schema

@@ -1,13 +1,13 @@
 import { sql, type Kysely } from 'kysely';
 
-/** Callbacks of jobs that were given up: since when, and where they were to go. */
+/** Adds the time and the address of job callbacks that were given up. */
 // eslint-disable-next-line @typescript-eslint/no-explicit-any -- a migration outlives the tables' types
 export async function up(db: Kysely<any>): Promise<void> {
   const callbacks = db.schema.alterTable('speech_job_callbacks');
   // SQLite adds one column at a time.
   await callbacks.addColumn('host', 'text').execute();
   await callbacks.addColumn('parked_at', 'bigint').execute();
-  // Rows that were given up before have no time of it.
+  // For rows that were given up earlier, that time is unknown.
   await sql`update speech_job_callbacks set parked_at = created_at where due_at is null`.execute(
     db,
   );

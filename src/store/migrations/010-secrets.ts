@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely';
 
-/** Keys that all nodes share and that nobody sets. */
+/** Adds keys that all nodes share and that nobody configures. */
 // eslint-disable-next-line @typescript-eslint/no-explicit-any -- a migration outlives the tables' types
 export async function up(db: Kysely<any>): Promise<void> {
   await db.schema

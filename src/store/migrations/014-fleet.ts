@@ -18,7 +18,8 @@ export async function up(db: Kysely<any>): Promise<void> {
     .addColumn('ahead_ms', 'bigint', (column) => column.notNull())
     .addColumn('lost_at', 'bigint')
     .execute();
-  // Nodes of the version before this one write their calls without a number: theirs stays 0, and they have no row above.
+  // Nodes of the previous version write their calls without a fence number. Theirs stays 0, and they have no row
+  // above.
   await db.schema
     .alterTable('calls')
     .addColumn('fence', 'bigint', (column) => column.notNull().defaultTo(0))

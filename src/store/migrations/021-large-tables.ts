@@ -1,6 +1,6 @@
 import type { LargeIndex } from '../large-index.ts';
 
-/** Nothing but indexes: what was looked for in tables of millions of rows by reading them from end to end. */
+/** Adds indexes for searches that would otherwise read tables of millions of rows completely. */
 export async function up(): Promise<void> {}
 
 export const concurrently: readonly LargeIndex[] = [

@@ -1,13 +1,13 @@
 import { sql, type Kysely } from 'kysely';
 
 /**
- * The words that were said or written of calls, to be searched. The database keeps the rows by itself: triggers write
- * them in the transaction of the result, so that a kill loses none, an erasure leaves none, and the version before this
- * one needs to know nothing of it. Calls of before are filled in later, by the bridge.
+ * Makes spoken words and notes searchable. The database itself keeps the rows: triggers write them in the transaction
+ * of the result. A crash therefore loses none, an erasure leaves none, and nodes of the previous version need not
+ * know of them. The bridge adds earlier calls later.
  */
 // eslint-disable-next-line @typescript-eslint/no-explicit-any -- a migration outlives the tables' types
 export async function up(db: Kysely<any>): Promise<void> {
-  // Asked in a way that fails on SQLite alone: there a failed statement leaves the transaction as it is.
+  // The query is written so that it fails only on SQLite, where a failed statement leaves the transaction intact.
   const isPostgres = await sql`select version()`.execute(db).then(
     () => true,
     () => false,
@@ -16,7 +16,7 @@ export async function up(db: Kysely<any>): Promise<void> {
   await sql`create table said_backlog (name text primary key, before_call text not null, next_id bigint not null, done integer not null)`.execute(
     db,
   );
-  // An id of a call begins with its time: all that there are now sort before this one.
+  // Ids of calls begin with their time, so all present ids sort before this one.
   await sql`insert into said_backlog (name, before_call, next_id, done)
     select 'calls', coalesce(max(id), '') || '~', -1, 0 from calls`.execute(db);
 }
@@ -40,7 +40,7 @@ async function onSqlite(db: Kysely<any>): Promise<void> {
   await run(
     `create virtual table said_words using fts5(text, content='said', content_rowid='id', tokenize='unicode61 remove_diacritics 2')`,
   );
-  // Deleted words leave the index at once, not with a later merge.
+  // Deleted words leave the index at once, not at a later merge.
   await run(`insert into said_words (said_words, rank) values ('secure-delete', 1)`);
   await run(`create trigger said_added after insert on said begin
     insert into said_words (rowid, text) values (new.id, new.text); end`);
@@ -72,7 +72,9 @@ const written = [
   ['summary', `case when json_valid(new.summary) then json_extract(new.summary, '$.text') end`],
 ] as const;
 
-/** Words alone, without case and accents, as the other database cuts them: no address or amount is one word. */
+/**
+ * Splits text into words without case and accents, like the other database. An address or an amount is not one word.
+ */
 const plainText = `regexp_replace(translate(lower(text),
   'áàâäãåāăąçćčďéèêëēėęěğíìîïīįńñňóòôöõōőřśšşťúùûüūůűųýÿźżž',
   'aaaaaaaaacccdeeeeeeeegiiiiiinnnooooooorssstuuuuuuuuyyzzz'), '[^[:alnum:]]+', ' ', 'g')`;

@@ -83,7 +83,11 @@ async function exactCall(app: App, seconds: number, first: number, tally: Tally)
   const call = await until(async () => {
     const found = await getCall({ url: app.url }, listed.id).catch(() => undefined);
     return found?.state === 'ended' && found;
-  }, 180_000);
+  }, 180_000).catch(() => undefined);
+  if (call === undefined) {
+    tally.wrong.push(`${listed.id} of ${Math.round(seconds)} s did not end`);
+    return;
+  }
   const heard = call.transcript.map((turn) => turn.text.trim()).join(' ');
   tally.calls++;
   tally.words += text.split(' ').length;

@@ -42,10 +42,7 @@ import { Redactor } from '../events/redactor.ts';
 import { learnt, toldFacts } from './facts.ts';
 import { callOverrides } from '../session/session-request.ts';
 
-/**
- * After a callback reported the end of the call, the carrier may still send the last words. If nothing comes for this
- * long, the closing of its socket was lost on the way.
- */
+/** After a callback told the end, last words may still come. If none come for this long, the socket's close was lost. */
 const overQuietMs = 5_000;
 
 type OpenCallOptions = {

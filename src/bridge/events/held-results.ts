@@ -48,7 +48,7 @@ export class HeldResults {
 
   constructor(options: HeldResultsOptions) {
     this.#options = options;
-    options.redactor.onFailure(options.failed);
+    options.redactor.onFailure((error) => options.failed(error));
   }
 
   get isEmpty(): boolean {

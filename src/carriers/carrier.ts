@@ -109,7 +109,7 @@ export type AuthContext<Config> = {
   judgeSecret: JudgeSecret;
 };
 
-/** Counts the wrong secrets of the client whose request is decided. */
+/** Judges a secret of the client that sends the request, and counts wrong ones. */
 export type JudgeSecret = (secret: string, isRight: boolean) => SecretVerdict;
 
 /** True for a nonce that is new, false for one that was seen and is still remembered. */
@@ -143,7 +143,7 @@ export type CarrierWebhook<Config> = {
   /** The method is POST where this is absent. */
   method?: 'get';
   action: string;
-  /** `bytes` where the signature covers the body as it came: nothing may parse it on the way. */
+  /** `bytes` if the signature covers the body as it came: nothing may parse the body before that check. */
   body: 'form' | 'bytes';
   /** For the API's description. */
   summary: string;
@@ -172,7 +172,7 @@ export type CarrierSetup<Config> = {
   address?(bare: string): string;
   /** The same for its voice webhook. */
   voiceAddress?(bare: string): string;
-  /** Steps at the carrier, in order. Addresses stand beside the steps. */
+  /** Steps to take at the carrier, in order. The addresses are shown beside them. */
   steps: readonly string[];
   /** The text to paste where the other end is the operator's own PBX. The secret is made of letters and digits. */
   configuration?(at: { address: string; secret: string }): PbxConfiguration;
@@ -184,12 +184,12 @@ export type Carrier<Config> = {
   authenticate(request: UpgradeRequest, context: AuthContext<Config>): UpgradeVerdict;
   /** True where a secret of this carrier is configured. Without one, stream tokens alone let it in. */
   hasSecret(config: Config): boolean;
-  /** Throws CONFIG_INVALID for settings that are right one by one and wrong together. */
+  /** Throws CONFIG_INVALID for settings that are each valid but cannot be combined. */
   checkSettings?(config: Config): void;
   newCodec(config: Config, request: UpgradeRequest): Codec;
-  /** True where WebSocket pings do this carrier no harm. */
+  /** True if WebSocket pings do this carrier no harm. */
   pings(config: Config): boolean;
-  /** True where the carrier wants the finals of its call back. */
+  /** True if the carrier wants the finals of its call. */
   takesResults?(config: Config): boolean;
   /** True where a stream token may stand in its Authorization header. */
   sendsBearer: boolean;
@@ -197,7 +197,7 @@ export type Carrier<Config> = {
   closesItself: boolean;
   /** For the detecting path: true where the headers of an upgrade show this carrier. */
   matchesUpgrade?(request: UpgradeRequest): boolean;
-  /** For the detecting path: true where the first texts are this carrier's, `more` where the second will tell. */
+  /** For the detecting path: true if the first texts are this carrier's, `more` if the second text will decide. */
   matchesTexts(first: FirstText, second: FirstText | undefined): boolean | 'more';
   webhooks: readonly CarrierWebhook<Config>[];
   /** Facts that a callback tells about the call itself; absent where the carrier sends none. */

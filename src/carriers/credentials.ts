@@ -22,7 +22,7 @@ export const bearerList = z
   )
   .default([]);
 
-/** Half a secret would leave a door that looks closed and is open, so the start is refused. */
+/** A user name or password alone would look like a lock and be none, so the start is refused. */
 export function refuseHalf(pair: Record<string, string | undefined>): void {
   const values = Object.values(pair);
   if (values.every((value) => value === undefined) || values.every((value) => value !== undefined))

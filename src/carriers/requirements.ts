@@ -41,7 +41,7 @@ type RequireConfig = z.infer<z.ZodObject<typeof requireSettings>>;
 type Requirements = {
   /** True where only a stream token lets a stream in. A token is good once, so a captured request opens nothing. */
   token: boolean;
-  /** Answers why a request from this address is refused; undefined where it may ask. */
+  /** Returns the reason why a request from this address is refused, or undefined if it is allowed. */
   whyElsewhere: (client: string) => string | undefined;
 };
 

@@ -180,7 +180,7 @@ export class StreamSocket {
     return resampling.converted(events);
   }
 
-  /** Tells this object that the socket closed before anyone listened. */
+  /** Reports that the socket closed before anybody listened. */
   gone(): void {
     this.#end('close');
   }
@@ -296,8 +296,8 @@ export class StreamSocket {
   }
 
   /**
-   * Opens the call; there is no other way to one. A peer without proof gets no further than `#prove`: no call, no
-   * row, no session.
+   * Opens the call; nothing else does. A peer without proof gets no further than `#prove`: no call, no row, no
+   * session.
    */
   async #open(start: CarrierStart): Promise<void> {
     if (this.#state.at !== 'waiting') return;
@@ -360,7 +360,7 @@ export class StreamSocket {
     if (ended) this.#end(ended.reason, ended.detail);
   }
 
-  /** A stranger is refused. A stream that may come in is told what to change, and its phone call goes on. */
+  /** A stranger is refused. An authenticated stream is told what to change, and its phone call continues. */
   async #cannotTake(event: Extract<CarrierEvent, { type: 'refused' }>): Promise<void> {
     if (this.#state.at !== 'waiting') return;
     this.#state = { at: 'discarding', why: event.reason };
@@ -373,7 +373,7 @@ export class StreamSocket {
     }
   }
 
-  /** Answers why the stream may not go on; undefined when it may. */
+  /** Returns the reason why the stream is refused, or undefined if it may continue. */
   async #prove(start: StreamClaim): Promise<string | undefined> {
     if (start.token !== undefined) {
       const claim = await this.#context.bridge.claimToken(
@@ -392,7 +392,7 @@ export class StreamSocket {
       } else if (this.#proof.state === 'at-start' || claim.reason !== 'unknown') {
         return `stream token ${claim.reason}`;
       }
-      // A stream that is proven otherwise may bring a token that is not ours: an own parameter of the operator.
+      // A stream with another proof may bring a token that is not ours, as a parameter of the operator.
     }
     if (this.#proof.state === 'at-start') return 'no stream token';
     const bound = this.#proof.boundCallId;

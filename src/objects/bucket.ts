@@ -218,7 +218,7 @@ export class Bucket implements AsyncDisposable {
         bytes += part.length;
         if (bytes > maxAnswerBytes) return;
       }
-    })().catch(() => undefined); // the status suffices
+    })().catch(() => undefined); // the status is enough
     await within(this.#options.clock, this.#stallMs, reading);
     return Buffer.concat(parts).toString('latin1', 0, maxAnswerBytes);
   }

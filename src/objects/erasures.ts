@@ -56,7 +56,7 @@ export class Erasures {
     await this.#list(tx, gone, partKeysOf);
   }
 
-  /** Covers only objects that this node has named and not finished. */
+  /** Covers only objects that this node has registered and not finished. */
   async listOf(
     tx: Transaction<Database>,
     keys: readonly string[],
@@ -94,7 +94,7 @@ export class Erasures {
           .execute();
   }
 
-  /** No more parts of these objects are on their way: the next deletion is the last. */
+  /** No further part of these objects will arrive, so the next deletion is the last. */
   async arrived(keys: readonly string[]): Promise<void> {
     await this.#options.store.db
       .updateTable('object_erasures')

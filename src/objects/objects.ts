@@ -25,8 +25,8 @@ export type LocalAudio = {
    */
   isOwned(tx: Transaction<Database>): Promise<boolean>;
   /**
-   * Called when the bytes are in the store, read back and compared: the file may be deleted. Called again in each
-   * round while the file stays.
+   * Called when the bytes are in the store, read back and compared. The file may then be deleted. While the file
+   * stays, this is called again in each round.
    */
   leave(): Promise<void>;
 };
@@ -59,7 +59,7 @@ export type ObjectsOptions = {
   /** A larger file becomes several objects, so that a broken line costs one of them. */
   partBytes?: number;
   stallMs?: number;
-  /** Files that may go are looked for this often. After a failure the pause grows. */
+  /** The interval of looking for files that may go to the store. It grows after a failure. */
   roundMs?: number;
 };
 
@@ -74,15 +74,15 @@ const probeMs = 60_000;
 const firstSweepMs = 60_000;
 const sweepMs = 3_600_000;
 /**
- * The owners of this many objects are asked for at once, and this often in one round. The other objects have their
- * turn in the next rounds.
+ * The owners of this many objects are queried at once, and this often in one round. Further objects follow in the
+ * next rounds.
  */
 const sweptAtOnce = 500;
 const sweptPerRound = 20;
 
 /**
  * Moves audio to a bucket. Finished files of this disk are copied there, read back, compared by hash, and only then
- * deleted here. One copy is whole whatever the store does meanwhile, and the rows say which.
+ * deleted here. One complete copy exists at every moment, and the rows say which.
  */
 export class Objects implements Part, AsyncDisposable {
   readonly name = 'objects';
@@ -99,7 +99,7 @@ export class Objects implements Part, AsyncDisposable {
   #failedRounds = 0;
   #answeredMs = -Infinity;
   #sweptMs: number;
-  /** The place that each kind's sweep has reached; a kind without an entry is through. */
+  /** The place that each kind's sweep has reached. A kind without an entry is finished. */
   readonly #sweeping = new Map<LocalFiles['kind'], string>();
   readonly #rounds: Loop;
 
@@ -125,13 +125,13 @@ export class Objects implements Part, AsyncDisposable {
     });
   }
 
-  /** Files of this kind go to the store from now on. */
+  /** From now on, files of this kind are moved to the store. */
   attach(source: LocalFiles): void {
     this.#sources.push(source);
     this.wake();
   }
 
-  /** Says that there is a new file. While the store is away the file waits for its turn. */
+  /** Reports a new file. While the store is unreachable the file waits for its turn. */
   wake(): void {
     if (this.#failedRounds === 0) this.#rounds.wake();
   }
@@ -172,7 +172,7 @@ export class Objects implements Part, AsyncDisposable {
     }
   }
 
-  /** Running calls send their audio this often; 0 means never. */
+  /** The interval at which running calls send their audio; 0 means never. */
   get tailS(): number {
     return this.#options.config.tailS;
   }
@@ -284,7 +284,7 @@ export class Objects implements Part, AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closing.abort();
-    // A copy under way is begun anew by the next start: the file is still here.
+    // The next start begins an interrupted copy again, because the file is still here.
     await within(this.#options.clock, maxDatabaseWaitMs, this.#rounds.stop());
     await this.#bucket[Symbol.asyncDispose]();
   }
@@ -359,7 +359,7 @@ export class Objects implements Part, AsyncDisposable {
       objectMetrics.copiedBytes.inc(audio.bytes);
     } catch (error) {
       if (error instanceof BucketError || this.#closing.signal.aborted) throw error;
-      // One file's trouble stays its own: a damaged file must not keep the others here.
+      // A damaged file must not keep the others here.
       this.#setAside.set(audio.key, this.#options.clock.monotonicMs() + setAsideMs);
       this.#log.error(
         { key: audio.key, reason: reasonOf(error) },
@@ -371,7 +371,7 @@ export class Objects implements Part, AsyncDisposable {
   async #copy(audio: LocalAudio): Promise<'copied' | 'left'> {
     const { store, node, clock } = this.#options;
     const { key, bytes } = audio;
-    // The process died between the last byte and the deletion here.
+    // The process ended after the last byte was copied and before the file was deleted here.
     const there = await this.stored(key);
     if (there !== undefined) {
       if (there.bytes !== bytes) throw new Error('the object has another length than the file');
@@ -405,7 +405,7 @@ export class Objects implements Part, AsyncDisposable {
       .where('node', '=', node)
       .executeTakeFirst();
     if (numUpdatedRows === 0n) {
-      // The object was erased while it was on its way: the parts that arrived are deleted, and no more come.
+      // The object was erased during its copy. The parts that arrived are deleted, and no more are sent.
       await this.#erasures.arrived(partKeysOf({ bytes, part_bytes: this.#partBytes, key }));
       return 'left';
     }

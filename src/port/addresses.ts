@@ -98,7 +98,7 @@ export function isOverTls({ headers }: IncomingMessage, publicUrl: PublicUrl): b
   );
 }
 
-/** True when a proxy has passed the request on, whether or not that proxy may be believed. */
+/** True if a proxy forwarded the request, whether or not that proxy is trusted. */
 export function isForwarded(request: IncomingMessage): boolean {
   return forwardedHeaders.some((name) => request.headers[name] !== undefined);
 }

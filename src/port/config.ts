@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { proxiesIn } from './addresses.ts';
 import { SharedSecret } from './secrets.ts';
 
-/** A range that cannot be read would end the process with an error of a library. */
+/** The range is checked here, because the library would end the process with its own error. */
 const Proxy = z
   .string()
   .min(1)

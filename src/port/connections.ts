@@ -9,18 +9,15 @@ import type { Logger } from '../lib/log.ts';
 import { counter } from '../lib/metrics.ts';
 import type { IsProxy } from './addresses.ts';
 
-/**
- * One connection may bring this many handles with it: its own and the sockets of a call's two legs to the speech
- * service.
- */
+/** One connection may need this many handles: its own and the sockets of a call's two legs to the speech service. */
 const handlesPerConnection = 3;
-/** Connections that a port takes however few handles there are. */
+/** A port accepts this many connections even if few handles are available. */
 export const leastConnections = 16;
 /** These handles stay free for the store, the journals, deliveries to the CRM and the recognisers. */
 const handlesReserved = 96;
 /** One address may always have this many connections, enough for our own requests and those of one page. */
 const leastOfOneAddress = 32;
-/** Refused connections are one line of the log in this time, however many there are. */
+/** Refused connections are logged once in this time, however many there are. */
 const toldEveryMs = 10_000;
 
 /** The number of files and sockets that this process may have open; undefined where the system does not say. */
@@ -151,7 +148,7 @@ export function giveBodyTime(request: IncomingMessage, ms: number): void {
 
 type EndedBecause = 'unread' | 'unanswered' | 'crowded' | 'slow';
 
-/** A socket's handle tells how much of the chunk under way the system has not taken yet. Node's own time-outs use it. */
+/** A socket's handle shows how much of the present chunk the system has not taken yet. Node's own time-outs use it. */
 type WithHandle = Socket & { _handle?: { writeQueueSize?: number } | null };
 
 /** Node's own HTTP parser of a socket. Where it has no such member, a refused packet is only slower. */
@@ -160,19 +157,17 @@ type WithParser = Socket & { parser?: { onIncoming?: (() => number) | null } | n
 type OpenConnection = {
   readonly socket: Socket;
   readonly giveBack: () => void;
-  /** The answers under way or waiting for their turn, and what gives the place of each back. */
+  /** The answers in progress or waiting for their turn, each with the function that releases its place. */
   readonly unanswered: Map<ServerResponse, () => void>;
-  /** The request that was parsed last and since when: only its body can still be under way. */
+  /** The request that was parsed last, with its time. Only its body can still be arriving. */
   latest: { request: IncomingMessage; sinceMs: number } | undefined;
   /** True once a request of this connection showed a key. */
   isKnown: boolean;
-  /**
-   * The bytes that waited at the latest look: in all, on the socket, and in the chunk that the system is being given.
-   */
+  /** The waiting bytes at the last check: in total, on the socket, and in the chunk that the system is taking. */
   waitingBytes: number;
   waitingOnSocket: number;
   queuedBytes: number;
-  /** The time since which the peer has taken nothing of it. */
+  /** The time since which the peer has taken none of these bytes. */
   unreadSinceMs: number | undefined;
 };
 
@@ -231,7 +226,7 @@ export class Connections implements Disposable {
    */
   admit(request: IncomingMessage, response: ServerResponse, hasKey: () => boolean): boolean {
     const connection = this.#open.get(request.socket);
-    // These requests came in one packet with the one too many, and their connection has ended.
+    // These requests came in the same packet as the one above the limit. Their connection has ended.
     if (connection === undefined || request.socket.destroyed) return false;
     const { unanswered, socket } = connection;
     connection.latest = { request, sinceMs: this.#options.clock.monotonicMs() };
@@ -297,7 +292,7 @@ export class Connections implements Disposable {
       const connection = this.#open.get(socket);
       this.#open.delete(socket);
       giveBack();
-      // An answer that stood behind another one is never told that its connection has closed.
+      // An answer that waited behind another one gets no event when its connection closes.
       for (const answered of connection?.unanswered.values() ?? []) answered();
     });
     if (!isUsedUp) return;
@@ -376,7 +371,7 @@ function isSlow({ latest }: OpenConnection, nowMs: number): boolean {
 }
 
 /**
- * Notes the bytes that wait for a peer, and since when it has taken nothing: the chunk under way has not become
+ * Notes the bytes that wait for a peer, and the time since which it has taken none: the present chunk has not become
  * shorter.
  */
 function lookAt(connection: OpenConnection, nowMs: number): void {
@@ -388,7 +383,7 @@ function lookAt(connection: OpenConnection, nowMs: number): void {
   connection.waitingOnSocket = waiting;
   if (waiting === 0) connection.unreadSinceMs = undefined;
   else if (hasTaken || connection.unreadSinceMs === undefined) connection.unreadSinceMs = nowMs;
-  // The length of the answer under way contains that of its socket; those behind it have only their own.
+  // The length of the present answer includes that of its socket. Answers behind it have only their own.
   let behind = 0;
   for (const response of unanswered.keys())
     if (response.socket === null) behind += response.writableLength;

@@ -12,7 +12,7 @@ const json = 'application/json; charset=utf-8';
 const css = 'text/css; charset=utf-8';
 const script = 'text/javascript; charset=utf-8';
 
-/** A thread that is starved for longer than this is given up; the next reader tries again. */
+/** A thread that gets no processor time for longer than this is ended. The next reader tries again. */
 const makeWithinMs = 30_000;
 
 /**

@@ -43,15 +43,15 @@ export type HttpServer = AsyncDisposable & {
   /** The console's cookie counts as a key for operator routes. */
   acceptSignIns(check: (request: IncomingMessage) => boolean): void;
   readonly needsKey: boolean;
-  /** Judges a key that was shown elsewhere than in a header, with the same count of wrong ones. */
+  /** Judges a key that was not shown in a header, with the same count of wrong keys. */
   judgeKey(request: IncomingMessage, key: string | undefined): KeyVerdict;
   /** The judge of shared secrets, for parts whose clients show other ones. */
   readonly secrets: SecretJudge;
   /** Every part is mounted: from here on the process is ready. */
   started(): void;
-  /** False when the connections that are left are kept for the calls that go on. */
+  /** False if the remaining connections are reserved for calls in progress. */
   hasRoom(): boolean;
-  /** Tells of connections at another port of this process: the handles are the same. */
+  /** Registers connections at another port of this process, which use the same handles. */
   reckon(connections: () => number): void;
   /** Gives lines for the start of the process. */
   notes(): string[];
@@ -68,7 +68,7 @@ type HttpOptions = {
   /** Made at each start: opens the speech interface to the bridge of this process, and nothing else. */
   internalKey: string;
   log: Logger;
-  /** Answers 503 for what is not mounted yet, until `started`. Without it the server is ready at once. */
+  /** Answers 503 for parts that are not mounted yet, until `started`. Without it the server is ready at once. */
   isStarting?: boolean;
 };
 
@@ -189,7 +189,7 @@ function answer(server: Server, context: AnswerContext): Record<Access, Router> 
   return routers;
 }
 
-/** Hands every request to `answer`, also those that wait to be asked for their body. */
+/** Passes every request to `answer`, including those that wait for permission to send their body. */
 function answerRequests(
   server: Server,
   answer: (request: IncomingMessage, response: ServerResponse) => void,
@@ -238,7 +238,7 @@ function refuseOpenListener({ host, publicUrl, trustedProxies, apiKeys }: HttpCo
 /** Answers requests that Node's parser refuses, and methods that name no resource, in the error body too. */
 function refuseUnreadable(server: Server, connections: Connections): void {
   const refuse = (socket: Duplex, status: number, message: string): void => {
-    // Text of ours in the middle of another answer would be taken for a part of it.
+    // Our error text in the middle of another answer would be taken for a part of it.
     if (!socket.writable || connections.unansweredOf(socket) > 0) {
       socket.destroy();
       return;

@@ -57,7 +57,7 @@ type KeyCheckOptions = {
   onKnown: (request: IncomingMessage) => void;
 };
 
-/** The judgement on a key; `wait` for a client that guessed too often. */
+/** The verdict on a key. `wait` means that the client guessed too often. */
 export type KeyVerdict = SecretVerdict | { is: 'missing' };
 
 /** Decides which requests may pass: with keys set those that show one, without keys only those of this machine. */
@@ -175,7 +175,7 @@ export class KeyCheck {
 
   readonly speech: RequestHandler = (request, _response, next) => {
     const key = keyOf(request);
-    // The bridge of this process must reach our own service however often others guessed from its address.
+    // The bridge of this process must reach our own service even if others guessed often from its address.
     if (this.#internalKey.accepts(key)) {
       this.#options.onKnown(request);
       next();

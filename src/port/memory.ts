@@ -61,7 +61,9 @@ function heap(): LimitedMemory {
   return { what: 'heap', limit: all - youngBytes, used };
 }
 
-/** The memory of this process and its children together; undefined where the system sets no limit or does not tell. */
+/**
+ * The memory of this process and its children together. Undefined if the system sets no limit or does not report it.
+ */
 export function controlGroup(
   proc = '/proc/self/cgroup',
   root = '/sys/fs/cgroup',

@@ -4,7 +4,7 @@ import type { Duplex } from 'node:stream';
 import type { Health } from '../lib/health.ts';
 
 /**
- * The requests that may use a route: all, those with a key or a sign-in, or those with a key of the speech interface.
+ * The requests that may use a route: all; those with a key or a sign-in; or those with a key of the speech interface.
  */
 export type Access = 'public' | 'operator' | 'speech';
 
@@ -24,7 +24,7 @@ export type Upgrade = {
   ): Promise<void>;
 };
 
-/** A part of the process, with all it gives to the one port and to the life of the process. */
+/** A part of the process: the routes and upgrades that it adds to the port, and its role at start and stop. */
 export type Part = {
   name: string;
   /** Paths are absolute. */

@@ -30,7 +30,7 @@ type Rangeable = {
   read: (from: number, to: number) => AsyncIterable<Buffer>;
 };
 
-/** Answers GET and HEAD with the whole or with the one range that was asked for; 416 beyond the end. */
+/** Answers GET and HEAD with the whole content or the one requested range. A range beyond the end gets 416. */
 export async function sendRange(
   request: Request,
   response: Response,

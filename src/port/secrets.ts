@@ -53,7 +53,7 @@ const checksTotal = counter(
   ['door', 'outcome'],
 );
 
-/** The judgement on a secret; `wait` where its client guessed too often. */
+/** The verdict on a secret. `wait` means that its client guessed too often. */
 export type SecretVerdict = { is: 'right' } | { is: 'wrong' } | { is: 'wait'; waitS: number };
 
 type ShownSecret = {

@@ -218,7 +218,7 @@ type SaidTable = {
   text: string;
 };
 
-/** How far earlier calls have been added to the search. */
+/** The progress of adding earlier calls to the search. */
 type SaidBacklogTable = { name: string; before_call: string; next_id: number; done: number };
 
 /** Keys that the installation makes itself, by name. All nodes have the same. */
@@ -475,7 +475,7 @@ export type NodesTable = {
   draining: number;
   started_at: number;
   seen_at: number;
-  /** How far its clock is ahead of the database's. */
+  /** Milliseconds by which its clock is ahead of the database's. */
   ahead_ms: number;
   /** The time at which the others gave it up; null while it is running. */
   lost_at: number | null;

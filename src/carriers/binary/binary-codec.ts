@@ -13,9 +13,9 @@ export type BinaryMessage =
 /** One carrier's own part of the protocols that send bare audio in binary messages. */
 export type BinaryDialect = {
   text(text: string): BinaryMessage;
-  /** For carriers whose first text may come late or never. Undefined makes the audio wait for a text. */
+  /** For carriers whose first text may come late or never. If it returns undefined, the audio waits for a text. */
   withoutText?(): BinaryMessage | undefined;
-  /** True where an empty binary message says that no more audio comes; elsewhere it says nothing. */
+  /** True if an empty binary message means that no more audio comes. Otherwise such a message means nothing. */
   emptyEnds: boolean;
 };
 

@@ -155,9 +155,9 @@ type Hole = { lostMs: number; quietMs: number };
 const noHole: Readonly<Hole> = { lostMs: 0, quietMs: 0 };
 
 /**
- * Says how much is missing before a frame, and on which track. The numbers say that frames are missing. Where tracks
- * share a numbering, the timestamps say whose frames. Where the timestamps are a media clock, they say how long the
- * hole is.
+ * Computes how much audio is missing before a frame, and on which track. The numbers show that frames are missing. If
+ * tracks share a numbering, the timestamps show whose frames. If the timestamps are a media clock, they show the
+ * length of the hole.
  */
 class GapAccount {
   readonly #tracks: number;

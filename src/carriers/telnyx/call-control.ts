@@ -29,7 +29,7 @@ const commandWithinMs = 4_000;
 
 type Flow = { announcement: string | undefined; dial: string | undefined };
 
-/** Decides the next step of the call. Pure; the command for the stream is made when it is due. */
+/** Decides the next step of the call. Pure; the command for the stream is made when it is needed. */
 export function stepAfter(
   event: CallControlEvent,
   { announcement }: Flow,
@@ -42,9 +42,9 @@ export function stepAfter(
 }
 
 /**
- * Leads a call of a Call Control application: it is answered, told the announcement, streamed and transferred. A
- * stream that cannot be had stops none of it. When any other command fails, the webhook fails and Telnyx sends it
- * again; commands have ids, so that none is carried out twice.
+ * Controls a call of a Call Control application: answers it, plays the announcement, streams and transfers it. A
+ * missing stream stops none of these steps. If any other command fails, the webhook fails and Telnyx sends it again.
+ * Commands have ids, so that none is carried out twice.
  */
 export async function leadCall(
   event: CallControlEvent,

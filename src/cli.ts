@@ -15,7 +15,7 @@ program
   .command('start', { isDefault: false })
   .description('run the bridge, the speech service and the console in this terminal')
   .action(async () => {
-    // Loaded here alone: every other command answers sooner without the parts of the process.
+    // The process is loaded only here, because all other commands start faster without it.
     const { main } = await import('./main.ts');
     await main(process.env);
     // Handles that nothing waits for, such as keep-alive connections, must not hold up the end.

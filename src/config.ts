@@ -211,7 +211,10 @@ function explain(
   ];
 }
 
-/** A setting's own words where it has some; the library's are about types, and a person wants to know what to write. */
+/**
+ * The setting's own message, if it has one. The library's messages are about types, and a person wants to know what
+ * to write.
+ */
 function wordsOf(issue: z.core.$ZodIssue): string {
   if (!/^(?:Invalid|Too) /.test(issue.message)) return lowerFirst(issue.message);
   const all = fieldErrors([issue]).map(({ text }) => text);

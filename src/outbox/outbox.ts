@@ -138,7 +138,7 @@ function healthOf(dispatcher: Dispatcher, housekeeping: Housekeeping): Health {
     : { state: 'degraded', detail: troubles.join('; ') };
 }
 
-/** For commands that run without the process. */
+/** Finds an endpoint in the settings, for commands that run without the process. */
 export function endpointNamed(config: OutboxConfig, name: string) {
   const endpoints = endpointsOf(config);
   const found = endpoints.find((endpoint) => endpoint.name === name);

@@ -68,7 +68,7 @@ type ShownSecret = {
 
 type Client = {
   wrong: number;
-  /** All wrong secrets, those of the waits too. */
+  /** The number of wrong secrets, including those sent during a wait. */
   guesses: number;
   waitUntilMs: number;
   latestMs: number;

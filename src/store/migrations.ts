@@ -93,7 +93,10 @@ export type SchemaState = {
   needs: number;
 };
 
-/** Brings the database to this program's schema in one transaction, or leaves it as it was. Answers how it was before. */
+/**
+ * Brings the database to this program's schema in one transaction, or leaves it as it was. Returns the state
+ * before.
+ */
 export async function migrate(
   db: Kysely<Database>,
   kind: 'sqlite' | 'postgres',

@@ -260,8 +260,8 @@ export class WalWatch {
   readonly #alarmBytes: number;
   #bytes = 0;
   /**
-   * Erasures whose rows may still be readable in the log, counted; 0 when there are none. A process that ended before
-   * its checkpoint leaves such rows to the next one, so the first look finds one.
+   * The number of erasures whose rows may still be readable in the log. A process that ended before its checkpoint
+   * leaves such rows to the next one, so the first look finds one.
    */
   #owed = 1;
   #couldNotForget = false;

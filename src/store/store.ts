@@ -42,14 +42,14 @@ export type Store = AsyncDisposable & {
   /** True when the database refused the content itself: the same statements can never work, now or later. */
   refusesForGood(error: unknown): boolean;
   /**
-   * For use after an erasure. True when nothing that was deleted before is readable in the database's files any more.
-   * False while another program, a backup for example, holds an old state: the store tries again by itself until it
-   * is done, and its health says so.
+   * Call this after an erasure. True if no deleted data is readable in the database's files any more. False while
+   * another program, a backup for example, holds an old state: the store tries again by itself until it is done, and
+   * its health says so.
    */
   forgetDeleted(): Promise<boolean>;
   /**
-   * Without a deadline, for use after the closing. A thread that waits for a lock or for the disk was left behind by
-   * then, and `process.exit` would block until that thread ends.
+   * Resolves, without a deadline, when all threads have ended. Call it after closing. A thread that waits for a lock
+   * or for the disk was left behind by then, and `process.exit` would block until that thread ends.
    */
   threadsEnded(): Promise<void>;
 };

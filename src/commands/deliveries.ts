@@ -46,7 +46,7 @@ export function registerDeliveries(program: Command): void {
     .action((id: string, options: DeliveriesOptions & { from: string; endpoint?: string }) =>
       act(options, `/api/calls/${encodeURIComponent(id)}/deliveries/retry`, {
         from: Number(options.from),
-        ...(options.endpoint === undefined ? {} : { endpoint: options.endpoint }),
+        endpoint: options.endpoint,
       }),
     );
   add(

@@ -326,7 +326,7 @@ class TranscribeRun {
     this.#failed++;
     this.#bars.end(input.label, `failed: ${printable(why)}`);
     if (this.#options.output !== '-' || !this.#wanted.isJson) return;
-    const record = typeof json === 'object' ? json : { ...(id === undefined ? {} : { id }) };
+    const record = typeof json === 'object' ? json : { id };
     const error = { status: 'error', error_code: code ?? null, error_message: why };
     await this.#print(`${JSON.stringify({ input: input.given, ...record, ...error })}\n`);
   }

@@ -40,7 +40,7 @@ async function trigger(type: string, options: TriggerOptions): Promise<void> {
   }
   const { api } = runningProcess(options.url);
   const { endpoint } = options;
-  const body = { type, ...(endpoint === undefined ? {} : { endpoint }) };
+  const body = { type, endpoint };
   const request = { method: 'POST', body };
   const sent = (await requestOf(api, '/api/test-events', request)) as TestEvent;
   // With --json every line of stdout is JSON, because a program reads it.

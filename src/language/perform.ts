@@ -107,7 +107,7 @@ function sentimentsIn(utterance: Utterance): SentimentItem[] {
       emotion,
       ...time,
       channel,
-      ...(speaker === undefined ? {} : { speaker }),
+      speaker,
     };
   });
 }

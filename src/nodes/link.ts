@@ -200,7 +200,7 @@ export class NodeLink implements AsyncDisposable {
       maxPayload: maxMessageBytes,
       handshakeTimeout: connectWithinMs,
       followRedirects: false,
-      ...(this.#ca === undefined ? {} : { ca: this.#ca }),
+      ca: this.#ca,
     });
     socket.on('error', () => socket.terminate()); // 'close' follows, and tells
     return socket;
@@ -229,7 +229,7 @@ export class NodeLink implements AsyncDisposable {
         ...(accept === undefined ? {} : { accept }),
         ...(lastId === undefined ? {} : { 'last-event-id': lastId }),
       },
-      ...(this.#ca === undefined ? {} : { ca: this.#ca }),
+      ca: this.#ca,
       timeout: answerWithinMs,
     });
     const stopWaiting = this.#clock.after(withinMs, () => passed.destroy());

@@ -37,7 +37,7 @@ type MadeExchange = {
 export function exchangeOf({ step, request, answer, own, isEvent }: MadeExchange): ApiExchange {
   const hidden = new Set(Object.keys(own).map((name) => name.toLowerCase()));
   return {
-    ...(step === undefined ? {} : { step }),
+    step,
     request: {
       method: request.method ?? 'GET',
       url: shownUrl(request.url),

@@ -159,7 +159,7 @@ export class Mapping implements AsyncDisposable {
 
   #given(context: StepContext, answer?: StepAnswer): string {
     const options = this.#endpoint.options ?? {};
-    return JSON.stringify({ ...context, options, ...(answer === undefined ? {} : { answer }) });
+    return JSON.stringify({ ...context, options, answer });
   }
 
   async #make(

@@ -181,7 +181,7 @@ export function makeMarker(
     sequence: item.sequence,
     occurred_at: new Date(nowMs).toISOString(),
     call,
-    ...(leg === undefined ? {} : { leg }),
+    leg,
     custom_metadata,
     data: {
       event_id: item.eventId,

@@ -93,7 +93,7 @@ export class Connection {
     this.#socket = new WebSocket(url, {
       ...socketOptions,
       headers,
-      ...(ca === undefined ? {} : { ca }),
+      ca,
     });
     // ws has its own handshake deadline, but that does not cover name lookup and connect together.
     this.#stopConnectTimer = clock.after(connectMs, () => {

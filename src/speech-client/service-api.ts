@@ -35,7 +35,7 @@ export class ServiceAgents {
   of({ ca }: SpeechTarget): Agent {
     const known = this.#agents.get(ca);
     if (known !== undefined) return known;
-    const connect = { timeout: 5_000, ...(ca === undefined ? {} : { ca }) };
+    const connect = { timeout: 5_000, ca };
     const agent = new Agent({ ...this.#options, connect });
     this.#agents.set(ca, agent);
     return agent;

@@ -93,7 +93,7 @@ export function completedData({ record, ended, summary, links }: CompletedFacts)
     page_url: links?.page ?? null,
     recording_url: row.has_recording === 1 ? (links?.recording ?? null) : null,
     links_expire_at: links === undefined ? null : iso(links.expiresAt),
-    ...(errors === undefined ? {} : { errors }),
+    errors,
   };
 }
 

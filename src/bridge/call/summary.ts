@@ -106,7 +106,7 @@ function withoutWords({
   end,
   summary,
 }: CallInsight['chapters'][number]): SummaryData['chapters'][number] {
-  return { headline, gist, keywords, start, end, ...(summary === undefined ? {} : { summary }) };
+  return { headline, gist, keywords, start, end, summary };
 }
 
 const Points = z.array(

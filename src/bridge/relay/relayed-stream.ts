@@ -189,7 +189,7 @@ export class RelayedStream implements CallStream {
 
   #sendEnd(socket: WebSocket): void {
     const { reason, detail } = this.#ended ?? { reason: 'close', detail: undefined };
-    const end = { type: 'end', reason, ...(detail === undefined ? {} : { detail }) };
+    const end = { type: 'end', reason, detail };
     socket.send(JSON.stringify(end), () => undefined);
     this.#options.clock.after(endWithinMs, () => socket.terminate());
   }

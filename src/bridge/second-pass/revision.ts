@@ -38,7 +38,7 @@ export async function revisionOf(
     spoken,
     options,
   );
-  return { transcript, summary, chapters, entities, ...(errors === undefined ? {} : { errors }) };
+  return { transcript, summary, chapters, entities, errors };
 }
 
 /** Only on a mixed channel, `speaker` says which of the parties spoke. */

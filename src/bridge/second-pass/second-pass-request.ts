@@ -16,7 +16,7 @@ type JobFacts = {
 
 /** Metadata by which a job is found again if the answer to its request was lost. */
 export function jobMetadata(passId: string, piece?: number): Record<string, unknown> {
-  return { second_pass: passId, ...(piece === undefined ? {} : { piece }) };
+  return { second_pass: passId, piece };
 }
 
 /**
@@ -35,8 +35,8 @@ export function jobRequest(facts: JobFacts): Record<string, unknown> {
   const model = facts.model ?? fields['model'];
   return {
     audio_url: facts.audioUrl,
-    ...(model === undefined ? {} : { model }),
-    ...(language === undefined ? {} : { language_config: language }),
+    model,
+    language_config: language,
     ...(Object.fromEntries(taken) as Record<string, unknown>),
     ...(facts.isMixed ? { diarization: true } : {}),
     custom_metadata: { call_id: facts.callId, ...jobMetadata(facts.passId, facts.piece) },

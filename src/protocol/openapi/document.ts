@@ -101,7 +101,7 @@ function operation(route: Route, components: Components): JsonObject {
     operationId: operationId(route),
     tags: [route.tag],
     summary: route.summary,
-    ...(route.description === undefined ? {} : { description: route.description }),
+    description: route.description,
     ...(route.deprecated ? { deprecated: true } : {}),
     security: securityOf(route),
     ...(parameters.length > 0 ? { parameters } : {}),
@@ -169,7 +169,7 @@ function parameterObject(
     in: place,
     description,
     schema: components.reference(schema, 'input'),
-    ...(example === undefined ? {} : { example }),
+    example,
   };
 }
 
@@ -184,12 +184,12 @@ function bodyObject(
       type,
       {
         schema: schema === 'binary' ? {} : components.reference(schema, io),
-        ...(example === undefined ? {} : { example }),
+        example,
       },
     ];
   });
   return {
-    ...(body.description === undefined ? {} : { description: body.description }),
+    description: body.description,
     ...(content.length > 0 ? { content: Object.fromEntries(content) as JsonObject } : {}),
   };
 }
@@ -226,7 +226,7 @@ function hookOperation(webhook: Webhook, components: Components): JsonObject {
       content: {
         'application/json': {
           schema: components.reference(webhook.schema, 'output'),
-          ...(webhook.example === undefined ? {} : { example: webhook.example }),
+          example: webhook.example,
         },
       },
     },

@@ -43,7 +43,7 @@ export type RouteAnswer = Partial<RouteBody> & {
 };
 
 export function json(schema: z.ZodType, example?: unknown): RouteBody {
-  return { content: { 'application/json': schema }, ...(example === undefined ? {} : { example }) };
+  return { content: { 'application/json': schema }, example };
 }
 
 export function answer(description: string, schema?: z.ZodType, example?: unknown): RouteAnswer {

@@ -71,7 +71,7 @@ function sentencesIn(run: Utterance): Sentence[] {
           ? run.confidence
           : round3(own.reduce((sum, word) => sum + word.confidence, 0) / own.length),
       language: run.language,
-      ...(run.speaker === undefined ? {} : { speaker: run.speaker }),
+      speaker: run.speaker,
       channel: run.channel,
     };
   });

@@ -191,6 +191,7 @@ function openCalls(
     takeOverMs: goneMs,
     ...(relay === undefined ? {} : { relay }),
     eraseAudio: (callId) => eraser.eraseAudio(callId),
+    coverAudio: (callId) => parts.recordings.cover(callId),
     eraseSessions: (callId) => eraser.eraseSessionsOf(callId),
     wakeOutbox: () => outbox.wake(),
   });

@@ -164,6 +164,9 @@ export class CallEnding {
     // sessions can be erased.
     if (env.config.redactEntities.length > 0)
       await this.#untilRead(() => env.eraseSessions(record.id));
+    // The summary's commit lets the recording leave for the object store. A call has hidden words too if its setting
+    // was taken away while it ran.
+    await this.#untilRead(() => env.coverAudio(record.id));
     const facts = await this.#untilRead(async () => ({
       conversation: await conversationOf(db, record.id),
       ended: await endedCallOf(db, record.id),

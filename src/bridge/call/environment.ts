@@ -53,6 +53,8 @@ export type CallEnvironment = {
   factsOf: ReadFacts;
   /** Erases the audio of an ended call, here and at the speech service. The words stay. */
   eraseAudio(callId: string): Promise<void>;
+  /** Writes a tone over the redacted words in the kept audio of an ended call. */
+  coverAudio(callId: string): Promise<void>;
   /** Erases the sessions of a redacted call at the speech service. */
   eraseSessions(callId: string): Promise<void>;
   /** Wakes the outbox after each commit that holds events. */

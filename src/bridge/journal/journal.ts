@@ -7,7 +7,7 @@ import { every, type Loop } from '../../lib/every.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { LegSnapshot } from '../records/leg-snapshot.ts';
 import { silenceFrame } from './leg-backlog.ts';
-import { fileNameOf, LegFile, legIdOf } from './leg-file.ts';
+import { fileNameOf, LegFile, legIdOf, rewrittenPath } from './leg-file.ts';
 import { LegStore } from './leg-store.ts';
 import { journalTotals } from './metrics.ts';
 import { recoverJournal, type RecoveredLeg } from './journal-recovery.ts';
@@ -257,6 +257,21 @@ export class Journal implements AsyncDisposable {
     return { files, bytes };
   }
 
+  /**
+   * Changes the kept audio of a finished leg for good. The shared segments, which may still have the leg's audio and
+   * its words, follow within seconds. False for a leg that somebody here goes on with.
+   */
+  async changeRecording(
+    legId: string,
+    change: (position: number, bytes: Buffer) => void,
+  ): Promise<boolean> {
+    if (this.#legs.has(legId) || this.recovered.has(legId)) return false;
+    this.#writer.flush();
+    this.#writer.roll();
+    await LegFile.rewrite(this.#filePath(legId), change);
+    return true;
+  }
+
   /** Removes the recording of a finished leg after it was stored elsewhere. */
   async removeRecording(legId: string): Promise<void> {
     if (!this.#legs.has(legId)) await rm(this.#filePath(legId), { force: true });
@@ -270,6 +285,7 @@ export class Journal implements AsyncDisposable {
     this.#writer.flush();
     this.#writer.roll();
     await entry?.store?.eraseFile();
+    await rm(rewrittenPath(this.#filePath(legId)), { force: true });
     await rm(this.#filePath(legId), { force: true });
   }
 

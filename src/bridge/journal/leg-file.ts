@@ -1,4 +1,4 @@
-import { open, rm, type FileHandle } from 'node:fs/promises';
+import { open, rename, rm, type FileHandle } from 'node:fs/promises';
 import { crc32 } from 'node:zlib';
 import { isMissing } from '../../lib/is-missing.ts';
 
@@ -17,6 +17,11 @@ export function fileNameOf(legId: string): string {
 /** The leg of a file in that folder. Undefined if the name is not one of ours. */
 export function legIdOf(fileName: string): string | undefined {
   return /^([A-Za-z0-9_-]+)\.audio$/.exec(fileName)?.[1];
+}
+
+/** Its name is not that of a leg's file: what a killed process leaves of it is never read. */
+export function rewrittenPath(path: string): string {
+  return `${path}.rewritten`;
 }
 
 type FileChunk = { position: number; bytes: number; offset: number; crc: number };
@@ -173,6 +178,37 @@ export class LegFile {
       if (this.#recording) this.#chunks.splice(0, Math.min(gone, this.#chunks.length - 1));
       else if (gone > 0 && past < 0) await this.#clear();
     });
+  }
+
+  /**
+   * Writes the file anew with changed audio, of the same length, and puts it in the place of the old one. A process
+   * that is killed meanwhile leaves the old file. A chunk whose bytes are damaged stays damaged.
+   */
+  static async rewrite(
+    path: string,
+    change: (position: number, bytes: Buffer) => void,
+  ): Promise<void> {
+    const header = await LegFile.headerOf(path);
+    if (header === undefined) return;
+    const old = await LegFile.load(path, header.silence, header.recording);
+    await using source = await open(path, 'r');
+    await using target = await open(rewrittenPath(path), 'w', 0o600);
+    await target.write(old.#fileHeader(), 0, fileHeaderBytes, 0);
+    let size = fileHeaderBytes;
+    for (const { position, bytes, offset, crc } of old.#chunks) {
+      const whole = Buffer.allocUnsafeSlow(bytes);
+      await source.read(whole, 0, bytes, offset);
+      const isSound = crc32(whole) === crc;
+      change(position, whole);
+      // The checksum of damaged bytes must not fit by chance or by our doing.
+      const changed = isSound ? crc32(whole) : ~crc32(whole) >>> 0;
+      const parts = [chunkHeader(position, bytes, changed), whole];
+      const { bytesWritten } = await target.writev(parts, size);
+      if (bytesWritten !== chunkHeaderBytes + bytes) throw new Error('short write');
+      size += bytesWritten;
+    }
+    await target.sync();
+    await rename(rewrittenPath(path), path);
   }
 
   async remove(): Promise<void> {

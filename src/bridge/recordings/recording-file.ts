@@ -9,6 +9,7 @@ import { hiddenOf, legRecordFrom, legsOf } from '../events/call-rows.ts';
 import type { Recordings } from './recordings.ts';
 import { recordingRoles } from '../roles.ts';
 import type { StreamEncoding } from '../streams.ts';
+import { framesOf, toneAt, type HiddenSpan } from './tone.ts';
 
 /** The kept audio of one leg and its place in the call. */
 export type RecordedLeg = {
@@ -33,11 +34,6 @@ export type RecordingPart = {
   bytes: number;
   read: (from: number, to: number) => AsyncGenerator<Buffer>;
 };
-type HiddenSpan = { start: number; end: number };
-/** The times of words are exact to about this much. */
-const hiddenMarginS = 0.2;
-const toneHz = 1_000;
-const toneLevel = 3_000;
 
 /**
  * The call as a stereo WAV, 16 bit: the customer on the left, the agent on the right, a mixed leg on both sides. It
@@ -112,11 +108,10 @@ export class StereoRecording {
 
   /** Both channels are covered: each party hears the other, so the words may be audible in both. */
   #coverHidden(fromFrame: number, toFrame: number, block: Buffer): void {
-    for (const { start, end } of this.#hidden) {
-      const first = Math.max(fromFrame, Math.floor((start - hiddenMarginS) * this.sampleRate));
-      const last = Math.min(toFrame, Math.ceil((end + hiddenMarginS) * this.sampleRate));
-      for (let frame = first; frame < last; frame++) {
-        const value = Math.round(toneLevel * Math.sin((2 * Math.PI * toneHz * frame) / this.sampleRate)); // prettier-ignore
+    for (const span of this.#hidden) {
+      const [from, to] = framesOf(span, this.sampleRate);
+      for (let frame = Math.max(fromFrame, from); frame < Math.min(toFrame, to); frame++) {
+        const value = toneAt(frame, this.sampleRate);
         const at = (frame - fromFrame) * frameBytes;
         block.writeInt16LE(value, at);
         block.writeInt16LE(value, at + 2);

@@ -6,9 +6,10 @@ import type { LocalFiles, LocalAudio, Objects, NamedObject } from '../../objects
 import { maxDatabaseWaitMs } from '../../store/backend.ts';
 import type { Database } from '../../store/schema.ts';
 import type { Store } from '../../store/store.ts';
-import { lengthOfRecording } from '../events/call-rows.ts';
+import { hiddenOf, legRecordFrom, legsOf, lengthOfRecording } from '../events/call-rows.ts';
 import type { Journal, LegRecording } from '../journal/journal.ts';
 import { isMissing } from '../../lib/is-missing.ts';
+import { coverWithTone } from './tone.ts';
 
 type RecordingsOptions = {
   store: Store;
@@ -27,11 +28,15 @@ const folder = recordingKeys;
 /** A node that has not delivered a recording by then no longer has it. */
 const copiedWithinMs = 3_600_000;
 const batch = 100;
+/** The number of calls whose covered audio is remembered. */
+const maxCovered = 10_000;
 const lookMs = { next: 600_000, afterTrouble: 30_000 };
 
 /** The kept audio of legs: on this disk until the call has ended, then in the object store, if there is one. */
 export class Recordings {
   readonly #options: RecordingsOptions;
+  /** Calls whose audio on this disk has its tones already. */
+  readonly #covered = new Set<string>();
 
   constructor(options: RecordingsOptions) {
     this.#options = options;
@@ -67,6 +72,50 @@ export class Recordings {
       .execute();
     const found = await Promise.all(legs.map(({ id }) => objects.stored(folder + id)));
     return found.length > 0 && found.every((object) => object !== undefined);
+  }
+
+  /**
+   * Writes a tone over the seconds of redacted words in all audio of the call that is on this disk. Their sound is then
+   * nowhere any more. It happens before a recording may leave for the object store, and repeating it changes nothing.
+   */
+  async cover(callId: string): Promise<void> {
+    const { store, journal } = this.#options;
+    const hidden = await hiddenOf(store.db, callId);
+    if (hidden.length === 0) return;
+    for (const row of await legsOf(store.db, callId)) {
+      // Both channels of a leg get the tone, so their roles do not matter here.
+      const { encoding, sampleRate, channels } = legRecordFrom(row, ['customer', 'agent']);
+      const leg = { encoding, sampleRate, channels, offsetS: (row.offset_ms ?? 0) / 1_000 };
+      await journal.changeRecording(row.id, (position, bytes) => {
+        coverWithTone(bytes, position, leg, hidden);
+      });
+    }
+    // Forgetting all of them only has them looked at once more.
+    if (this.#covered.size >= maxCovered) this.#covered.clear();
+    this.#covered.add(callId);
+  }
+
+  /**
+   * Covers the recordings on this disk whose call was ended elsewhere, or by a version that kept the sound of redacted
+   * words. Each call is looked at once in the life of a process.
+   */
+  async #coverEnded(): Promise<void> {
+    const { journal, store } = this.#options;
+    const { files } = await journal.finishedRecordings();
+    for (let at = 0; at < files.length; at += batch) {
+      const rows = await store.db
+        .selectFrom('legs')
+        .innerJoin('calls', 'calls.id', 'legs.call_id')
+        .innerJoin('leg_results', 'leg_results.call_id', 'legs.call_id')
+        .select('legs.call_id as id')
+        .distinct()
+        .where('legs.id', 'in', files.slice(at, at + batch))
+        .where('leg_results.kind', '=', 'hidden')
+        .where('calls.summary_due', '=', 0)
+        .where('calls.state', '=', 'ended')
+        .execute();
+      for (const { id } of rows) if (!this.#covered.has(id)) await this.cover(id);
+    }
   }
 
   /** Deletes recordings from this disk at once. Those in the object store are deleted with the rows: `eraseStored`. */
@@ -130,10 +179,11 @@ export class Recordings {
       cancel();
       looking = looking
         .then(() => this.eraseErasedElsewhere())
+        .then(() => this.#coverEnded())
         .then(
           () => lookMs.next,
           (error: unknown) => {
-            log.warn({ reason: reasonOf(error) }, 'audio that others erased could not be looked for; tried again'); // prettier-ignore
+            log.warn({ reason: reasonOf(error) }, 'audio that others erased or redacted could not be looked for; tried again'); // prettier-ignore
             return lookMs.afterTrouble;
           },
         )
@@ -171,7 +221,14 @@ export class Recordings {
       const rows = await store.db
         .selectFrom('legs')
         .innerJoin('calls', 'calls.id', 'legs.call_id')
-        .select(['legs.id', 'legs.received', 'legs.filler', 'legs.paused', 'calls.node'])
+        .select([
+          'legs.id',
+          'legs.call_id',
+          'legs.received',
+          'legs.filler',
+          'legs.paused',
+          'calls.node',
+        ])
         .where('legs.id', 'in', files.slice(at, at + batch))
         .where('calls.has_recording', '=', 1)
         .where('calls.summary_due', '=', 0)
@@ -186,6 +243,8 @@ export class Recordings {
           continue;
         }
         if (row.node !== node && local.bytes !== lengthOfRecording(row)) continue;
+        // The node that ended the call could not reach this disk.
+        if (row.node !== node && !this.#covered.has(row.call_id)) await this.cover(row.call_id);
         yield {
           key: folder + id,
           bytes: local.bytes,

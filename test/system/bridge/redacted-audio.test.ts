@@ -1,0 +1,59 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { seededAudio } from '../../support/speech/audio.ts';
+import { startCall } from '../../support/bridge/spoken-call.ts';
+import { until } from '../../support/process/until.ts';
+
+const secretsOnly = { redactEntities: ['PCI', 'SSN'] };
+const bytesPerSecond = 8_000;
+
+/** The names of all files below the folder that have a tenth of a second of this audio, wherever in them it stands. */
+async function filesWith(folder: string, audio: Buffer): Promise<string[]> {
+  const found: string[] = [];
+  for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
+    if (!entry.isFile()) continue;
+    const path = join(entry.parentPath, entry.name);
+    const bytes = await readFile(path).catch(() => Buffer.alloc(0)); // a segment may go meanwhile
+    for (let at = 0; at + 800 <= audio.length; at += 800)
+      if (bytes.includes(audio.subarray(at, at + 800))) {
+        found.push(path);
+        break;
+      }
+  }
+  return found;
+}
+
+test('no file of the data folder has the sound of a redacted number once its call is finished', async () => {
+  const audio = { customer: seededAudio(240_000, 1), agent: seededAudio(240_000, 2) };
+  await using call = await startCall(secretsOnly, {}, audio);
+  const secret = (leg: Buffer) => leg.subarray(3 * bytesPerSecond, 4.6 * bytesPerSecond);
+  expect(await filesWith(call.dataDir, secret(audio.customer))).not.toEqual([]);
+  await call.say('agent', 'What is the card number?', 1);
+  await call.say('customer', 'four two four two four two four two four two four two four two four two', 3); // prettier-ignore
+  await call.say('agent', 'Thank you.', 6);
+  await call.end();
+  for (const leg of [audio.customer, audio.agent])
+    await until(async () => (await filesWith(call.dataDir, secret(leg))).length === 0);
+  // The rest of both legs is kept, up to the margin of the tone.
+  for (const leg of [audio.customer, audio.agent])
+    for (const [from, to] of [
+      [0, 2.7],
+      [4.9, 29],
+    ] as const)
+      // prettier-ignore
+      expect(
+        await filesWith(call.dataDir, leg.subarray(from * bytesPerSecond, to * bytesPerSecond)),
+      ).toHaveLength(1);
+  const loudness = await call.loudness();
+  expect(loudness(3.5).every((channel) => channel > 2_900 && channel < 3_100)).toBe(true);
+});
+
+test('a call without redacted words keeps its audio as it came', async () => {
+  const audio = { customer: seededAudio(240_000, 3), agent: seededAudio(240_000, 4) };
+  await using call = await startCall(secretsOnly, {}, audio);
+  await call.say('customer', 'it was forty two dollars', 3);
+  await call.end();
+  for (const leg of [audio.customer, audio.agent])
+    expect(await filesWith(join(call.dataDir, 'journal', 'legs'), leg.subarray(24_000, 40_000))).toHaveLength(1); // prettier-ignore
+});

@@ -19,7 +19,7 @@ export class RateLimit {
   }
 
   /** Waits for the turn of one request. Answers why there is none within the deadline, else undefined. */
-  async turn(deadlineMs: number, signal: AbortSignal): Promise<string | undefined> {
+  async place(deadlineMs: number, signal: AbortSignal): Promise<string | undefined> {
     const { perSecond, perDay } = this.#limits;
     if (perSecond !== undefined) {
       const now = this.#clock.monotonicMs();

@@ -44,7 +44,7 @@ class PausingLoop implements Loop {
   #isAtWork = false;
   #wokenInMs: number | undefined;
   #isStopped = false;
-  #turn: Promise<void> = Promise.resolve();
+  #round: Promise<void> = Promise.resolve();
 
   constructor(clock: Clock, ms: number, work: () => Next | Promise<Next>, options: LoopOptions) {
     this.#clock = clock;
@@ -62,7 +62,7 @@ class PausingLoop implements Loop {
   stop(): Promise<void> {
     this.#isStopped = true;
     this.#cancel();
-    return this.#turn;
+    return this.#round;
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -81,7 +81,7 @@ class PausingLoop implements Loop {
     try {
       const answer = this.#work();
       if (!(answer instanceof Promise)) return this.#ended(answer);
-      this.#turn = answer.then(
+      this.#round = answer.then(
         (next) => this.#ended(next),
         (error: unknown) => this.#broke(error),
       );

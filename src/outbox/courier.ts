@@ -99,7 +99,7 @@ export class Courier implements DeliveryLane<QueuedEvent, CourierAttempt> {
       this.#isAll = isAll;
     }
     if (this.#abort.signal.aborted) return undefined;
-    if (this.#isTurnOver(this.#done++) || this.#stopped.aborted) return this.#letGo(true);
+    if (this.#isShareOver(this.#done++) || this.#stopped.aborted) return this.#letGo(true);
     return this.#heads.shift();
   }
 
@@ -107,7 +107,7 @@ export class Courier implements DeliveryLane<QueuedEvent, CourierAttempt> {
     this.isDue = await this.#options.tables.claims.release(this.claim, more);
   }
 
-  #isTurnOver(done: number): boolean {
+  #isShareOver(done: number): boolean {
     if (done === 0 || done >= itemsPerClaim) return done > 0;
     if (!this.#options.isCrowded()) return false;
     const heldMs = this.#options.clock.monotonicMs() - this.#claimedMs;

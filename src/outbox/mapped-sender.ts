@@ -278,7 +278,7 @@ class MappedRun {
 
   async #sentOnce(step: string, made: StepRequest): Promise<GuardedAnswer | DeliveryVerdict> {
     const { endpoint, authorizer, rate } = this.#options;
-    const late = await rate?.turn(this.#leftMs(), this.#signal);
+    const late = await rate?.place(this.#leftMs(), this.#signal);
     if (late !== undefined) return notSent(`waits for its turn: ${late}`, false);
     let proof: Record<string, string> = {};
     try {

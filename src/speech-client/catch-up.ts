@@ -17,7 +17,7 @@ export type SessionBehind = {
 export class CatchUp {
   readonly #clock: Clock;
   readonly #behind = new Set<SessionBehind>();
-  #turns: Loop | undefined;
+  #ticks: Loop | undefined;
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -29,7 +29,7 @@ export class CatchUp {
 
   add(session: SessionBehind): void {
     this.#behind.add(session);
-    this.#turns ??= every(this.#clock, tickMs, () => this.#tick());
+    this.#ticks ??= every(this.#clock, tickMs, () => this.#tick());
   }
 
   remove(session: SessionBehind): void {
@@ -48,7 +48,7 @@ export class CatchUp {
       if (!caughtUp) this.#behind.add(session);
     }
     if (this.#behind.size > 0) return;
-    this.#turns = undefined;
+    this.#ticks = undefined;
     return 'over';
   }
 }

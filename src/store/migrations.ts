@@ -109,7 +109,7 @@ export async function migrate(
       // instead.
       await sql`set local lock_timeout = '1500ms'`.execute(tx);
       await sql`set local statement_timeout = '120s'`.execute(tx);
-      await ourTurn(tx, clock);
+      await lockMigrations(tx, clock);
     }
     await tx.schema
       .createTable('schema_version')
@@ -195,7 +195,7 @@ function refuseNewer({ applied, known, needs }: SchemaState): void {
  * Waits until no other process migrates. It asks for the lock repeatedly: a single waiting statement would need a
  * deadline as long as another node's longest migration.
  */
-async function ourTurn(tx: Transaction<Database>, clock: Clock): Promise<void> {
+async function lockMigrations(tx: Transaction<Database>, clock: Clock): Promise<void> {
   const endMs = clock.monotonicMs() + lockMaxMs;
   for (;;) {
     const { rows } = await sql<{

@@ -26,7 +26,7 @@ import { migrate, refuseOtherSchema, schemaState, type SchemaState } from './mig
 import type { Database } from './schema.ts';
 import { SqliteClient, SqliteError, type StatementsResult } from './sqlite-client.ts';
 import type { SqlStatement } from './sqlite-thread.ts';
-import { WriterQueue, type TransactionTurn } from './writer-queue.ts';
+import { WriterQueue, type TransactionSlot } from './writer-queue.ts';
 
 /** The first SQLite without the bug that loses a commit when two connections reset the log at once. */
 const oldestVersion = '3.51.3';
@@ -413,22 +413,22 @@ class ThreadsDriver implements Driver {
 
 class ThreadsConnection implements DatabaseConnection {
   readonly #threads: SqliteThreads;
-  #turn: TransactionTurn | undefined;
+  #slot: TransactionSlot | undefined;
 
   constructor(threads: SqliteThreads) {
     this.#threads = threads;
   }
 
   async begin(): Promise<void> {
-    this.#turn = await this.#threads.queue.begin();
+    this.#slot = await this.#threads.queue.begin();
   }
 
   async commit(): Promise<void> {
-    await this.#turn?.commit();
+    await this.#slot?.commit();
   }
 
   async rollback(): Promise<void> {
-    await this.#turn?.rollback();
+    await this.#slot?.rollback();
   }
 
   async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
@@ -442,7 +442,7 @@ class ThreadsConnection implements DatabaseConnection {
 
   #run(query: CompiledQuery): Promise<StatementsResult> {
     const statement = { sql: query.sql, parameters: query.parameters };
-    if (this.#turn) return this.#turn.run(statement);
+    if (this.#slot) return this.#slot.run(statement);
     if (onlyReads(query)) return timed('read', () => this.#threads.reader.run([statement]));
     return timed('write', () => this.#threads.queue.write(statement));
   }

@@ -18,7 +18,7 @@ import { commitSeconds, commitTransactions, storeFailures } from './metrics.ts';
  * first member short; the second keeps the memory that one commit pins in SQLite small.
  */
 const groupMaxMs = 5;
-const groupMaxTurns = 256;
+const groupMaxSlots = 256;
 
 /** The queue of work that waits for the writer is bounded in pieces of work. A full queue refuses more. */
 export const maxWritesWaiting = 20_000;
@@ -27,7 +27,7 @@ export const maxWritesWaiting = 20_000;
  * A turn does database work only. A turn that takes this long waits for something else, perhaps for a second turn
  * that can never come while the first one runs, and is rolled back so that the writer goes on.
  */
-const turnMaxMs = 10_000;
+const slotMaxMs = 10_000;
 
 type Settled = { resolve: () => void; reject: (error: Error) => void };
 type Outcome = 'release' | 'rollback';
@@ -111,22 +111,22 @@ export class WriterQueue {
   }
 
   /** Resolves when the transaction has its turn: its statements run alone until it commits or rolls back. */
-  begin(): Promise<TransactionTurn> {
+  begin(): Promise<TransactionSlot> {
     return new Promise((resolve, reject) => {
-      let turn: TransactionTurn | undefined;
+      let slot: TransactionSlot | undefined;
       this.#enqueue({
-        reject: (error) => (turn ? turn.settle.reject(error) : reject(error)),
+        reject: (error) => (slot ? slot.settle.reject(error) : reject(error)),
         take: async (opening) => {
           await this.#writer.run([...opening, command('SAVEPOINT turn')]);
-          turn = new TransactionTurn(this.#writer, this.#clock, (error) => this.#note(error));
-          resolve(turn);
-          const outcome = await turn.ended(turnMaxMs);
+          slot = new TransactionSlot(this.#writer, this.#clock, (error) => this.#note(error));
+          resolve(slot);
+          const outcome = await slot.ended(slotMaxMs);
           if (outcome === 'release') {
             await this.#writer.run([command('RELEASE turn')]);
-            return turn.settle;
+            return slot.settle;
           }
           await this.#writer.run([command('ROLLBACK TO turn'), command('RELEASE turn')]);
-          turn.settle.resolve();
+          slot.settle.resolve();
           return undefined;
         },
       });
@@ -139,11 +139,11 @@ export class WriterQueue {
     await new Promise<void>((resolve) => this.#idle.push(resolve));
   }
 
-  #enqueue(turn: QueuedWork): void {
-    if (this.#refusal) return turn.reject(this.#refusal);
+  #enqueue(slot: QueuedWork): void {
+    if (this.#refusal) return slot.reject(this.#refusal);
     if (this.#waiting.length >= maxWritesWaiting)
-      return turn.reject(new TrunklineError('STORE_FAILED', 'Too many writes wait for the disk'));
-    this.#waiting.push(turn);
+      return slot.reject(new TrunklineError('STORE_FAILED', 'Too many writes wait for the disk'));
+    this.#waiting.push(slot);
     if (!this.#running) this.#run().catch((error: unknown) => this.#giveUp(asError(error)));
   }
 
@@ -165,29 +165,29 @@ export class WriterQueue {
     const members: Settled[] = [];
     const startedMs = this.#clock.monotonicMs();
     let open = false;
-    let turns = 0;
-    while (this.#waiting.length > 0 && turns < groupMaxTurns) {
-      if (turns > 0 && this.#clock.monotonicMs() - startedMs >= groupMaxMs) break;
+    let slots = 0;
+    while (this.#waiting.length > 0 && slots < groupMaxSlots) {
+      if (slots > 0 && this.#clock.monotonicMs() - startedMs >= groupMaxMs) break;
       if (open && this.#waiting[0]?.outside) break;
-      const turn = this.#waiting.shift();
-      if (!turn) break;
+      const slot = this.#waiting.shift();
+      if (!slot) break;
       if (this.#refusal) {
-        turn.reject(this.#refusal);
+        slot.reject(this.#refusal);
         continue;
       }
-      turns++;
+      slots++;
       try {
-        const member = await turn.take(open ? [] : [begin]);
-        open ||= !turn.outside;
+        const member = await slot.take(open ? [] : [begin]);
+        open ||= !slot.outside;
         if (member) members.push(member);
       } catch (cause) {
         const error = asError(cause);
-        if (!open && isBusy(error) && (turn.busy ?? 0) < busyTriesMax) {
-          turn.busy = (turn.busy ?? 0) + 1;
-          this.#waiting.unshift(turn);
+        if (!open && isBusy(error) && (slot.busy ?? 0) < busyTriesMax) {
+          slot.busy = (slot.busy ?? 0) + 1;
+          this.#waiting.unshift(slot);
           continue;
         }
-        turn.reject(error);
+        slot.reject(error);
         this.#note(error);
         const still = error instanceof SqliteError && error.inTransaction;
         // A full or failing disk makes SQLite end the whole transaction by itself. Members whose work was already
@@ -237,7 +237,7 @@ function isBusy(error: unknown): boolean {
 }
 
 /** The one transaction whose turn it is: runs its statements and ends by commit, rollback or the turn's deadline. */
-export class TransactionTurn {
+export class TransactionSlot {
   readonly #writer: SqliteClient;
   readonly #clock: Clock;
   readonly #note: (error: unknown) => void;

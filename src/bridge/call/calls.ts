@@ -95,7 +95,7 @@ export class Calls {
     for (;;) {
       const isLast = clock.monotonicMs() >= untilMs;
       let owner: string | undefined;
-      const opened = await this.inTurn(key, async () => {
+      const opened = await this.inOrder(key, async () => {
         owner = isLast ? undefined : await this.#ownerElsewhere(key, start);
         if (owner !== undefined) return undefined;
         const result = await this.#open(key, start, control, isLast);
@@ -118,7 +118,7 @@ export class Calls {
   /** Opens a stream that arrived at another node for a call of this node. Undefined if the call is not here. */
   openOwn(start: StreamStart, control: StreamControl): Promise<OpenedStream | undefined> {
     const key = callKey(start.carrier, start.carrierCallId);
-    return this.inTurn(key, async () => {
+    return this.inOrder(key, async () => {
       if (this.#byKey.get(key)?.takesStreams !== true) return undefined;
       const opened = await this.#open(key, start, control, false);
       return opened.outcome === 'elsewhere' ? undefined : opened;
@@ -150,7 +150,7 @@ export class Calls {
    */
   told(status: Parameters<ReadFacts>[0]): Promise<void> {
     const key = callKey(status.carrier, status.carrierCallId);
-    return this.inTurn(key, () => {
+    return this.inOrder(key, () => {
       this.#byKey.get(key)?.learn(this.#env.factsOf(status));
       return Promise.resolve();
     });
@@ -212,12 +212,12 @@ export class Calls {
    * Runs `work` alone for this call key: everything that opens or takes over a call of the same carrier call waits
    * its turn.
    */
-  async inTurn<T>(key: string, work: () => Promise<T>): Promise<T> {
-    const turn = (this.#opening.get(key) ?? Promise.resolve()).then(work);
-    const quiet = turn.catch(() => undefined);
+  async inOrder<T>(key: string, work: () => Promise<T>): Promise<T> {
+    const done = (this.#opening.get(key) ?? Promise.resolve()).then(work);
+    const quiet = done.catch(() => undefined);
     this.#opening.set(key, quiet);
     try {
-      return await turn;
+      return await done;
     } finally {
       if (this.#opening.get(key) === quiet) this.#opening.delete(key);
     }

@@ -15,7 +15,7 @@ import type { Expectations } from './expectations.ts';
 import type { CallEnvironment } from './environment.ts';
 
 /** Less wordless speech than this is only stored with the call; receivers get no warning. */
-const unreadTellS = 1;
+const wordlessTellS = 1;
 /** A warning names at most this many places and gives the number of the others. */
 const mostPlacesTold = 5;
 
@@ -51,7 +51,7 @@ export class HeardWords {
   take(leg: CallLeg, message: ServerMessage, sessionId: string, atS: number): void {
     const zeroS = (leg.offsetS ?? 0) + atS;
     if (message.type === 'post_final_transcript')
-      this.#warnOfUnread(leg, message.data.metadata.unread ?? [], zeroS);
+      this.#warnOfWordless(leg, message.data.metadata.unread ?? [], zeroS);
     if (message.type === 'speakers') {
       // On legs of one party the role already says who speaks.
       if (leg.record.role === 'mixed') this.#options.events.speakers(leg, sessionId, message.data);
@@ -121,19 +121,19 @@ export class HeardWords {
    * The service heard somebody there and found no words. The warning keeps people from taking the transcript as
    * complete.
    */
-  #warnOfUnread(leg: CallLeg, unread: readonly WordlessSpeech[], zeroS: number): void {
-    if (unread.length === 0) return;
+  #warnOfWordless(leg: CallLeg, wordless: readonly WordlessSpeech[], zeroS: number): void {
+    if (wordless.length === 0) return;
     const seconds = (value: number) => value.toFixed(1);
-    const sumS = unread.reduce((sum, { start, end }) => sum + Math.max(0, end - start), 0);
-    const places = unread
+    const sumS = wordless.reduce((sum, { start, end }) => sum + Math.max(0, end - start), 0);
+    const places = wordless
       .slice(0, mostPlacesTold)
       .map(({ start, end }) => `${seconds(zeroS + start)} to ${seconds(zeroS + end)} s`);
-    const more = unread.length - places.length;
+    const more = wordless.length - places.length;
     this.#options.events.warn(
       'SPEECH_UNREAD',
       `track ${leg.record.track}: somebody spoke for ${seconds(sumS)} s in which no words were found: ` +
         `${places.join(', ')}${more > 0 ? ` and ${String(more)} more` : ''}`,
-      sumS >= unreadTellS,
+      sumS >= wordlessTellS,
     );
   }
 }

@@ -71,7 +71,7 @@ export async function takeOverCalls(work: TakeOver): Promise<number> {
     for (const row of waiting) {
       const from = lost.find(({ node }) => node === row.node);
       const key = callKey(row.carrier, row.carrier_call_id);
-      if (from !== undefined && (await calls.inTurn(key, () => takeOne(work, row, from)))) taken++;
+      if (from !== undefined && (await calls.inOrder(key, () => takeOne(work, row, from)))) taken++;
     }
   };
   await Promise.all(Array.from({ length: callsAtOnce }, takeNext));

@@ -36,7 +36,7 @@ export class EntityJoiner {
   readonly #options: EntityJoinerOptions;
   readonly #finals = new Map<string, Final[]>();
   readonly #questions = new Questions();
-  #turn: Promise<void> = Promise.resolve();
+  #last: Promise<void> = Promise.resolve();
   #waiting = 0;
 
   constructor(options: EntityJoinerOptions) {
@@ -61,7 +61,7 @@ export class EntityJoiner {
   join(leg: ToldLeg, entities: Entities, tell: (joined: Entities) => void): void {
     const isFull = this.#waiting >= maxEntitiesWaiting;
     this.#waiting++;
-    this.#turn = this.#turn
+    this.#last = this.#last
       .then(async () => tell(isFull ? entities : await this.#joined(leg, entities)))
       .catch((error: unknown) => this.#options.failed(error))
       .finally(() => this.#waiting--);
@@ -69,7 +69,7 @@ export class EntityJoiner {
 
   /** Resolves when no entities wait. */
   async settled(): Promise<void> {
-    while (this.#waiting > 0) await this.#turn;
+    while (this.#waiting > 0) await this.#last;
   }
 
   async #joined(leg: ToldLeg, entities: Entities): Promise<Entities> {

@@ -42,7 +42,7 @@ export class HeldResults {
   readonly #questions = new Questions();
   /** Identities of results that came from the journal. The service may send them once more; then they are ignored. */
   readonly #restored = new Set<string>();
-  #turn: Promise<unknown> = Promise.resolve();
+  #last: Promise<unknown> = Promise.resolve();
   #order = 0;
   #closed = false;
 
@@ -87,7 +87,7 @@ export class HeldResults {
     // flushed, and in a few rounds, because releasing one final can uncover add-ons behind it.
     for (let round = 0; round < 4 && !this.#closed && this.#line.some(waits); round++) {
       for (const key of this.#speakers.keys()) this.#flushSpeaker(key);
-      await this.#turn;
+      await this.#last;
     }
   }
 
@@ -119,7 +119,7 @@ export class HeldResults {
 
   #push(entry: Entry): void {
     this.#line.push(entry);
-    this.#inTurn(async () => {
+    this.#inOrder(async () => {
       try {
         await this.#look(entry);
       } catch (error) {
@@ -133,8 +133,8 @@ export class HeldResults {
     });
   }
 
-  #inTurn(work: () => Promise<void>): void {
-    this.#turn = this.#turn
+  #inOrder(work: () => Promise<void>): void {
+    this.#last = this.#last
       .then(() => (this.#closed ? undefined : work()))
       .catch((error: unknown) => this.#options.failed(error));
   }
@@ -172,7 +172,7 @@ export class HeldResults {
     const one = this.#speakers.get(key);
     if (one === undefined || one.speaker.held.length === 0) return;
     one.stopWaiting();
-    this.#inTurn(async () => {
+    this.#inOrder(async () => {
       const [first] = one.speaker.held;
       const entry = this.#line.find(({ result }) => result === first);
       const released = await this.#options.redactor.flush(one.speaker);

@@ -91,7 +91,7 @@ export class LegFile {
 
   /** Appends one run of bytes. The pieces must stay unchanged until this resolves. */
   async append(position: number, pieces: readonly Buffer[]): Promise<void> {
-    await this.#inTurn(async () => {
+    await this.#inOrder(async () => {
       const bytes = pieces.reduce((sum, piece) => sum + piece.length, 0);
       if (bytes === 0) return;
       let crc = 0;
@@ -111,7 +111,7 @@ export class LegFile {
 
   /** Closes the file. It stays as it is. */
   async release(): Promise<void> {
-    await this.#inTurn(async () => {
+    await this.#inOrder(async () => {
       await this.#handle?.close();
       this.#handle = undefined;
       this.#begun = undefined;
@@ -171,7 +171,7 @@ export class LegFile {
    */
   async forgetTo(position: number): Promise<void> {
     // This waits its turn: audio that is being appended meanwhile is not past.
-    await this.#inTurn(async () => {
+    await this.#inOrder(async () => {
       const past = this.#chunks.findIndex((chunk) => endOf(chunk) > position);
       const gone = past < 0 ? this.#chunks.length : past;
       if (this.#begun && endOf(this.#begun.chunk) <= position) this.#begun = undefined;
@@ -212,7 +212,7 @@ export class LegFile {
   }
 
   async remove(): Promise<void> {
-    await this.#inTurn(async () => {
+    await this.#inOrder(async () => {
       await this.#clear();
     });
   }
@@ -230,10 +230,10 @@ export class LegFile {
     return this.#chunks.findLast((chunk) => position >= chunk.position && position < endOf(chunk));
   }
 
-  async #inTurn(work: () => Promise<void>): Promise<void> {
-    const turn = this.#busy.then(work, work);
-    this.#busy = turn.catch(() => undefined); // the caller gets the error; the next in the queue continues
-    await turn;
+  async #inOrder(work: () => Promise<void>): Promise<void> {
+    const done = this.#busy.then(work, work);
+    this.#busy = done.catch(() => undefined); // the caller gets the error; the next in the queue continues
+    await done;
   }
 
   #fileHeader(): Buffer {

@@ -29,7 +29,7 @@ const maxDataBytes = 0xffff_ffff - headerBytes;
 const blockS = 10;
 type FrameSpan = { firstFrame: number; frames: number };
 /** A stretch of a recording, as a WAV file. */
-export type RecordingPart = {
+export type RecordingSection = {
   sampleRate: number;
   bytes: number;
   read: (from: number, to: number) => AsyncGenerator<Buffer>;
@@ -71,7 +71,7 @@ export class StereoRecording {
   }
 
   /** The seconds from `fromS` up to, but without, `toS`, as a file of their own. */
-  part(fromS: number, toS = this.seconds): RecordingPart {
+  part(fromS: number, toS = this.seconds): RecordingSection {
     const frameAt = (seconds: number): number =>
       Math.min(this.#frames, Math.max(0, Math.round(seconds * this.sampleRate)));
     const firstFrame = frameAt(fromS);

@@ -2,7 +2,7 @@ import { wait, type Clock } from '../../lib/clock.ts';
 import {
   frameBytes,
   headerBytes,
-  type RecordingPart,
+  type RecordingSection,
   type StereoRecording,
 } from '../recordings/recording-file.ts';
 import { blockS, quietCut } from './quiet-cut.ts';
@@ -38,7 +38,7 @@ export function pieceNumber(row: {
 
 /** Reads a file of audio slowly enough to leave time for live audio. */
 export async function* slowly(
-  { sampleRate, read }: RecordingPart,
+  { sampleRate, read }: RecordingSection,
   { from, to }: { from: number; to: number },
   { clock, signal }: { clock: Clock; signal: AbortSignal },
 ): AsyncGenerator<Buffer> {

@@ -34,7 +34,7 @@ type Stream = {
 };
 
 /** After this long the loop reads messages: new audio arrives, and closed streams are dropped. */
-const turnMs = 20;
+const sliceMs = 20;
 /**
  * Live streams are reported to the parent at most this often. A message for each block would take a fortieth of the
  * total cost of a leg.
@@ -160,13 +160,14 @@ export class RecogniserLoop {
   #wake(): void {
     if (this.#running) return;
     this.#running = true;
-    setImmediate(() => this.#turn());
+    setImmediate(() => this.#slice());
   }
 
-  #turn(): void {
+  #slice(): void {
     const startedMs = performance.now();
     let worked = true;
-    while (worked && performance.now() - startedMs < turnMs) worked = this.#round() || this.#step();
+    while (worked && performance.now() - startedMs < sliceMs)
+      worked = this.#round() || this.#step();
     this.#tellConsumed(tellEveryMs);
     this.#running = false;
     if (worked) this.#wake();

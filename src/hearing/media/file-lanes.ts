@@ -16,7 +16,7 @@ export class FileLanes {
   async run<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     signal?.throwIfAborted();
     if (this.#running < this.#places) this.#running += 1;
-    else await this.#turn(signal);
+    else await this.#placeFor(signal);
     try {
       return await work();
     } finally {
@@ -27,7 +27,7 @@ export class FileLanes {
     }
   }
 
-  #turn(signal?: AbortSignal): Promise<void> {
+  #placeFor(signal?: AbortSignal): Promise<void> {
     if (this.#waiting.length >= maxFilesWaiting)
       throw new MediaError(
         503,

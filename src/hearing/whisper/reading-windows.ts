@@ -13,7 +13,7 @@ const marginS = 0.3;
 const mostUnitS = mostWindowS - 2 * marginS - 0.4;
 
 /** A span of a stream and its position in the window, in samples. */
-type WindowPart = { from: number; to: number; at: number };
+type WindowSection = { from: number; to: number; at: number };
 
 /**
  * Cuts an utterance that is longer than a window at the widest pause between two words of the first reader. A word that
@@ -67,12 +67,12 @@ function widestPause(
  */
 export class SpeechWindow {
   readonly units: readonly SpeechUnit[];
-  readonly #parts: readonly WindowPart[];
+  readonly #parts: readonly WindowSection[];
 
   /** This window uses no audio before `earliest` and none from `latest` on, because other windows read that audio. */
   constructor(units: readonly SpeechUnit[], earliest: number, latest: number) {
     this.units = units;
-    const parts: WindowPart[] = [];
+    const parts: WindowSection[] = [];
     for (const unit of units) {
       const from = Math.max(earliest, unit.from - marginS * rateHz);
       const to = Math.min(latest, unit.to + marginS * rateHz);

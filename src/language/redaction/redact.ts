@@ -118,15 +118,15 @@ export function redactStep(input: RedactInput): RedactOutput {
   };
   const before = held.length > 0 ? heldTexts : state.tail ? [state.tail] : [];
   const joined = joinFinals([...before, next.text]);
-  const seam = joined.length - next.text.length;
+  const join = joined.length - next.text.length;
   // Each utterance is searched alone. The joined text is searched only for entities that lie across two utterances.
   const crossing = before.length === 0 ? [] : crossingOf(joined, [...before, next.text], look);
   const spans = pieceSpans(held, crossing, look);
   const run = openRun(joined);
   // A number that began before and ends here is complete. It must not be searched again without its start.
-  const goesOn = run !== undefined && run.start < seam;
+  const goesOn = run !== undefined && run.start < join;
   const isWhole =
-    crossing.some((span) => span.end > seam) && (run === undefined || isFull(run, look));
+    crossing.some((span) => span.end > join) && (run === undefined || isFull(run, look));
   // The held finals already begin like a number. However it is divided, it continues while digits are missing.
   const waits =
     !isWhole &&
@@ -141,7 +141,7 @@ export function redactStep(input: RedactInput): RedactOutput {
     return { released, held: true, holdMs: holdMsMax, state };
   }
   const released = held.map((piece, i) => cover.all(piece, spans[i] ?? []));
-  const own = merged(within(crossing, seam, seam + next.text.length), look.find(next.text));
+  const own = merged(within(crossing, join, join + next.text.length), look.find(next.text));
   released.push(cover.all(next, own, cover.known(next.text)));
   state.tail = tailOf(goesOn || crossing.length > 0 ? joined : next.text);
   return { released, held: false, holdMs: 0, state };
@@ -200,10 +200,10 @@ function lookFor({ entityTypes, asked = [] }: RedactInput): Look {
 function crossingOf(joined: string, texts: readonly string[], look: Look): EntitySpan[] {
   if (texts.length < 2) return [];
   let at = -1;
-  const seams = texts.slice(0, -1).map((text) => (at += text.length + 1));
+  const joins = texts.slice(0, -1).map((text) => (at += text.length + 1));
   return look
     .find(joined)
-    .filter((span) => seams.some((seam) => span.start < seam && span.end > seam + 1));
+    .filter((span) => joins.some((join) => span.start < join && span.end > join + 1));
 }
 
 /** Spans to redact in each held utterance: its own, and its share of the spans that lie across several utterances. */

@@ -43,9 +43,9 @@ export function entitiesOverFinals({ finals, asked, about, language }: OverFinal
     const spans = findEntities(text, undefined, language, undefined, kinds);
     return language === 'en' ? [...spans, ...relativeDays(text, spans)] : spans;
   };
-  const seams = starts.slice(1).map((start) => start - 1);
+  const joins = starts.slice(1).map((start) => start - 1);
   const crossing = find(joined).filter(({ start, end }) =>
-    seams.some((seam) => start < seam && end > seam + 1),
+    joins.some((join) => start < join && end > join + 1),
   );
   const own = finals.flatMap((final, i) => {
     const from = starts[i] ?? 0;

@@ -122,16 +122,16 @@ async function readSections(
   };
   const leastFar = (): ChannelSections | undefined =>
     channels.filter(({ hasMore }) => hasMore).toSorted((a, b) => a.begunS - b.begunS)[0];
-  const begin = async (turn: Disposable): Promise<void> => {
+  const begin = async (place: Disposable): Promise<void> => {
     const section = await leastFar()?.begin();
-    if (section) work.push(section.done.catch(fail).finally(() => turn[Symbol.dispose]()));
-    else turn[Symbol.dispose]();
+    if (section) work.push(section.done.catch(fail).finally(() => place[Symbol.dispose]()));
+    else place[Symbol.dispose]();
   };
   try {
     while (leastFar()) {
-      const turn = await lane.take(signal);
-      await begin(turn).catch((error: unknown) => {
-        turn[Symbol.dispose]();
+      const place = await lane.take(signal);
+      await begin(place).catch((error: unknown) => {
+        place[Symbol.dispose]();
         throw error;
       });
     }

@@ -100,12 +100,12 @@ test('the pace of a second and the budget of a day are kept, also by two process
   const paced = new RateLimit('paced', { perSecond: 5 }, clock, rows);
   const startedMs = clock.monotonicMs();
   for (let request = 0; request < 11; request++)
-    expect(await paced.turn(60_000, signal)).toBeUndefined();
+    expect(await paced.place(60_000, signal)).toBeUndefined();
   expect(clock.monotonicMs() - startedMs).toBeGreaterThanOrEqual(2_000);
-  expect(await new RateLimit('slow', { perSecond: 0.01 }, clock, rows).turn(1_000, signal)).toBeUndefined(); // prettier-ignore
+  expect(await new RateLimit('slow', { perSecond: 0.01 }, clock, rows).place(1_000, signal)).toBeUndefined(); // prettier-ignore
   const days = [1, 2].map(() => new RateLimit('daily', { perDay: 3 }, clock, rows));
   const given = [];
-  for (let request = 0; request < 5; request++) given.push(await days[request % 2]!.turn(1_000, signal)); // prettier-ignore
+  for (let request = 0; request < 5; request++) given.push(await days[request % 2]!.place(1_000, signal)); // prettier-ignore
   expect(given.filter((one) => one === undefined)).toHaveLength(3);
   expect(given[4]).toBe('the 3 requests of this day (UTC) are spent');
 });

@@ -62,3 +62,17 @@ export class TestClock implements Clock {
     for (let turn = 0; turn < 10; turn++) await Promise.resolve();
   }
 }
+
+/** A clock that stands until a test moves `nowMs`; nothing is ever due on it. */
+export function movedClock(): Clock & { nowMs: number } {
+  return {
+    nowMs: 1_000_000,
+    now() {
+      return this.nowMs;
+    },
+    monotonicMs() {
+      return this.nowMs;
+    },
+    after: () => () => undefined,
+  };
+}

@@ -11,7 +11,7 @@ import { realModel } from '../../support/recognition/real-model.ts';
 import { resumingClient } from '../../support/speech/resuming-client.ts';
 import { connect, speechApi, telephony } from '../../support/speech/speech-service.ts';
 import { until } from '../../support/process/until.ts';
-import { normalisedWords, wordErrors } from '../../support/recognition/word-errors.ts';
+import { expectNearly } from '../../support/recognition/expect-nearly.ts';
 
 vi.setConfig({ testTimeout: 120_000 }); // a busy machine may take its time
 const model = await realModel();
@@ -27,12 +27,6 @@ function prompt(name: string, leadS = 0.4): { text: string; audio: Int16Array } 
   const audio = new Int16Array(samples.length + (leadS + 1) * 8000);
   audio.set(samples, leadS * 8000);
   return { text, audio };
-}
-
-function expectNearly(heard: string, truth: string): void {
-  const words = normalisedWords(truth);
-  const errors = wordErrors(words, normalisedWords(heard));
-  expect(errors, `"${heard}" for "${truth}"`).toBeLessThanOrEqual(Math.ceil(words.length * 0.2));
 }
 
 const mulaw = (audio: Int16Array) => Buffer.from(Uint8Array.from(audio, linearToMulaw));

@@ -26,7 +26,8 @@ import {
   type TestStream,
 } from '../../support/recognition/recogniser.ts';
 import { until } from '../../support/process/until.ts';
-import { normalisedWords, wordErrors } from '../../support/recognition/word-errors.ts';
+import { expectNearly } from '../../support/recognition/expect-nearly.ts';
+import { normalisedWords } from '../../support/recognition/word-errors.ts';
 
 vi.setConfig({ testTimeout: 120_000 }); // a busy machine may take its time
 const model = await realModel();
@@ -44,12 +45,6 @@ function call(name: string): { text: string; audio: Int16Array } {
 function spokenIn(audio: Int16Array): Int16Array {
   const loud = (sample: number) => Math.abs(sample) > 200;
   return audio.subarray(audio.findIndex(loud), audio.findLastIndex(loud));
-}
-
-function expectNearly(heard: string, truth: string): void {
-  const words = normalisedWords(truth);
-  const errors = wordErrors(words, normalisedWords(heard));
-  expect(errors, `"${heard}" for "${truth}"`).toBeLessThanOrEqual(Math.ceil(words.length * 0.2));
 }
 
 async function endOf(hearing: TestStream): Promise<string> {

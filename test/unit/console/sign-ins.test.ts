@@ -1,22 +1,9 @@
 import type { IncomingMessage } from 'node:http';
 import { expect, test } from 'vitest';
 import { signInCookie, SignIns } from '../../../src/console/sign-ins.ts';
-import type { Clock } from '../../../src/lib/clock.ts';
+import { movedClock } from '../../support/clock/test-clock.ts';
 
 const publicUrl = () => 'https://trunkline.example.net';
-
-function movedClock(): Clock & { nowMs: number } {
-  return {
-    nowMs: 1_000_000,
-    now() {
-      return this.nowMs;
-    },
-    monotonicMs() {
-      return this.nowMs;
-    },
-    after: () => () => undefined,
-  };
-}
 
 function request(
   cookie: string | undefined,

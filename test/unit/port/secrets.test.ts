@@ -1,6 +1,5 @@
 import { inspect } from 'node:util';
 import { expect, test } from 'vitest';
-import type { Clock } from '../../../src/lib/clock.ts';
 import { createLog } from '../../../src/lib/log.ts';
 import {
   equalSecrets,
@@ -9,6 +8,7 @@ import {
   shortSecretNote,
   type SecretVerdict,
 } from '../../../src/port/secrets.ts';
+import { movedClock } from '../../support/clock/test-clock.ts';
 
 test('secrets of every pair of lengths compare without throwing', () => {
   for (let length = 0; length <= 200; length++) {
@@ -17,19 +17,6 @@ test('secrets of every pair of lengths compare without throwing', () => {
     expect(equalSecrets(secret, `${secret}x`)).toBe(false);
   }
 });
-
-function movedClock(): Clock & { nowMs: number } {
-  return {
-    nowMs: 1_000_000,
-    now() {
-      return this.nowMs;
-    },
-    monotonicMs() {
-      return this.nowMs;
-    },
-    after: () => () => undefined,
-  };
-}
 
 const right = 'sixteen-and-more';
 const long = 'twenty-four-and-more-of-them';

@@ -1,5 +1,6 @@
 import { inspect } from 'node:util';
 import { expect, test } from 'vitest';
+import type { Clock } from '../../../src/lib/clock.ts';
 import { createLog } from '../../../src/lib/log.ts';
 import {
   equalSecrets,

@@ -5,12 +5,7 @@ import { expect, test } from 'vitest';
 import { performTask } from '../../../src/language/perform.ts';
 import type { LanguageRunner } from '../../../src/language/runner.ts';
 import { startApp, type App } from '../../support/process/app.ts';
-import {
-  speak,
-  testBridge,
-  type AnyJson,
-  type TestBridge,
-} from '../../support/bridge/test-bridge.ts';
+import { speak, testBridge, type AnyJson } from '../../support/bridge/test-bridge.ts';
 import {
   CarrierClient,
   twilioConnected,

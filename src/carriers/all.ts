@@ -28,7 +28,7 @@ import { twilioSettings } from './twilio/settings.ts';
 import { vonageSettings } from './vonage/settings.ts';
 import { vonage } from './vonage/vonage.ts';
 
-// This is the only list of carriers. Everywhere else a carrier's name stands in the carrier's own folder alone.
+// This is the only list of carriers. Outside it, a carrier's name appears only in that carrier's own folder.
 
 /** The settings of all carriers, in the order in which they are documented. */
 export const carrierSettings = {
@@ -70,13 +70,13 @@ export type CarrierName = keyof typeof list;
 export const carriers: Readonly<Record<CarrierName, AnyCarrier>> = list;
 export const carrierNames = Object.keys(list) as CarrierName[];
 
-/** The player and the examples take this carrier when nobody names one. */
+/** The player and the examples use this carrier if nobody names one. */
 export const firstCarrier: AnyCarrier = twilio;
 
 export function carrierNamed(name: string): AnyCarrier | undefined {
   return Object.hasOwn(carriers, name) ? carriers[name as CarrierName] : undefined;
 }
 
-/** Facts that a stored callback tells about its call, read by the carrier that sent it. */
+/** Reads the facts about a call from a stored callback. The carrier that sent the callback reads it. */
 export const factsOf: ReadFacts = ({ carrier, carrierCallId, status }) =>
   carrierNamed(carrier)?.factsOf?.(status, carrierCallId) ?? {};

@@ -3,7 +3,7 @@ import { directionOf } from './parameters.ts';
 
 // Facts about a phone call from the carriers' status callbacks, in one form.
 
-/** A longer text is no telephone number and no address of a person. */
+/** A longer text is not taken for a telephone number or an address of a person. */
 const longestParty = 300;
 
 /** The words that the carriers use for a call that is over. */
@@ -15,7 +15,7 @@ type SaidFacts = {
   from?: string | undefined;
   to?: string | undefined;
   direction?: string | undefined;
-  /** The state of the call in the carrier's word, or whether it is over. */
+  /** The state of the call in the carrier's own word, or true if the call is over. */
   status?: string | boolean | undefined;
 };
 
@@ -34,7 +34,10 @@ function isParty(text: string | undefined): text is string {
   return text !== undefined && text !== '' && text.length <= longestParty;
 }
 
-/** Most carriers that post forms share these fields. `CallStatus` describes the call itself, never a dialled one. */
+/**
+ * Reads the fields that most carriers post in their forms. `CallStatus` describes the call itself, never a call that it
+ * dialled.
+ */
 export function formFacts({
   From: from,
   To: to,

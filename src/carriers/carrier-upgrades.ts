@@ -24,15 +24,16 @@ import { matchUpgrade, RecognisingSocket } from './recognising-socket.ts';
 import { fieldIn, splitTarget } from './parameters.ts';
 import { short, StreamSocket, type Proof, type SocketContext } from './socket.ts';
 
-/**
- * At most this many sockets may be open without a proof. Strangers share this room; proven streams do not need it.
- */
+/** At most this many sockets may be open that have not proven who they are. Proven streams are not counted. */
 export const maxUnprovenStreams = 1_024;
-/** One address may take half of that room, so that it cannot keep the others out. */
+/** One address may have half of these sockets, so that it cannot keep the others out. */
 export const maxUnprovenOfOneAddress = 512;
 
 const upgradeLimits = {
-  /** The decision comes before the port's own deadline, which cuts the socket off without a word. */
+  /**
+   * An upgrade is decided within this time. The port's own deadline is later, and it cuts the socket off without an
+   * answer.
+   */
   decisionMs: 2_500,
   inProgress: 512,
   messageBytes: 65_536,
@@ -64,15 +65,15 @@ type UpgradeRefusal =
   | { status: 401 | 403 | 404 | 503; reason: string }
   | { status: 429; reason: string; waitS: number };
 
-/** Decides which upgrades may stream, and holds the sockets of those that do. */
+/** Decides which upgrades may become streams, and holds the sockets of those that may. */
 export class Upgrades {
   readonly #context: UpgradeContext;
   readonly #server = new WebSocketServer(serverOptions);
   readonly #sockets = new Map<WebSocket, StreamSocket | RecognisingSocket>();
   #inProgress = 0;
-  /** The sockets without a proof, each with a function that gives its place back. */
+  /** Sockets that have shown no proof yet. Each has a function that frees its place. */
   readonly #unproven = new Map<WebSocket, () => void>();
-  /** When a stream of each carrier showed its proof last. */
+  /** The time at which a stream last showed its proof, by carrier. */
   readonly #lastProvenMs = new Map<string, number>();
   readonly #share: AddressShare;
   /** Functions that tell the port that the peer of a connection has shown its proof. */
@@ -157,7 +158,7 @@ export class Upgrades {
     decide: (refusal: UpgradeRefusal | undefined, name?: string) => boolean,
   ): Promise<void> {
     const [name, pathToken, ...more] = request.path.split('/').slice(2);
-    // A slash at the end of the address is no token.
+    // An address that ends in a slash has an empty token, which counts as none.
     const token = pathToken || fieldIn(request.query, 'token') || undefined;
     const isDetecting = name === undefined || name === '';
     const carrier = isDetecting ? matchUpgrade(request) : carrierNamed(name);
@@ -185,7 +186,8 @@ export class Upgrades {
     const crowd = admission.proof.state === 'at-start' ? this.#crowdOf(raw) : undefined;
     if (crowd) return void decide(crowd, carrier.name);
     accept((socket) => {
-      // The upgrade is counted here: one that was refused as late, or left meanwhile, has proven nothing.
+      // The upgrade is counted only here. An upgrade that was refused as late, or whose client left, has proven
+      // nothing.
       upgradesTotal.inc({ carrier: carrier.name, outcome: admission.proof.state });
       this.#keep(socket, raw, carrier, request, admission.proof);
     });
@@ -208,7 +210,7 @@ export class Upgrades {
     const name = carrier.name as CarrierName;
     const { token: needsToken, whyElsewhere } = requirementsOf(config, name);
     const elsewhere = whyElsewhere(client);
-    // The address is checked before the token is claimed, so that a stranger elsewhere cannot use it up.
+    // The address is checked before the token is claimed, so that a stranger at another address cannot use it up.
     if (elsewhere !== undefined && !isLoopback(client))
       return { outcome: 'refused', status: 403, reason: elsewhere };
     const options = { bridge, auth, insecure, judge, needsToken };
@@ -216,8 +218,8 @@ export class Upgrades {
     const { metadata } = proofOf(admission);
     if (elsewhere !== undefined && !isOwnTestCall(client, metadata))
       return { outcome: 'refused', status: 403, reason: elsewhere };
-    // Our own memory answers without the disk. The store also knows the nonces from before a restart, so a captured
-    // request that is sent again after one opens nothing.
+    // The memory has already answered without the disk. The store also knows the nonces from before a restart, so a
+    // captured request that is sent again after a restart is refused.
     for (const nonce of used)
       if (!(await bridge.claimNonce(...nonce)))
         return { outcome: 'refused', status: 403, reason: 'the nonce was used before' };
@@ -238,7 +240,7 @@ export class Upgrades {
     return undefined;
   }
 
-  /** Refuses one more stranger, or one more of this address, when there is no place. */
+  /** Returns a refusal if too many sockets are open without a proof, in total or from this address. */
   #crowdOf(raw: Duplex): UpgradeRefusal | undefined {
     if (this.#unproven.size >= maxUnprovenStreams)
       return { status: 503, reason: 'too many unproven streams' };
@@ -271,7 +273,7 @@ export class Upgrades {
           }
           const stream = this.#keep(socket, raw, carriers[name], request, admission.proof);
           for (const { data, isBinary } of held) stream.message(data, isBinary);
-          // A short call may be over before it was let in.
+          // A short stream may be over before it was let in.
           if (socket.readyState === socket.CLOSED) stream.gone();
         }),
       );
@@ -303,13 +305,16 @@ export class Upgrades {
     }
   }
 
-  /** A fault of ours in one stream's first steps closes its socket. Thrown on, it would end the process. */
+  /**
+   * Runs the first steps of one stream. If they throw, only this stream's socket is closed; an uncaught error would end
+   * the process.
+   */
   #guarded(socket: WebSocket, work: () => void): void {
     try {
       work();
     } catch (error) {
       this.#context.log.error({ err: error }, 'carrier stream failed');
-      // Without a listener of its own an error of the socket would end the process.
+      // Without this listener, an error of the socket would end the process.
       socket.on('error', () => undefined);
       socket.close(1011, 'internal');
     }
@@ -357,7 +362,7 @@ export class Upgrades {
     if (isUnproven && !this.#unproven.has(socket))
       this.#unproven.set(socket, this.#share.take(addressOf(raw)));
     if (!this.#sockets.has(socket)) {
-      // Without a listener of its own an error of the socket would end the process.
+      // Without this listener, an error of the socket would end the process.
       socket.on('error', () => undefined);
       socket.on('close', () => {
         this.#sockets.delete(socket);
@@ -396,13 +401,13 @@ async function admit(
     insecure: boolean;
     judge: JudgeSecret;
     /**
-     * True where the carrier's own proof does not suffice: a token has to come, in the first message at the latest.
+     * True if the carrier's own proof is not enough. A stream token must then come in the first message at the latest.
      */
     needsToken: boolean;
   },
 ): Promise<UpgradeAdmission> {
   const shown: Parameters<JudgeSecret>[] = [];
-  // Secrets are judged below, because a stream token in the place of a secret is no wrong guess.
+  // Secrets are judged further below, because a stream token in the place of a secret must not count as a wrong guess.
   const judgeSecret: JudgeSecret = (secret, isRight) => {
     shown.push([secret, isRight]);
     return { is: isRight ? 'right' : 'wrong' };
@@ -451,7 +456,7 @@ function addressOf(raw: Duplex): string | undefined {
 
 function upgradeRequest({ url: target = '/', rawHeaders }: IncomingMessage): UpgradeRequest {
   const headers = Object.create(null) as Record<string, string | undefined>;
-  // Raw headers hold names and values in turn.
+  // Names and values alternate in the raw headers.
   for (let index = 0; index < rawHeaders.length; index += 2) {
     const [name = '', value = ''] = [rawHeaders[index]?.toLowerCase(), rawHeaders[index + 1]];
     const before = headers[name];

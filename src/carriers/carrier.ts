@@ -21,7 +21,7 @@ export type CarrierStart = {
   streamId: string;
   encoding: StreamEncoding;
   sampleRate: number;
-  /** The rate that the carrier sends, where we resample the audio. */
+  /** The rate at which the carrier sends; set only if we resample the audio. */
   resampledFromHz?: number;
   tracks: { name: string; role?: Role }[];
   direction?: Direction;
@@ -29,29 +29,31 @@ export type CarrierStart = {
   to?: string;
   carrierIds: Record<string, string>;
   parameters: Record<string, string>;
-  /** A stream token that came as a parameter; never in `parameters`. */
+  /** The stream token, if it came as a parameter. It is never left in `parameters`. */
   token?: string;
   closingEndsCall: boolean;
 };
 
-/** A stream without any other proof is let in by its token alone, and only for the call that the token names. */
+/**
+ * The part of a start that can prove a stream. A token lets a stream in, but only for the call that the token names.
+ */
 export type StreamClaim = Pick<CarrierStart, 'carrierCallId' | 'token'>;
 
-/** Events that a codec makes of frames: those that the call takes as they are, and those for the socket alone. */
+/** Events that a codec makes from frames. A `StreamEvent` goes to the call; all others are for the socket alone. */
 export type CarrierEvent =
   | StreamEvent
   | { type: 'start'; start: CarrierStart }
-  /** An authenticated check of the installation. It is answered, and it begins no call. */
+  /** The carrier only tests the connection. The test is answered, and no call begins. */
   | { type: 'probe' }
-  /** Replies go out at once, in this order. */
+  /** A text to send to the carrier at once. Several replies keep their order. */
   | { type: 'reply'; text: string }
-  /** The stream cannot be taken; the reason names the carrier's setting to change. */
+  /** The stream cannot be taken. The reason names the setting to change at the carrier. */
   | ({ type: 'refused'; reason: string; closingEndsCall: boolean } & StreamClaim)
   /** The stream broke its protocol and cannot go on. */
   | { type: 'broken'; reason: string }
   | { type: 'stop'; detail?: string };
 
-/** Commands to the carrier. A codec answers the frames that express them, often none. */
+/** Commands to the carrier. `encode` returns the frames that express a command, often none. */
 export type CarrierCommand =
   | { type: 'pause' }
   | { type: 'resume' }
@@ -72,12 +74,12 @@ export type CarrierCommand =
 /** A codec has no socket, clock or log. `decode` does not throw: it counts the frames that it cannot read. */
 export type Codec = {
   decode(data: Buffer, isBinary: boolean): CarrierEvent[];
-  /** Gives the frames that still wait for their turn when the stream is over. */
+  /** Returns the audio that the codec still holds back when the stream ends. */
   flush?(): StreamEvent[];
   encode?(command: CarrierCommand): string[];
 };
 
-/** The parts of an upgrade request on which a decision may rest. */
+/** The parts of an upgrade request that may decide whether it is let in. */
 export type UpgradeRequest = {
   /** Path and query, exactly as they stand on the request line. */
   target: string;
@@ -90,10 +92,10 @@ export type UpgradeRequest = {
   headers: Readonly<Record<string, string | undefined>>;
 };
 
-/** The worth of the carrier's own proof on the upgrade. */
+/** The result of checking the carrier's own proof on the upgrade. */
 export type UpgradeVerdict =
   | { outcome: 'accepted'; by: string }
-  /** 401 where no proof came, 403 where a wrong one came. The reason holds no secret. */
+  /** The status is 401 if no proof came and 403 if the proof was wrong. The reason holds no secret. */
   | { outcome: 'refused'; status: 401 | 403; reason: string }
   /** The client guessed too often at this carrier's secret, so its next secrets are not compared for a while. */
   | { outcome: 'refused'; status: 429; reason: string; waitS: number }
@@ -112,10 +114,10 @@ export type AuthContext<Config> = {
 /** Judges a secret of the client that sends the request, and counts wrong ones. */
 export type JudgeSecret = (secret: string, isRight: boolean) => SecretVerdict;
 
-/** True for a nonce that is new, false for one that was seen and is still remembered. */
+/** Returns true if the nonce is new, and false if it was seen before and is still remembered. */
 export type NonceMemory = { remember(scheme: string, nonce: string, untilMs: number): boolean };
 
-/** One of the first text messages on the detecting path, with the JSON object in it, where there is one. */
+/** One of the first texts on a path that does not name the carrier, with the JSON object in it if there is one. */
 export type FirstText = { text: string; message: Record<string, unknown> | undefined };
 
 export type WebhookContext<Config> = {
@@ -127,12 +129,12 @@ export type WebhookContext<Config> = {
   judgeSecret: (request: Request, ...secret: Parameters<JudgeSecret>) => SecretVerdict;
   /** The announcement that the caller hears before the stream starts. */
   announcement: string | undefined;
-  /** For the carriers' own APIs, whose addresses are settings. */
+  /** Sends requests to the carriers' own APIs, whose addresses are settings. */
   api: Pick<GuardedClient, 'send'>;
   log: Logger;
 };
 
-/** A status to keep with its call, or the text that the carrier asked for. */
+/** Either a status to store with its call, or the text that answers the carrier. */
 type WebhookAnswer =
   | { callId: string | undefined; fields: Record<string, string> }
   | { xml: string }
@@ -140,16 +142,16 @@ type WebhookAnswer =
 
 /** One of a carrier's own HTTP requests to us: /carriers/<name>/<action>. */
 export type CarrierWebhook<Config> = {
-  /** The method is POST where this is absent. */
+  /** If absent, the method is POST. */
   method?: 'get';
   action: string;
   /** `bytes` if the signature covers the body as it came: nothing may parse the body before that check. */
   body: 'form' | 'bytes';
-  /** For the API's description. */
+  /** One line about the webhook in the API's description. */
   summary: string;
   headers: Parameter[];
   answers: 'kept' | 'xml' | 'json';
-  /** Checks the signature first; throws a Problem for whatever is wrong. */
+  /** Checks the signature first. Throws a Problem if anything is wrong. */
   handle(request: Request, context: WebhookContext<Config>): Promise<WebhookAnswer>;
 };
 
@@ -161,28 +163,31 @@ export type PbxConfiguration = {
 
 /** Everything an operator needs to connect the carrier. The command, the API and the page show the same. */
 export type CarrierSetup<Config> = {
-  /** The name as its makers write it. */
+  /** The carrier's name as the company itself writes it. */
   title: string;
   settings: Readonly<Record<string, ZodType>>;
-  /** Each group of settings lets streams in when all of it is set. The usual group is first. */
+  /**
+   * Alternative groups of settings. Streams are let in once every setting of one group is set. The usual group comes
+   * first.
+   */
   proofs: readonly (readonly (keyof Config & string)[])[];
-  /** The settings that its voice webhook is checked with; the first of the proofs where this is absent. */
+  /** The settings that check the proof of the voice webhook. If absent, the first group of `proofs` is used. */
   voiceProof?: readonly (keyof Config & string)[];
-  /** The address to enter at the carrier in place of the bare one. A secret stands in it as `<name>`. */
+  /** Makes the address to enter at the carrier from the bare address. `<name>` stands for a secret in it. */
   address?(bare: string): string;
-  /** The same for its voice webhook. */
+  /** Makes the address of the voice webhook from its bare address. `<name>` stands for a secret in it. */
   voiceAddress?(bare: string): string;
   /** Steps to take at the carrier, in order. The addresses are shown beside them. */
   steps: readonly string[];
-  /** The text to paste where the other end is the operator's own PBX. The secret is made of letters and digits. */
+  /** Makes the text to paste into the operator's own PBX. The secret consists of letters and digits. */
   configuration?(at: { address: string; secret: string }): PbxConfiguration;
 };
 
-/** Everything that the other rooms know of a carrier. `Config` is the carrier's slice of the settings. */
+/** Everything that other folders know about a carrier. `Config` is the carrier's part of the settings. */
 export type Carrier<Config> = {
   name: string;
   authenticate(request: UpgradeRequest, context: AuthContext<Config>): UpgradeVerdict;
-  /** True where a secret of this carrier is configured. Without one, stream tokens alone let it in. */
+  /** True if a secret of this carrier is configured. Without a secret, only stream tokens let its streams in. */
   hasSecret(config: Config): boolean;
   /** Throws CONFIG_INVALID for settings that are each valid but cannot be combined. */
   checkSettings?(config: Config): void;
@@ -191,19 +196,22 @@ export type Carrier<Config> = {
   pings(config: Config): boolean;
   /** True if the carrier wants the finals of its call. */
   takesResults?(config: Config): boolean;
-  /** True where a stream token may stand in its Authorization header. */
+  /** True if the carrier may send a stream token in its Authorization header. */
   sendsBearer: boolean;
   /** The carrier sends a last message of its own after our `disconnect`, so we do not close first. */
   closesItself: boolean;
-  /** For the detecting path: true where the headers of an upgrade show this carrier. */
+  /** For paths that do not name the carrier: true if the headers of an upgrade show that it is this carrier. */
   matchesUpgrade?(request: UpgradeRequest): boolean;
-  /** For the detecting path: true if the first texts are this carrier's, `more` if the second text will decide. */
+  /**
+   * For paths that do not name the carrier: true if the first texts are this carrier's, `more` if the second text will
+   * decide.
+   */
   matchesTexts(first: FirstText, second: FirstText | undefined): boolean | 'more';
   webhooks: readonly CarrierWebhook<Config>[];
-  /** Facts that a callback tells about the call itself; absent where the carrier sends none. */
+  /** Reads the facts that a callback tells about the call itself. Absent if the carrier's callbacks tell none. */
   factsOf?(status: Readonly<Record<string, string>>, carrierCallId: string): CallFacts;
   setup: CarrierSetup<Config>;
-  /** The carrier's own side of the protocol, for calls without a phone. */
+  /** Plays the carrier's side of the protocol, so that calls can be made without a phone. */
   player: CarrierPlayer;
   /** The secrets with which the player proves itself to a bridge of this configuration. */
   playerSecrets(config: Config): PlayerSecrets;

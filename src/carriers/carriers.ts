@@ -22,7 +22,7 @@ type CarriersOptions = {
   config: CarriersConfig;
   bridge: Bridge;
   log: Logger;
-  /** The address by which carriers reach us: the configured one, or else our own, without a slash at its end. */
+  /** The address by which carriers reach us, without a slash at its end: the configured one, or else our own. */
   publicUrl: () => string;
   insecure: boolean;
   /** True while the port has connections to spare for a new call. */
@@ -35,8 +35,8 @@ type CarriersOptions = {
 const sweepMs = 1_000;
 
 /**
- * Calls that are about to end get the drain time except for this share, which is for the last words of calls that
- * ended.
+ * This share of the drain time is kept for the last words of calls that have ended. Before it begins, streams may still
+ * end by themselves.
  */
 const lastWordsShare = 0.4;
 const mostLastWordsMs = 7_200;
@@ -58,7 +58,7 @@ export async function startCarriers(options: CarriersOptions): Promise<Part & As
   };
   const api = new GuardedClient({ trust: 'as-written' });
   const upgrades = new Upgrades(context);
-  // Deadlines run by the clock, so the loop that looks for them uses the same clock.
+  // Deadlines are measured by this clock, so the timer that checks them uses it too.
   const sweeps = every(clock, sweepMs, () => upgrades.tick());
   const operator = Router();
   operator.get('/api/carriers', async (_request, response) => {
@@ -116,8 +116,8 @@ export async function startCarriers(options: CarriersOptions): Promise<Part & As
 }
 
 /**
- * Takes the later time of two: the one this process saw, checks of an installation included, and the one in the
- * store.
+ * Returns when each carrier last streamed. This process remembers a time, which includes tests of the installation, and
+ * the store has a time. The later one counts.
  */
 async function lastStreams(
   bridge: Bridge,

@@ -12,7 +12,10 @@ export const signingSecrets = z.array(z.string().min(8)).default([]);
 /** A secret that an operator chooses and the carrier sends as it is. */
 export const sharedSecrets = z.array(SharedSecret).default([]);
 
-/** Secrets that come as bearer tokens. A text that no header can carry would keep its carrier out for ever. */
+/**
+ * Secrets that come as bearer tokens. A text that a header cannot hold is refused, because its carrier could never get
+ * in.
+ */
 export const bearerList = z
   .array(
     SharedSecret.regex(
@@ -22,7 +25,7 @@ export const bearerList = z
   )
   .default([]);
 
-/** A user name or password alone would look like a lock and be none, so the start is refused. */
+/** Throws if only the user name or only the password is set. One alone would look like protection and check nothing. */
 export function refuseHalf(pair: Record<string, string | undefined>): void {
   const values = Object.values(pair);
   if (values.every((value) => value === undefined) || values.every((value) => value !== undefined))
@@ -76,7 +79,7 @@ export function checkBasic(
       reason: 'no user name and password are configured for this carrier',
     };
   const isRight = equalSecrets(`${given.username}:${given.password}`, `${username}:${password}`);
-  // The judge is given the password alone: a long user name makes no short password longer.
+  // The judge gets only the password, because a long user name must not make a short password look long.
   return verdictOn(judge(given.password, isRight), {
     by: 'basic',
     wrong: 'user name or password is not the configured one',
@@ -124,8 +127,8 @@ export function isOneOf(given: string, secrets: readonly string[]): boolean {
 export const maxNonces = 100_000;
 
 /**
- * Holds the nonces of signed requests, each good once until it expires. When the memory is full, the oldest nonces go
- * first.
+ * Remembers the nonces of signed requests until they expire, so that each is accepted once. When the memory is full,
+ * the oldest nonces are dropped first.
  */
 export class RecentNonces implements NonceMemory {
   readonly #until = new Map<string, number>();
@@ -148,7 +151,10 @@ export class RecentNonces implements NonceMemory {
     return this.#until.size;
   }
 
-  /** Runs once a second, or when the memory is full: then the oldest tenth makes room for the next nonces. */
+  /**
+   * Drops the expired nonces, at most once a second unless the memory is full. If it is still full then, the oldest
+   * tenth is dropped too.
+   */
   #makeRoom(): void {
     const now = this.#now();
     const isFull = this.#until.size >= maxNonces;

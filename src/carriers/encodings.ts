@@ -18,8 +18,8 @@ const names: Record<string, StreamEncoding> = {
 };
 
 /**
- * Brings all spellings, such as `audio/x-mulaw`, `PCMU` or `audio/x-l16;rate=16000`, into one form. Undefined means
- * that we cannot forward the audio.
+ * Brings all spellings, such as `audio/x-mulaw`, `PCMU` or `audio/x-l16;rate=16000`, into one form. Returns undefined
+ * if we cannot forward the audio.
  */
 export function encodingOf(spelt: string): StreamEncoding | undefined {
   const name =
@@ -45,11 +45,13 @@ export function isForwardableRate(rateHz: number): boolean {
   return ratesHz.has(rateHz);
 }
 
-/** Further rates that carriers offer. The resampled rate keeps all that the recognisers would hear. */
+/**
+ * Other rates that carriers offer. Their audio is resampled to 16 kHz, which keeps everything that the recognisers use.
+ */
 const otherRatesHz = new Set([11_025, 12_000, 22_050, 24_000, 64_000, 96_000, 192_000]);
 export const resampledRateHz = 16_000;
 
-/** True for audio that is taken as it is or can be resampled; only bare samples can be. */
+/** True for audio that is taken unchanged or can be resampled. Only uncompressed samples can be resampled. */
 export function isTaken(encoding: StreamEncoding, rateHz: number): boolean {
   return isForwardableRate(rateHz) || (encoding === 'pcm16' && otherRatesHz.has(rateHz));
 }

@@ -14,7 +14,7 @@ export function formFields(request: Request): Fields {
 
 export type SignedForm = {
   fields: Fields;
-  /** The signature that proved the fields; absent where the insecure mode lets them in unsigned. */
+  /** The signature that proved the fields; absent if the insecure mode accepts them unsigned. */
   signature?: string;
 };
 
@@ -44,12 +44,12 @@ export function signedForm(
   return { fields, signature };
 }
 
-/** Credentials that a request brought. They may go back to its sender. */
+/** Credentials that came with a request. They may be sent back to its sender. */
 export type BasicProof = { username: string; password: string };
 
 /**
- * Checks the user name and password of a webhook, which are the whole proof of carriers that sign nothing. Undefined
- * where the insecure mode needs no proof.
+ * Checks the user name and password of a webhook, the only proof of carriers that do not sign. Returns undefined if the
+ * insecure mode needs no proof.
  */
 export function basicProof(
   request: Request,
@@ -82,7 +82,7 @@ export function jsonBody(request: Request): Record<string, unknown> {
   return object;
 }
 
-/** A webhook that names no call cannot be answered. */
+/** Returns the call's id. Throws if the webhook names no call, because it cannot be answered then. */
 export function requiredCallId(callId: string | undefined, field: string): string {
   if (!callId)
     throw new Problem(400, 'Validation failed', { validationErrors: [`${field} is missing`] });

@@ -32,7 +32,7 @@ export const streamsNotTaken = counter(
 
 export const socketsOpen = gauge('trunkline_carrier_sockets', 'Carrier sockets that are open now.');
 
-/** Only signatures that are right but for their time set this: a stranger's time says nothing about our clock. */
+/** Set only by signatures that are right except for their time. The time of a stranger says nothing about our clock. */
 export const clockSkewSeconds = gauge(
   'trunkline_carrier_clock_skew_seconds',
   'The clock of a carrier less ours, by its last signature that was right, in time or not.',

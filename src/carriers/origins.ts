@@ -7,10 +7,7 @@ const defaultPorts: Record<string, string> = { https: ':443', wss: ':443', http:
 
 type RequestKind = 'socket' | 'webhook';
 
-/**
- * The latest spellings are kept: our address does not change while we run, and every stranger with a signature asks
- * for them.
- */
+/** The latest result is kept, because our address does not change while we run and every signed request needs it. */
 const latest = new Map<RequestKind, { publicUrl: string; origins: Origin[] }>();
 
 /**
@@ -61,7 +58,7 @@ function portsOf(port: string, scheme: string): string[] {
   return port === '' ? ['', defaultPorts[scheme] ?? ''] : [`:${port}`, ''];
 }
 
-/** Gives the host names that a Host header to us holds, with a port that is not the default. */
+/** Returns the host names that a Host header to us may hold, each with its port unless that is the default. */
 export function authoritiesOf(publicUrl: string): string[] {
   const url = new URL(publicUrl);
   const port = url.port === '' ? '' : `:${url.port}`;

@@ -49,13 +49,13 @@ export type LiftedParameters = {
   to?: string;
   direction?: Direction;
   role?: Party;
-  /** The parameters that are left are the operator's own. */
+  /** The remaining parameters, which are the operator's own. */
   rest: Record<string, string>;
 };
 
 const lifted = new Set(['token', 'from', 'to', 'direction', 'role', 'leg']);
 
-/** Parameters with a meaning to us leave the list. The token must never travel on with it. */
+/** Takes the parameters that mean something to us out of the list. The token above all must not be passed on. */
 export function liftParameters(all: Record<string, string>): LiftedParameters {
   const rest = ownRecord(Object.entries(all).filter(([name]) => !lifted.has(name)));
   const direction = directionOf(all['direction']);
@@ -102,7 +102,7 @@ export function tracksOf(value: unknown): string[] {
   return known.length > 0 ? [...new Set(known as string[])] : ['inbound'];
 }
 
-/** Gives the record without these names, and without a prototype as before. */
+/** Returns a copy of the record without these names. The copy has no prototype either. */
 export function withoutNames(
   record: Record<string, string>,
   names: readonly string[],

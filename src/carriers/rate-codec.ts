@@ -4,8 +4,8 @@ import { isForwardableRate, resampledRateHz } from './encodings.ts';
 import type { StreamEvent } from '../bridge/streams.ts';
 
 /**
- * Stands between a codec and its socket where a stream starts at a rate that the speech interface does not take. The
- * audio is resampled to a rate that it takes, and the start names the first rate.
+ * Resamples a stream whose rate the speech interface does not take. It stands between the codec and its socket. The
+ * start still names the rate of the carrier.
  */
 export class RateCodec implements Codec {
   readonly encode?: (command: CarrierCommand) => string[];
@@ -61,7 +61,7 @@ export class RateCodec implements Codec {
     return audio(event.track, resampler.push(floatsOf(event.payload)));
   }
 
-  /** Gives the last 3 ms of each track, which the resamplers still hold. */
+  /** Returns the last 3 ms of each track, which the resamplers still hold. */
   #rest(): StreamEvent[] {
     const rest = [...(this.#resamplers ?? [])].flatMap(([track, resampler]) =>
       audio(track, resampler.flush()),

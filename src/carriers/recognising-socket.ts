@@ -9,7 +9,10 @@ import { socketLimits } from './socket.ts';
 /** `more` means that the second text message will tell. */
 type CarrierMatch = CarrierName | 'more' | 'unknown';
 
-/** Finds the carrier by the headers of the upgrade. Many carriers show themselves only by their first message. */
+/**
+ * Finds the carrier by the headers of the upgrade, if they show it. Many carriers show themselves only by their first
+ * message.
+ */
 export function matchUpgrade(request: UpgradeRequest): AnyCarrier | undefined {
   return Object.values(carriers).find((carrier) => carrier.matchesUpgrade?.(request));
 }
@@ -37,7 +40,7 @@ type HeldMessage = { data: RawData; isBinary: boolean };
 
 type RecognisingEvents = {
   onRecognised: (name: CarrierName) => void;
-  /** The reason of our refusal; absent when the peer left by itself. */
+  /** Reports why we refused the peer. The reason is absent if the peer left by itself. */
   onUnrecognised: (reason: string | undefined) => void;
 };
 
@@ -46,7 +49,7 @@ export const maxRecognisingBytes = 65_536;
 /** The socket is paused once it is recognised, but frames that it has already read still come. */
 export const maxRestBytes = 1_048_576;
 
-/** Holds a socket on the detecting path, and its first messages, until they say which carrier it is. */
+/** Holds a socket whose path does not name the carrier, until its first messages show the carrier. */
 export class RecognisingSocket {
   readonly #socket: WebSocket;
   readonly #raw: Duplex;
@@ -106,7 +109,7 @@ export class RecognisingSocket {
     closeStranger(this.#socket, this.#raw, 1008, reason);
   }
 
-  /** Reports once, and only where nobody else reports the end of this socket. */
+  /** Reports once, and only if nobody else reports the end of this socket. */
   #giveUp(reason: string | undefined): void {
     if (this.#isRecognised || this.#isGivenUp) return;
     this.#isGivenUp = true;

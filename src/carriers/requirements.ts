@@ -29,9 +29,7 @@ const settingOf = (carrier: string) =>
       description: `A stream of ${carrier} must have this beside its own proof: \`token\` for a stream token, address ranges for the places from which it and its webhooks come.`,
     });
 
-/**
- * Gives each carrier a setting that demands more than its own proof, where that proof is the same for every request.
- */
+/** Adds a setting with further demands for each carrier whose own proof is the same in every request. */
 export const requireSettings = Object.fromEntries(
   carrierNames.map((name) => [`${name}Require`, settingOf(name)]),
 ) as { [Name in CarrierName as `${Name}Require`]: ReturnType<typeof settingOf> };
@@ -39,7 +37,7 @@ export const requireSettings = Object.fromEntries(
 type RequireConfig = z.infer<z.ZodObject<typeof requireSettings>>;
 
 type Requirements = {
-  /** True where only a stream token lets a stream in. A token is good once, so a captured request opens nothing. */
+  /** True if only a stream token lets a stream in. A token is good once, so a captured request opens nothing. */
   token: boolean;
   /** Returns the reason why a request from this address is refused, or undefined if it is allowed. */
   whyElsewhere: (client: string) => string | undefined;
@@ -56,7 +54,7 @@ export function requirementsOf(config: RequireConfig, carrier: CarrierName): Req
   };
 }
 
-/** A test call of ours comes from this machine, wherever its carrier has its addresses. */
+/** True for our own test calls. They come from this machine, whatever addresses the carrier itself has. */
 export function isOwnTestCall(client: string, metadata: Record<string, unknown>): boolean {
   return isLoopback(client) && Object.hasOwn(metadata, 'test_call');
 }

@@ -10,7 +10,7 @@ type SetupFacts = {
   config: CarriersConfig;
   /** The address by which carriers reach us, without a slash at its end. */
   publicUrl: string;
-  /** When a stream of each carrier was let in last; undefined where no process was asked. */
+  /** The time at which a stream of each carrier was last let in; undefined if no process was asked. */
   lastStreamMs?: ReadonlyMap<string, number>;
   lastRefused?: ReadonlyMap<string, LastRefused>;
 };
@@ -32,7 +32,7 @@ function setupOf(carrier: AnyCarrier, facts: SetupFacts): ApiCarrier {
   const nameOf = (key: string): string => String(setup.settings[key]?.meta()?.['env']);
   const missingOf = (keys: readonly string[]): string[] =>
     keys.filter((key) => !isSet(key)).map(nameOf);
-  // The proof of the voice webhook suffices where its answer starts the stream.
+  // If the answer to the voice webhook starts the stream, the proof of that webhook is enough.
   const proofs = [...setup.proofs, ...(setup.voiceProof === undefined ? [] : [setup.voiceProof])];
   const [missing = []] = proofs.map(missingOf).toSorted((one, other) => one.length - other.length);
   const keys = Object.keys(setup.settings);

@@ -8,7 +8,7 @@ import { voiceAndStatus } from './voice-webhooks.ts';
 
 type TwimlCompany<Config> = {
   carrier: string;
-  /** The name as a person writes it. */
+  /** The company's name as a person writes it. */
   company: string;
   /** The header that holds the signature, and the setting that holds its secrets. */
   header: string;
@@ -19,9 +19,9 @@ type TwimlCompany<Config> = {
 
 /**
  * The webhooks of companies that speak TwiML and sign their forms by HMAC-SHA1 over our address. The signature holds
- * neither nonce nor time: a captured request stays right for ever, and so is one that the carrier repeats. The token
- * is therefore made of the signature. Its bytes count and not its text, because base64 has several spellings for the
- * same bytes.
+ * neither nonce nor time, so a captured or repeated request stays valid for ever. The token is therefore derived from
+ * the signature, and a repeated request gets the same token. The signature's bytes count and not its text, because
+ * base64 has several spellings for the same bytes.
  */
 export function signedTwimlWebhooks<Config>(
   of: TwimlCompany<Config>,

@@ -36,11 +36,11 @@ export const socketLimits = {
   startMs: 5_000,
   pingEveryMs: 10_000,
   deadAfterMs: 15_000,
-  /** A carrier that sent stop closes by itself. This is only the guard. */
+  /** A carrier that sent stop closes the socket itself. If it does not, we close the socket after this time. */
   closeAfterEndMs: 10_000,
   /**
-   * A carrier that takes finals back may still get them after its `close`: until none came for `resultsQuietMs`, and
-   * for at most `resultsAtMostMs`.
+   * A carrier that takes finals may still get them after its `close`. We answer once none came for `resultsQuietMs`,
+   * and after `resultsAtMostMs` at the latest.
    */
   resultsQuietMs: 3_000,
   resultsAtMostMs: 8_000,
@@ -54,7 +54,7 @@ export const socketLimits = {
 /** The proof that a stream has shown, or still has to show. */
 export type Proof =
   | { state: 'proven'; metadata: Record<string, unknown>; boundCallId?: string }
-  /** Only a stream token among the parameters of its first message can still prove it. */
+  /** Only a stream token among the parameters of its first message can still prove this stream. */
   | { state: 'at-start' };
 
 export type SocketContext = {
@@ -285,9 +285,7 @@ export class StreamSocket {
     }
   }
 
-  /**
-   * Passes an event to the call, or into the queue until there is a call. Events that nobody waits for are dropped.
-   */
+  /** Passes an event to the call, or into the queue until there is a call. After the end only counts are passed on. */
   #pass(event: StreamEvent): void {
     const state = this.#state;
     if (state.at === 'live') state.stream.take(event);
@@ -430,7 +428,7 @@ export class StreamSocket {
       waiting.dueMs = Math.min(waiting.latestMs, this.#now() + socketLimits.resultsQuietMs);
   }
 
-  /** The answer to the carrier's end goes out at once, or after the last results where the carrier takes them. */
+  /** Answers the carrier's end at once, or after the last results if the carrier takes results. */
   #answerEnd(): void {
     if (!this.#takesResults) return this.#say({ type: 'closed' });
     const now = this.#now();
@@ -455,7 +453,10 @@ export class StreamSocket {
     this.#state = { at: 'discarding', why: 'internal' };
   }
 
-  /** Refuses a peer that is not allowed in or does not speak the protocol. No call of ours needs protection here. */
+  /**
+   * Refuses a peer that is not allowed in or does not speak the protocol. Its socket may be closed, because no call of
+   * ours depends on it.
+   */
   #refuse(reason: string): void {
     this.#context.refusals.note('carrier stream refused', { carrier: this.#carrier.name, reason });
     streamsTotal.inc({ carrier: this.#carrier.name, end: 'refused' });
@@ -503,7 +504,10 @@ export class StreamSocket {
     }
   }
 
-  /** A stream often ends because of a failure. A second failure on the way must not leave that end half done. */
+  /**
+   * Runs one step of ending a stream. A stream often ends because of a failure, and a second failure must not skip the
+   * remaining steps.
+   */
   #guarded(work: () => void): void {
     try {
       work();

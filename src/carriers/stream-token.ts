@@ -8,8 +8,8 @@ import type { WebhookContext } from './carrier.ts';
 const mintWithinMs = 4_500;
 
 /**
- * Mints the token for the stream in an answer. Undefined where the store gives none in time: the phone call does not
- * depend on us, and goes on without its stream.
+ * Mints the token for the stream in an answer. Returns undefined if the store does not answer in time. The phone call
+ * must not depend on us, so it continues without its stream.
  */
 export async function streamToken(
   { bridge, clock, log }: Pick<WebhookContext<unknown>, 'bridge' | 'clock' | 'log'>,

@@ -11,10 +11,10 @@ export type TwimlAnswer = NextStep & {
   carrier: string;
   /** The address by which the carrier reaches us. */
   publicUrl: string;
-  /** Undefined where no stream can be had: the call goes on without one. */
+  /** Undefined if no stream can be opened; the call then continues without one. */
   stream:
     | {
-        /** Puts the stream token into the address, for carriers whose parameters are not known to arrive. */
+        /** Puts the stream token into the address, for carriers that may not pass parameters on. */
         pathToken?: string;
         parameters: Record<string, string | undefined>;
       }

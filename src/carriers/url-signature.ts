@@ -44,8 +44,7 @@ function spellings({ publicUrl, kind, target }: SignedRequest): string[] {
   const { path, query } = splitTarget(target);
   const bare = path.replace(/\/+$/, '');
   const paths = [...new Set([path, bare, `${bare}/`])];
-  // No carrier documents a query on a stream address as supported. Where one is there, both known forms are
-  // tried.
+  // No carrier documents a query on a stream address as supported. If there is one, both known forms are tried.
   const queries = query === '' ? [''] : [`?${query}`, fieldsText(fieldsIn(query))];
   return originsOf(publicUrl, kind).flatMap(({ scheme, authority, prefix }) =>
     paths.flatMap((spelt) =>

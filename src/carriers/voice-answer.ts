@@ -1,15 +1,17 @@
 import { z } from 'zod';
 import { TrunklineError } from '../lib/errors.ts';
 
-// Answers to "what shall this call do?" share these parts: they start a stream and go on with the call.
+// Answers to "what shall this call do?" share these parts: they start a stream and continue the call.
 
 /**
- * The pause lasts as long as a call may. Without a verb behind the one that starts the stream, the call would hang up
- * at once.
+ * The pause lasts as long as a call may. Without a verb after the one that starts the stream, the call would hang up at
+ * once.
  */
 export const answerPauseS = 14_400;
 
-/** The way a call goes on after its stream was started. With neither, the call stays as it is for `answerPauseS`. */
+/**
+ * The next step of a call once its stream was started. If neither is set, the call stays as it is for `answerPauseS`.
+ */
 export type NextStep = { dial: string | undefined; continueUrl: string | undefined };
 
 export const dialSetting = (env: string, carrier: string) =>
@@ -39,7 +41,7 @@ export function refuseBoth(pair: Record<string, string | undefined>): void {
   throw new TrunklineError('CONFIG_INVALID', `set ${one} or ${other}, not both`);
 }
 
-/** Metadata of a call whose caller heard the announcement, which is how the consent was had. */
+/** Metadata which says that the caller heard the announcement and so consented. */
 export function consentOf(announcement: string | undefined): {
   metadata?: Record<string, unknown>;
 } {
@@ -54,7 +56,9 @@ export function xmlDocument(root: string): string {
   return `<?xml version="1.0" encoding="UTF-8"?>\n${root}\n`;
 }
 
-/** Leaves undefined attributes out. `children` are elements, or text that `xmlText` made safe. */
+/**
+ * Makes an XML element and leaves undefined attributes out. `children` are elements, or text that `xmlText` made safe.
+ */
 export function element(
   name: string,
   attributes: Record<string, string | undefined>,

@@ -10,8 +10,8 @@ export type WebhookCall = {
   callId: string | undefined;
   fields: Record<string, string>;
   /**
-   * The text that was proven, for the stream token: the same proof, sent again, brings the same answer. Absent where
-   * the insecure mode lets the request in without a proof; each such answer then has a token of its own.
+   * The text that proves the request. The stream token is derived from it, so the same proof gets the same answer
+   * again. Absent if the insecure mode accepts the request without a proof; each answer then has a new token.
    */
   proof?: string;
 };
@@ -24,19 +24,20 @@ type VoiceAndStatus<Config, Told extends WebhookCall> = {
   status: { summary: string };
   /** The name of the field in which the carrier sends its id of the call. */
   callIdField: string;
-  /** False where nothing of ours is said to the caller before the stream. */
+  /** False if we say nothing to the caller before the stream. */
   announces?: boolean;
-  /** Checks the signature or the password first; throws a Problem for whatever is wrong. */
+  /** Checks the signature or the password first. Throws a Problem if anything is wrong. */
   proven(request: Request, context: WebhookContext<Config>): Told;
-  /** Without a token the call goes on without its stream. */
+  /** Makes the answer to the voice webhook. Without a token, the call continues without its stream. */
   answer(told: Told, token: string | undefined, context: WebhookContext<Config>): string | object;
-  /** Uses up the proof of a status callback, where it holds a nonce. */
+  /** Uses up the nonce of a status callback; absent if the carrier's proof holds none. */
   useUp?(told: Told, context: WebhookContext<Config>): Promise<void>;
 };
 
 /**
- * The two webhooks of a carrier whose numbers ask us what to do: `voice` answers with a stream and where the call goes
- * on, `status` is kept with the call. The stream's token is bound to the call that the proven request was about.
+ * The two webhooks of a carrier whose numbers ask us what to do. `voice` answers with a stream and with the next step
+ * of the call. `status` is stored with the call. The stream's token is valid only for the call that the proven request
+ * was about.
  */
 export function voiceAndStatus<Config, Told extends WebhookCall>(
   of: VoiceAndStatus<Config, Told>,

@@ -16,8 +16,8 @@ export const asterisk: Carrier<AsteriskConfig> = {
   authenticate(request, { config, judgeSecret }): UpgradeVerdict {
     const { asteriskUsername: username, asteriskPassword: password } = config;
     const verdict = checkBasic(request, { username, password }, judgeSecret);
-    // The dial string puts a token into the address with v(token=...). Without a token nothing later could prove
-    // this caller.
+    // The dial string adds a token to the address with v(token=...). Asterisk cannot prove itself later, so an upgrade
+    // without a token is refused.
     return verdict.outcome === 'at-start'
       ? {
           outcome: 'refused',
@@ -33,7 +33,7 @@ export const asterisk: Carrier<AsteriskConfig> = {
       TRUNKLINE_ASTERISK_PASSWORD: asteriskPassword,
     }),
   newCodec: (_config, request) => new BinaryCodec(new AsteriskDialect(request)),
-  // Before 20.18, 22.8 and 23.2 a ping hangs up the call.
+  // In Asterisk before 20.18, 22.8 and 23.2, a WebSocket ping hangs up the call.
   pings: (config) => config.asteriskPings,
   sendsBearer: false,
   closesItself: false,
@@ -66,9 +66,9 @@ const formats: Record<string, { encoding: StreamEncoding; rateHz: number }> = {
   slin192: { encoding: 'pcm16', rateHz: 192_000 },
 };
 
-/** One channel, one leg. */
+/** Each Asterisk channel has a stream of its own, which carries one leg of a call. */
 class AsteriskDialect implements BinaryDialect {
-  /** The dialplan may send an empty message at its end; the message carries nothing. */
+  /** The dialplan may send an empty message when it ends. That message has no meaning. */
   readonly emptyEnds = false;
   readonly #request: UpgradeRequest;
 

@@ -40,7 +40,7 @@ export const asteriskPlayer: CarrierPlayer = {
   },
 };
 
-/** One channel is one leg: a call with two legs is two of these with the same call_id parameter. */
+/** Each channel carries one leg. A call with two legs is two dialogues with the same call_id parameter. */
 class AsteriskDialogue implements Dialogue {
   readonly readyAtOnce = true;
   readonly waitsForOver = false;

@@ -23,7 +23,7 @@ type DialogueState =
    * count.
    */
   | { at: 'disconnecting' }
-  /** The client has said `close`, and our `closed` is due. */
+  /** The client sent `close`, and we still have to send `closed`. */
   | { at: 'closing' }
   | { at: 'closed' };
 
@@ -47,7 +47,7 @@ export class AudiohookCodec implements Codec {
     const parsed = parseMessage(data.toString('utf8'));
     if (parsed.outcome === 'malformed') return this.#break(parsed.reason);
     const { message } = parsed;
-    // After our disconnect the client's `close` gets its answer, even where its sequence numbers are wrong.
+    // After our disconnect, the client's `close` gets its answer even if its sequence numbers are wrong.
     const isLastWord = this.#state.at === 'disconnecting' && message.type === 'close';
     const wrong = isLastWord ? undefined : this.#wrongIn(message);
     if (wrong !== undefined) return this.#break(wrong);

@@ -170,7 +170,7 @@ function at(ms: number): string {
   return `PT${ms / 1000}S`;
 }
 
-/** HTTP message signature of an AudioHook upgrade over its six components. */
+/** Makes the HTTP message signature of an AudioHook upgrade over its six components. */
 export function audiohookSignature(options: {
   target: string;
   authority: string;

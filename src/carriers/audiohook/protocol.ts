@@ -4,7 +4,7 @@ import { z } from 'zod';
 
 const seconds = z
   .string()
-  // Sums of fractions print this many digits (PT0.30000000000000004S).
+  // A sum of fractions can have many digits after the point, such as PT0.30000000000000004S.
   .regex(/^PT(\d{1,9}\.\d{0,20}|\d{1,9}|\.\d{1,20})S$/)
   .transform((text) => Number(text.slice(2, -1)));
 
@@ -112,7 +112,7 @@ type ParsedMessage =
   | { outcome: 'unknown'; message: Envelope & { type: string } }
   | { outcome: 'malformed'; reason: string };
 
-/** The reason names fields, never values. */
+/** Parses a message of the client. The reason for a refusal names fields, never their values. */
 export function parseMessage(text: string): ParsedMessage {
   let value: unknown;
   try {
@@ -141,7 +141,7 @@ function isTakable(media: OfferedMedia): boolean {
   );
 }
 
-/** An offer with both parties in separate channels wins over an earlier one in the list. */
+/** Chooses one of the offered formats. An offer with both parties in separate channels wins over an earlier offer. */
 export function chooseMedia(
   offers: readonly unknown[],
 ): { chosen: OfferedMedia; asOffered: unknown } | undefined {

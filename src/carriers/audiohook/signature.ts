@@ -5,7 +5,9 @@ import { clockSkewSeconds } from '../metrics.ts';
 import { authoritiesOf } from '../origins.ts';
 import type { AudiohookConfig } from './settings.ts';
 
-/** Our clock may be a little off. A signature older than a minute is a replay. */
+/**
+ * A signature may lie a little ahead of our clock, because clocks differ. A signature older than a minute is a replay.
+ */
 const audiohookClock = { aheadMs: 3_000, ageMs: 60_000 } as const;
 
 const components = [
@@ -27,7 +29,7 @@ type SignatureContext = Pick<
 >;
 
 type SignedList = {
-  /** The text from the bracket on, unchanged: the signature covers it. */
+  /** The text from the opening bracket on, unchanged, because the signature covers exactly this text. */
   verbatim: string;
   covered: string[];
   parameters: Map<string, string | number>;
@@ -67,7 +69,7 @@ function checkSignature(
     const list = lists.get(label);
     const signature = signatures.get(label);
     if (!list || !signature) continue;
-    // The clock is checked last: a stranger's time of signing says nothing about our clock.
+    // The time is checked last: only a signature with the right secret says anything about our clock.
     const bad =
       checkList(list, secrets.apiKey) ??
       checkDigest(request, context, list, signature, secrets.secret) ??
@@ -94,7 +96,10 @@ function checkList({ covered, parameters }: SignedList, apiKey: string): string 
     : 'created or expires is missing';
 }
 
-/** Refusals because of the time begin with the word clock, so that a wrong clock is found at once. */
+/**
+ * Checks when the signature was made. These refusals begin with the word `clock`, so that an operator finds a wrong
+ * clock at once.
+ */
 function checkClock({ parameters }: SignedList, nowMs: number): string | undefined {
   const expiresMs = Number(parameters.get('expires')) * 1000;
   const aheadMs = Number(parameters.get('created')) * 1000 - nowMs;
@@ -166,8 +171,8 @@ const listForm =
   /^([a-z*][a-z0-9_.*-]{0,63})=(\(((?:"[a-z0-9@_.-]{1,64}"(?: "[a-z0-9@_.-]{1,64}")*)?)\)((?:;[a-z]{1,16}=(?:"[^"\\\x00-\x1f\x7f-\uffff]{0,512}"|-?\d{1,15}))*))$/;
 
 /**
- * Reads a dictionary of inner lists, as far as signatures use it. Everything else is malformed: half-understood proof
- * must not count as proof.
+ * Reads the kind of dictionary that signature headers use. Any other form is malformed, because a proof that is only
+ * half understood must not count.
  */
 function parseLists(header: string): Map<string, SignedList> | undefined {
   const lists = new Map<string, SignedList>();

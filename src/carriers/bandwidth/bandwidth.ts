@@ -57,8 +57,8 @@ const mediaPattern = new RegExp(
 const tailPattern = /^"(?:,"sequenceNumber":"?\d{1,15}"?)?\}$/;
 
 /**
- * Bandwidth does not describe the numbers of newer streams: nobody knows whether both tracks share them. A wrong
- * guess would declare losses that never happened, so the order of the socket counts.
+ * Bandwidth does not document whether both tracks of a newer stream share its frame numbers. A wrong guess would
+ * declare losses that never happened, so the frames keep the order in which the socket brings them.
  */
 function mediaHead(head: string, tail: string): MediaHead | undefined {
   const match = tailPattern.test(tail) ? mediaPattern.exec(head) : null;
@@ -113,7 +113,8 @@ function parseStart(
   const formats = formatsOf(metadata);
   const [first, ...others] = formats;
   if (streamId === undefined || !first) return { outcome: 'malformed' };
-  // Both tracks of a stream have one format. Where the formats differ, the tracks cannot be told apart.
+  // Both tracks of a stream should have one format. If their formats differ, nothing shows which track has which
+  // format.
   const differing = others.find(
     ({ format }) =>
       format['encoding'] !== first.format['encoding'] ||
@@ -137,7 +138,7 @@ function parseStart(
   });
 }
 
-/** Bandwidth sends its own transcription over the same kind of socket, as text. */
+/** Refuses a stream of Bandwidth's own transcription, which sends text over the same kind of socket. */
 function transcriptionRefused(
   message: Record<string, unknown>,
   carrierCallId: string,

@@ -11,7 +11,9 @@ import type { BandwidthConfig } from './settings.ts';
 
 type BandwidthEvent = WebhookCall & { by?: BasicProof };
 
-/** The stream token is made of the call's id: the event of one call, however often it is sent, brings the one token. */
+/**
+ * The stream token is derived from the call's id. An event that is sent again for the same call gets the same token.
+ */
 export const bandwidthWebhooks = voiceAndStatus<BandwidthConfig, BandwidthEvent>({
   carrier: 'bandwidth',
   body: 'bytes',
@@ -62,7 +64,7 @@ function voiceAnswer(
   return xmlDocument(element('Response', {}, [...said, started, then]));
 }
 
-/** Starts a stream of both tracks. The call goes on without waiting, whatever becomes of the stream. */
+/** Starts a stream of both tracks. The call continues at once, even if the stream fails. */
 function startStream(
   publicUrl: string,
   parameters: Record<string, string | undefined>,

@@ -2,24 +2,30 @@ import type { CarrierEvent, CarrierStart, Codec } from '../carrier.ts';
 import { bytesPerSample, durationMsOf } from '../encodings.ts';
 import { splitChannels } from './interleaving.ts';
 
-/** The meaning of a text message, or of the address where a stream begins with audio. */
+/** The meaning of one text message, or of the stream's address if audio comes before any text. */
 export type BinaryMessage =
   | { is: 'start'; start: CarrierStart }
   | { is: 'refused'; refusal: Omit<Extract<CarrierEvent, { type: 'refused' }>, 'type'> }
   | { is: 'dtmf'; digit: string }
-  /** The message means nothing to us: `malformed` and `unknown` are counted, `known` is not. */
+  /** A message that we do not use. `malformed` and `unknown` are counted, `known` is not. */
   | { is: 'known' | 'malformed' | 'unknown' };
 
 /** One carrier's own part of the protocols that send bare audio in binary messages. */
 export type BinaryDialect = {
   text(text: string): BinaryMessage;
-  /** For carriers whose first text may come late or never. If it returns undefined, the audio waits for a text. */
+  /**
+   * Called when audio comes before any text, for carriers whose first text may come late or never. If it returns
+   * undefined, the audio waits for a text.
+   */
   withoutText?(): BinaryMessage | undefined;
-  /** True if an empty binary message means that no more audio comes. Otherwise such a message means nothing. */
+  /** True if an empty binary message means that no more audio comes. If false, an empty message is ignored. */
   emptyEnds: boolean;
 };
 
-/** Operators report audio ahead of the first text. This holds several seconds of it, more than was ever seen. */
+/**
+ * At most this many bytes of audio wait for the first text. This is several seconds of audio, more than operators have
+ * ever reported.
+ */
 export const maxBytesAheadOfStart = 65_536;
 
 type BinaryState =
@@ -111,8 +117,8 @@ export class BinaryCodec implements Codec {
   }
 
   /**
-   * Audio ahead of the start waits up to a bound. Audio beyond it is left out, and declared lost once its format is
-   * known.
+   * Holds audio that comes before the start, up to `maxBytesAheadOfStart`. Further audio is dropped, and it is declared
+   * lost once its format is known.
    */
   #ahead(state: Extract<BinaryState, { at: 'waiting' }>, data: Buffer): CarrierEvent[] {
     const said = data.length > 0 ? this.#dialect.withoutText?.() : undefined;

@@ -2,12 +2,15 @@ import type { Dialogue, Frame, PlayedCall } from '../../player/dialogue.ts';
 import { interleave } from './interleaving.ts';
 
 type BinaryTexts = {
-  /** Undefined for a carrier that begins with audio. */
+  /** The first text message; undefined if the carrier's streams begin with audio. */
   opening: string | undefined;
   dtmf(digit: string): string;
 };
 
-/** The player's side: one opening text, then the samples of all legs in turn. The close of the socket is the end. */
+/**
+ * Plays the carrier's side of these protocols. It sends one opening text, then the interleaved samples of all legs. The
+ * close of the socket is the end.
+ */
 export class BinaryDialogue implements Dialogue {
   readonly readyAtOnce = true;
   readonly waitsForOver = false;

@@ -12,7 +12,7 @@ import {
 } from '../parameters.ts';
 import type { BinaryMessage } from './binary-codec.ts';
 
-/** Reads the parameters of the address and of the stream's own text. The text comes later and wins. */
+/** Reads the parameters of the address and of the stream's own text. If both name a parameter, the text wins. */
 export function saidBy({ query }: UpgradeRequest, text: Record<string, string>): LiftedParameters {
   // A token in the address was used when the upgrade was decided.
   const {
@@ -33,13 +33,13 @@ type BinaryStartFacts = {
   said: LiftedParameters;
   carrierCallId: string;
   streamId: string;
-  /** Undefined for audio that cannot be forwarded. */
+  /** The encoding and the rate; undefined if the audio cannot be forwarded. */
   format: { encoding: StreamEncoding; rateHz: number } | undefined;
-  /** The carrier's own spelling, for the refusal. */
+  /** The format as the carrier spelt it, for the text of a refusal. */
   formatSaid: string;
-  /** One party alone, all parties mixed, or the samples of two parties in turn. */
+  /** The audio of one party, of all parties mixed, or of two parties whose samples alternate. */
   channels: 'one' | 'mixed' | 'both';
-  /** Ids that the carrier left out are undefined. */
+  /** Ids by their names. An id that the carrier left out is undefined. */
   carrierIds: Record<string, string | undefined>;
   closingEndsCall: boolean;
   /** The setting to change at the carrier when its audio cannot be transcribed. */
@@ -75,8 +75,8 @@ export function binaryStart(facts: BinaryStartFacts): BinaryMessage {
 }
 
 /**
- * A stream of one party gets the name of the track that this party has elsewhere. A mixed stream does too, where a
- * parameter names its party.
+ * Names the tracks. A stream of one party gets the name that this party's track has at other carriers. So does a mixed
+ * stream if a parameter names its party.
  */
 function tracksFor(
   channels: BinaryStartFacts['channels'],

@@ -1,6 +1,9 @@
 import type { CarrierEvent } from '../carrier.ts';
 
-/** Two channels alternate sample by sample, in the order of their tracks. One channel stays as it is. */
+/**
+ * Splits audio of two channels, whose samples alternate in the order of the tracks. Audio of one channel stays as it
+ * is.
+ */
 export function splitChannels(
   data: Buffer,
   width: 1 | 2,
@@ -25,8 +28,8 @@ export function splitChannels(
 }
 
 /**
- * The reverse of the split, for players. A party that sends nothing counts as silence, so that the channels stay side
- * by side.
+ * Reverses the split, for the player. A party that sends nothing counts as silence, so that the channels stay side by
+ * side.
  */
 export function interleave(parts: readonly Buffer[], width: 1 | 2, silence: number): Buffer {
   const length = Math.max(...parts.map((part) => part.length));

@@ -30,7 +30,7 @@ export const exotel: Carrier<ExotelConfig> = {
   sendsBearer: false,
   closesItself: false,
   matchesTexts({ message: connected }, second) {
-    // No other carrier sends a hello that says nothing else.
+    // No other carrier sends a `connected` message without further fields.
     if (connected?.['event'] !== 'connected' || Object.keys(connected).length > 1) return false;
     if (second === undefined) return 'more';
     const message = second.message && inSnakeCase(second.message);
@@ -52,12 +52,15 @@ export const exotel: Carrier<ExotelConfig> = {
   }),
 };
 
-/** A stream carries one party. The agent's track is the one that the caller's phone would call outbound. */
+/**
+ * Each stream carries one party. As seen from the caller's phone, the caller is the inbound track and the agent the
+ * outbound track.
+ */
 function dialect(request: UpgradeRequest): Dialect {
   const { 'sample-rate': rateHz, ...inAddress } = parametersInAddress(request);
   let track = 'inbound';
   return {
-    // Each message is parsed in full, ten a second, so that both spellings are read in one way.
+    // About ten messages come a second. Each is parsed in full, so that both spellings are read by the same code.
     mediaHead: () => undefined,
     inFamilyShape(said) {
       const message = inSnakeCase(said);

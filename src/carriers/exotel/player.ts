@@ -27,7 +27,7 @@ export const exotelPlayer: CarrierPlayer = {
   },
 };
 
-/** Streams one party; all its numbers are text. */
+/** Plays a stream of one party. All numbers in Exotel's messages are text. */
 class ExotelDialogue implements Dialogue {
   readonly readyAtOnce = true;
   readonly waitsForOver = false;

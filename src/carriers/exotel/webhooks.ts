@@ -18,7 +18,7 @@ const headers = [
   },
 ];
 
-/** The stream token is made of the call's id: one call has one, however often its applet asks. */
+/** The stream token is derived from the call's id. An applet that asks again for the same call gets the same token. */
 const [voice, asked] = voiceAndStatus<ExotelConfig, WebhookCall>({
   carrier: 'exotel',
   body: 'form',
@@ -65,7 +65,7 @@ function streamUrl(
   token: string | undefined,
   publicUrl: string,
 ): string {
-  // An applet that gets no address is passed over, and the flow goes on.
+  // Exotel skips an applet that gets no address, and the call flow continues.
   if (token === undefined) throw new Problem(503, 'no stream can be had now');
   const url = new URL(`${socketUrlOf(publicUrl, 'exotel')}/${token}`);
   url.searchParams.set('sample-rate', '16000');
@@ -78,7 +78,7 @@ function askedFields({ originalUrl }: Request): Record<string, string> {
   return ownRecord(fieldsIn(splitTarget(originalUrl).query));
 }
 
-/** The callback is a form or JSON, as the request for it chose. */
+/** The callback is a form or JSON, as the request for the callback chose. */
 function toldFields(request: Request): Record<string, string> {
   if (request.is('application/json')) return textParameters(jsonBody(request));
   if (!request.is('application/x-www-form-urlencoded'))

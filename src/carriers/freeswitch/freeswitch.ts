@@ -24,7 +24,7 @@ export const freeswitch: Carrier<FreeswitchConfig> = {
   pings: () => true,
   sendsBearer: true,
   closesItself: false,
-  // FreeSWITCH sends nothing of its own form: only its path tells.
+  // The operator chooses what FreeSWITCH sends, so only the path identifies this carrier.
   matchesTexts: () => false,
   webhooks: [],
   setup: freeswitchSetup,
@@ -44,7 +44,7 @@ function authenticate(
   const verdict = /^basic /i.test(request.headers['authorization'] ?? '')
     ? checkBasic(request, { username, password }, judgeSecret)
     : checkBearer(request, config.freeswitchToken, judgeSecret);
-  // The first message may be audio, which proves nothing.
+  // The first message may be audio, which proves nothing. The proof must therefore come with the upgrade.
   return verdict.outcome === 'at-start'
     ? {
         outcome: 'refused',
@@ -86,17 +86,19 @@ class FreeswitchDialect implements BinaryDialect {
     }
     const values = textParameters(message);
     const saysFormat = rateNames.some((name) => values[name] !== undefined);
-    // A text after the start is one that somebody sent with send_text. It may repeat the format.
+    // A text after the start was sent by the operator with `send_text`. It may repeat the format.
     if (this.#hasStarted && !saysFormat) return { is: 'unknown' };
     return this.#start(values) ?? { is: 'unknown' };
   }
 
-  /** Without metadata the first message is audio, and the address holds everything. */
+  /** If the operator set no metadata, the first message is audio and only the address describes the stream. */
   withoutText(): BinaryMessage | undefined {
     return this.#start({});
   }
 
-  /** Undefined until somebody has said what the samples are: an assumption would turn words into noise. */
+  /**
+   * Returns undefined until the address or a text has named the format. A wrong assumption would turn words into noise.
+   */
   #start(values: Record<string, string>): BinaryMessage | undefined {
     const said = saidBy(this.#request, values);
     const rate = rateNames.map((name) => said.rest[name]).find(Boolean);

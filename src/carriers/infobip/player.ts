@@ -27,7 +27,7 @@ export const infobipPlayer: CarrierPlayer = {
       { legs },
       {
         opening: JSON.stringify(opening),
-        // Infobip has no message for a key press, so an unknown one is left out.
+        // Infobip has no message for a key press. The player sends one that the bridge does not know.
         dtmf: (digit) => JSON.stringify({ dtmf: digit }),
       },
     );

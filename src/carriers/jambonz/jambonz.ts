@@ -110,7 +110,7 @@ class JambonzDialect implements BinaryDialect {
         parent_call_sid: textAt(message, 'parentCallSid'),
         sip_call_id: textAt(message, 'callId'),
       },
-      // The verb ends, and the call goes on with what its actionHook says.
+      // Closing the socket ends the verb. The call then does what its actionHook answers.
       closingEndsCall: true,
       remedy: 'set sampleRate of listen to 8000 or 16000',
     });

@@ -7,7 +7,9 @@ import { answerPauseS, socketUrlOf, type NextStep } from '../voice-answer.ts';
 import { voiceAndStatus, type WebhookCall } from '../voice-webhooks.ts';
 import type { JambonzConfig } from './settings.ts';
 
-/** The stream token is made of the call's id: one call has one, however often its webhook comes. */
+/**
+ * The stream token is derived from the call's id. A webhook that is sent again for the same call gets the same token.
+ */
 export const jambonzWebhooks = voiceAndStatus<JambonzConfig, WebhookCall>({
   carrier: 'jambonz',
   body: 'bytes',
@@ -35,7 +37,10 @@ export const jambonzWebhooks = voiceAndStatus<JambonzConfig, WebhookCall>({
   answer: (_told, token, context) => voiceAnswer(token, context),
 });
 
-/** `config` starts the stream beside the verbs that follow, so that a stream that cannot be had holds nothing up. */
+/**
+ * `config` starts the stream in the background. A stream that cannot be opened therefore delays none of the verbs that
+ * follow.
+ */
 function voiceAnswer(
   token: string | undefined,
   { config, publicUrl, announcement }: WebhookContext<JambonzConfig>,

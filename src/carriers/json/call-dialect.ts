@@ -4,7 +4,7 @@ import type { Dialect, MediaHead, ParsedStart } from './json-codec.ts';
 import { objectAt, textAt, textParameters } from './frames.ts';
 import { parsedStart } from './json-start.ts';
 
-/** The carriers that announce `"protocol":"Call"` differ in the codecs they offer, and so in a byte order. */
+/** The carriers that announce `"protocol":"Call"` differ in their codecs and so in the byte order of their samples. */
 type CallDialectOptions = { byteOrder: 'big' | 'little'; otherCodec: string };
 
 const mediaPattern =
@@ -29,7 +29,7 @@ export function callDialect(options: CallDialectOptions): Dialect {
     sequenceField: 'sequenceNumber',
     start: (message) => parseStart(message, options),
     ignored: new Set(['connected', 'mark']),
-    // A key press calls its track `inbound_track`, audio calls the same track `inbound`.
+    // A key press names its track `inbound_track`; audio names the same track `inbound`.
     dtmfTrack: (dtmf) => textAt(dtmf, 'track')?.replace(/_track$/, ''),
   };
 }
@@ -45,7 +45,8 @@ function parseStart(
   if (!start || !format || streamId === undefined || carrierCallId === undefined)
     return { outcome: 'malformed' };
   const names = tracksOf(start['tracks']);
-  // Only a fork hears the outbound track. The call may be waiting in a stream that has the inbound track alone.
+  // Only a stream beside the call carries the outbound track. A stream with the inbound track alone may be the verb in
+  // which the call waits, and closing it could end the call.
   const closingEndsCall = !names.includes('outbound');
   return parsedStart({
     carrierCallId,
@@ -60,12 +61,13 @@ function parseStart(
   });
 }
 
-/** Two letters say what kind of id this is. */
+/** Ids of this form begin with two letters that show their kind. */
 const lettered = /^[A-Z]{2}/;
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 /**
- * For the detecting path: a `connected` of this protocol, followed by a start whose stream id has the form asked for.
+ * For paths that do not name the carrier: a `connected` of this protocol, followed by a start whose stream id has the
+ * expected form.
  */
 export function callStreamSid(
   { message: connected }: FirstText,

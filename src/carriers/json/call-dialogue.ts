@@ -1,7 +1,7 @@
 import { trackOf, type Dialogue, type Frame, type PlayedCall } from '../../player/dialogue.ts';
 import { isObject } from '../../lib/json.ts';
 
-/** The carriers of this protocol differ in these parts of their messages. */
+/** The parts of the messages in which the carriers of this protocol differ. */
 type CallManner = {
   version: string;
   accountSid: string;
@@ -9,7 +9,7 @@ type CallManner = {
   chunkPerTrack: boolean;
 };
 
-/** Plays a forked stream of the protocol that announces itself as `Call`. */
+/** Plays a stream of the protocol that announces itself as `Call`, with the tracks of both parties. */
 export class CallDialogue implements Dialogue {
   readonly readyAtOnce = true;
   readonly waitsForOver = false;

@@ -9,28 +9,28 @@ export type NumberedFrame = {
   payload: Buffer;
 };
 
-/** This is 200 ms of frames of 20 ms. Frames later than that are rarer than frames that never come. */
+/** With frames of 20 ms, this is 200 ms. A frame that comes even later is rarer than a frame that never comes. */
 export const maxFramesHeld = 10;
 /** A jump by more than a minute is a new numbering, not a loss. */
 const jumpAtMost = 3_000;
 const remembered = 64;
 
 /**
- * Puts frames back in the order of the carrier's numbers. Frames in order pass at once. After a hole the next frames
- * wait for it, and when the window is full the hole is declared lost. True repeats are dropped, and so are frames
- * whose place was already declared lost; nothing else is.
+ * Puts frames back in the order of the carrier's numbers. Frames in order pass at once. After a hole, frames are held
+ * until the hole is filled. When the window is full, the hole is declared lost. Repeated frames are dropped, and so are
+ * frames that come after they were declared lost. No other frame is dropped.
  */
 export class FrameOrder {
   #next: number | undefined;
   readonly #held = new Map<number, NumberedFrame>();
   /**
-   * Holds number and time in turn, by number modulo `remembered`: a kilobyte for each stream, and no object for each
-   * frame.
+   * Holds pairs of number and time, at the place `number % remembered`. This costs a kilobyte for each stream and no
+   * object for each frame.
    */
   readonly #emitted = new Float64Array(2 * remembered).fill(NaN);
   readonly #declaredLost = new Set<number>();
   readonly #gaps: GapAccount;
-  /** False until it is certain where the numbering began: nothing can be missing before that. */
+  /** False until the number at which the stream began is certain. Until then, no frame can be known to be missing. */
   #baseIsSure: boolean;
 
   /**
@@ -60,7 +60,7 @@ export class FrameOrder {
     return this.#held.size < maxFramesHeld ? [] : this.#skipHole();
   }
 
-  /** A message that is not audio has used a number of the same counting. */
+  /** Notes that a message without audio has used this number. */
   skip(number: number): StreamEvent[] {
     if (number !== this.#next) return [];
     this.#next = number + 1;
@@ -105,7 +105,7 @@ export class FrameOrder {
     return frame;
   }
 
-  /** Continues at the first frame after the hole. */
+  /** Gives the hole up, and continues at the first frame after it. */
   #skipHole(): StreamEvent[] {
     const to = Math.min(...this.#held.keys());
     const from = this.#next ?? to;
@@ -151,7 +151,7 @@ const smallestQuietMs = 100;
 
 type Hole = { lostMs: number; quietMs: number };
 
-/** All frames without a hole before them share this object, so that a frame costs none. */
+/** Shared by all frames without a hole before them, so that a frame needs no object of its own. */
 const noHole: Readonly<Hole> = { lostMs: 0, quietMs: 0 };
 
 /**
@@ -183,7 +183,7 @@ class GapAccount {
     return this.#byClock(endMs === undefined ? undefined : timestampMs - endMs, durationMs);
   }
 
-  /** Without timestamps only a numbering of one track tells whose frames are missing. */
+  /** Without timestamps, missing numbers show whose frames are lost only if the numbers belong to one track. */
   #byNumbers(durationMs: number): Readonly<Hole> {
     const frames = this.#missing;
     if (frames === 0 || durationMs === 0) return noHole;
@@ -199,10 +199,11 @@ class GapAccount {
         : noHole;
     // This is the first frame of one of several tracks, so the missing numbers may belong to the others.
     if (elapsedMs === undefined) return this.#tracks === 1 ? this.#byNumbers(durationMs) : noHole;
-    // A clock that went back was set anew and tells nothing.
+    // The carrier set its clock back, so the timestamps tell nothing here.
     if (elapsedMs < 0 && this.#tracks === 1) return this.#byNumbers(durationMs);
     const frames = Math.max(0, Math.min(Math.round(elapsedMs / durationMs), this.#missing));
-    // Missing numbers without missing time are the carrier's slip, and no loss of a later frame.
+    // If numbers are missing but no time is, the carrier skipped the numbers. They must not count as a loss of later
+    // frames.
     this.#missing = this.#tracks === 1 ? 0 : this.#missing - frames;
     return { lostMs: frames * durationMs, quietMs: 0 };
   }

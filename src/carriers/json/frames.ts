@@ -35,7 +35,7 @@ export function textAt(
     : undefined;
 }
 
-/** Carriers write whole numbers as numbers or as text of digits. */
+/** Reads a whole number. Carriers write it as a number or as a text of digits. */
 export function wholeAt(value: Record<string, unknown>, name: string): number | undefined {
   const found = Object.hasOwn(value, name) ? value[name] : undefined;
   const number = typeof found === 'string' && /^\d{1,15}$/.test(found) ? Number(found) : found;
@@ -81,7 +81,7 @@ export function rawMedia(data: Buffer): RawMedia | undefined {
 
 const parametersAtMost = 64;
 
-/** Gives custom parameters as text by name, and leaves out values that are no plain ones. */
+/** Returns custom parameters as texts by their names. Values that are objects or lists are left out. */
 export function textParameters(value: unknown): Record<string, string> {
   const entries = Array.isArray(value)
     ? value.flatMap(namedEntry)
@@ -96,7 +96,7 @@ export function textParameters(value: unknown): Record<string, string> {
   );
 }
 
-/** Some carriers write `[{"name": ..., "value": ...}]`. */
+/** Reads one entry of a list such as `[{"name": ..., "value": ...}]`, which some carriers send. */
 function namedEntry(item: unknown): [string, unknown][] {
   return isObject(item) && typeof item['name'] === 'string' ? [[item['name'], item['value']]] : [];
 }

@@ -25,16 +25,16 @@ export type Dialect = {
   /** Brings a message of another shape into that of the family: `event`, and `track` and `payload` below `media`. */
   inFamilyShape?(message: Record<string, unknown>): Record<string, unknown>;
   /**
-   * Numbers run over the whole stream, or over each track; `rising` numbers only rise within a track, and their holes
-   * mean nothing.
+   * Says what the numbers count: all frames of the stream, or the frames of each track. `rising` numbers only increase
+   * within a track, and a hole in them means nothing.
    */
   numbering: 'stream' | 'track' | 'rising';
   firstNumber: number;
-  /** True where the timestamps count the audio itself: a jump is then a hole of that length. */
+  /** True if the timestamps count the audio itself. A jump in them is then a hole of that length. */
   hasMediaClock: boolean;
   sequenceField: 'sequenceNumber' | 'sequence_number';
   start(message: Record<string, unknown>): ParsedStart;
-  /** Each track has a stop of its own; where this is absent, the first stop is the end. */
+  /** Set if each track has a stop of its own. If absent, the first stop ends the stream. */
   stops?: 'each-track';
   /** Events that we know and have no use for. */
   ignored: ReadonlySet<string>;
@@ -45,7 +45,7 @@ type OpenJsonStream = {
   start: CarrierStart;
   swapBytes: boolean;
   orders: Map<string, FrameOrder>;
-  /** The highest number of each track, where numbers only rise. */
+  /** The highest number so far of each track, for `rising` numbers. */
   latest: Map<string, number>;
   stopsLeft: number;
 };

@@ -4,7 +4,9 @@ import type { ParsedStart } from './json-codec.ts';
 import { textAt, textParameters, wholeAt } from './frames.ts';
 import { fieldsIn, liftParameters, ownRecord, tracksWithRoles } from '../parameters.ts';
 
-/** Reads the query of a stream's address. A token there was used when the upgrade was decided. */
+/**
+ * Reads the query of a stream's address. A token in it is left out, because it was used when the upgrade was decided.
+ */
 export function parametersInAddress({ query }: UpgradeRequest): Record<string, string> {
   const { token: _claimed, ...rest } = textParameters(ownRecord(fieldsIn(query)));
   return rest;
@@ -14,18 +16,18 @@ export function parametersInAddress({ query }: UpgradeRequest): Record<string, s
 type StartFacts = {
   carrierCallId: string;
   streamId: string;
-  /** The object that says the encoding, the rate and the channels. */
+  /** The object that holds the encoding, the rate and the channels. */
   format: Record<string, unknown>;
   rateField?: 'sampleRate' | 'sample_rate';
   byteOrder: 'big' | 'little';
   tracks: readonly string[];
-  /** Ids that the carrier left out are undefined. */
+  /** Ids by their names. An id that the carrier left out is undefined. */
   carrierIds: Record<string, string | undefined>;
-  /** Numbers that the message itself names; they win over those of the parameters. */
+  /** Telephone numbers in the message itself. They win over those in the parameters. */
   from?: string | undefined;
   to?: string | undefined;
   parameters: Record<string, string>;
-  /** For carriers whose streams may have a query; the message wins. */
+  /** Parameters in the address, for carriers that allow a query there. Parameters in the message win. */
   inAddress?: Record<string, string>;
   closingEndsCall: boolean;
   /** The setting to change at the carrier when its audio cannot be transcribed. */

@@ -86,7 +86,7 @@ function dialect(config: PlivoConfig, request: UpgradeRequest): Dialect {
     mediaHead,
     numbering: 'track',
     firstNumber: 1,
-    // Plivo's timestamps are the times of day at which it sent a frame.
+    // Plivo's timestamps tell the time of day at which a frame was sent.
     hasMediaClock: false,
     sequenceField: 'sequenceNumber',
     start: (message) => parseStart(message, config.plivoByteOrder, inAddress),
@@ -115,7 +115,7 @@ function parseStart(
     carrierIds: { stream_id: streamId, account_id: textAt(start, 'accountId') },
     inAddress,
     parameters: extraHeaders(textAt(message, 'extra_headers', 2048) ?? ''),
-    // Without keepCallAlive the call ends with its stream, and a stream does not show whether it was set.
+    // Without keepCallAlive the call ends with its stream, and a stream does not show whether keepCallAlive was set.
     closingEndsCall: true,
     remedy: 'set contentType of <Stream> to audio/x-mulaw;rate=8000',
   });

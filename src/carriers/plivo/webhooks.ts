@@ -19,12 +19,12 @@ import { isPlivoSignature } from './signature.ts';
 /** A nonce is remembered for a day, because the signature holds no time. */
 const nonceMs = 86_400_000;
 
-/** `nonce` is absent where the insecure mode lets the fields in unsigned. */
+/** `nonce` is absent if the insecure mode accepts the fields unsigned. */
 type PlivoCall = WebhookCall & { nonce?: string };
 
 /**
- * The stream token is made of the nonce and the call, which the signature proved. The nonce of a voice webhook need not
- * be used up: an answer that got lost can be asked for again, and its token is good once.
+ * The stream token is derived from the nonce and the call, which the signature proved. A voice webhook does not use its
+ * nonce up, so Plivo may ask again for an answer that got lost. The token in it opens only one stream.
  */
 export const plivoWebhooks = voiceAndStatus<PlivoConfig, PlivoCall>({
   carrier: 'plivo',

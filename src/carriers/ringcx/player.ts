@@ -74,7 +74,7 @@ class RingcxDialogue implements Dialogue {
     return { send: [] };
   }
 
-  /** Both perspectives end, even where one party never spoke. */
+  /** Ends both perspectives, even if one party never spoke. */
   closing(atMs: number): Frame[] {
     const stop = JSON.stringify({ event: 'Stop', metadata: { duration: Math.round(atMs / 1000) } });
     return [stop, stop];

@@ -50,7 +50,7 @@ function dialect(config: RingcxConfig, request: UpgradeRequest): Dialect {
       event: typeof event === 'string' ? event.toLowerCase() : event,
       media: { track: perspective, payload: media, chunk: sequenceId },
     }),
-    // RingCX does not say whether the perspectives share their numbers; within one they rise.
+    // RingCX does not say whether the perspectives share their numbers. The numbers of one perspective increase.
     numbering: 'rising',
     firstNumber: 1,
     hasMediaClock: false,

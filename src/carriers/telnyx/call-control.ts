@@ -8,12 +8,15 @@ import { streamToken } from '../stream-token.ts';
 import { consentOf, socketUrlOf } from '../voice-answer.ts';
 import type { TelnyxConfig } from './settings.ts';
 
-/** The fields of a Call Control event that lead a call. */
+/** The fields of a Call Control event that decide the next step of its call. */
 export type CallControlEvent = {
   id: string;
   type: string;
   callControlId: string | undefined;
-  /** Our client state comes back with later events of calls that we answered, and with no other call's. */
+  /**
+   * The client state that we gave the call. It comes back with later events of calls that we answered, and with no
+   * others.
+   */
   clientState: string | undefined;
   isIncoming: boolean;
   hasHungUp: boolean;
@@ -42,8 +45,8 @@ export function stepAfter(
 }
 
 /**
- * Controls a call of a Call Control application: answers it, plays the announcement, streams and transfers it. A
- * missing stream stops none of these steps. If any other command fails, the webhook fails and Telnyx sends it again.
+ * Controls a call of a Call Control application: answers it, plays the announcement, streams and transfers it. The
+ * other steps continue without a stream. If any other command fails, the webhook fails and Telnyx sends it again.
  * Commands have ids, so that none is carried out twice.
  */
 export async function leadCall(
@@ -72,7 +75,7 @@ export async function leadCall(
   }
 }
 
-/** Each call has one token, which opens one stream, however often it is asked for. */
+/** Makes the command for the stream. A call that asks again gets the same token, which opens only one stream. */
 async function streamed(
   callId: string,
   context: WebhookContext<TelnyxConfig>,

@@ -83,7 +83,7 @@ function parseStart(
     format,
     rateField: 'sample_rate',
     byteOrder,
-    // The start does not say which tracks will come.
+    // The start message does not say which tracks will come.
     tracks: ['inbound', 'outbound'],
     carrierIds: {
       stream_id: streamId,

@@ -12,8 +12,8 @@ import { voiceAndStatus, type WebhookCall } from '../voice-webhooks.ts';
 import type { TelnyxConfig } from './settings.ts';
 
 /**
- * The stream token stands in the address, because Telnyx does not describe how parameters of a stream arrive. It is made
- * of the signature, which only Telnyx can make; the parties' numbers come with the stream itself.
+ * The stream token stands in the address, because Telnyx does not describe how parameters of a stream arrive. It is
+ * derived from the signature, which only Telnyx can make. The parties' numbers come with the stream itself.
  */
 const [voice, status] = voiceAndStatus<TelnyxConfig, WebhookCall>({
   carrier: 'telnyx',
@@ -68,7 +68,7 @@ export const telnyxWebhooks: readonly CarrierWebhook<TelnyxConfig>[] = [
 
 type SignedText = {
   text: string;
-  /** The signature is absent where the insecure mode lets the text in unsigned. */
+  /** The signature; absent if the insecure mode accepts the text unsigned. */
   signature?: string;
 };
 
@@ -104,7 +104,7 @@ function signedText(
   };
 }
 
-/** Leads the call by the event, and keeps the event with the call like those that come to `status`. */
+/** Takes the next step of the call. The event is stored with the call, like the events that come to `status`. */
 async function callControl(
   request: Request,
   context: WebhookContext<TelnyxConfig>,
@@ -112,7 +112,7 @@ async function callControl(
   const { text, signature } = signedText(request, context);
   if (context.config.telnyxApiKey === undefined)
     throw new Problem(403, 'TRUNKLINE_TELNYX_API_KEY is not set');
-  // The insecure mode opens this process to strangers, and not the operator's account at Telnyx.
+  // The insecure mode opens this process to strangers. It must not open the operator's account at Telnyx.
   if (signature === undefined)
     throw new Problem(
       401,
@@ -172,8 +172,8 @@ const timestampForm = /^\d{10}$/;
 const toleranceS = 300;
 
 /**
- * The signature covers the timestamp, a bar, and the body as it was received. The clock is checked last, so that
- * `off` means that only the time was wrong: then the operator has to check our clock, not the key.
+ * The signature covers the timestamp, a bar, and the body as it was received. The time is checked last, so `off` means
+ * that only the time was wrong. The operator then has to check our clock and not the key.
  */
 export function checkTelnyxSignature(options: {
   signature: string;

@@ -12,7 +12,7 @@ type VonageJwtRules = {
   applicationId: string | undefined;
   nowMs: number;
   nonces: NonceMemory;
-  /** The body of a webhook, which `payload_hash` must match. Without a body the JWT is to open a stream. */
+  /** The body of a webhook, which `payload_hash` must match. If absent, the JWT is meant to open a stream. */
   payload?: Buffer;
 };
 

@@ -8,7 +8,10 @@ import type { VonageConfig } from './settings.ts';
 /** A number or a SIP address; `headers` of an endpoint hold 512 bytes in all. */
 const party = /^[\w+@.:-]{1,100}$/;
 
-/** Ties the events of a party to the call that it was brought into. An address carries base64url without escapes. */
+/**
+ * Signs the call's id, so that the events of a party can be tied to the call that the party was brought into. base64url
+ * needs no escapes in an address.
+ */
 export function eventSignature(secret: string, callId: string): string {
   return createHmac('sha256', secret)
     .update('events of the parties of ')
@@ -19,8 +22,8 @@ export function eventSignature(secret: string, callId: string): string {
 }
 
 /**
- * Writes an NCCO: the socket joins the conversation of the call first, then the party that the call goes on to.
- * Several `connect` join one conversation, and one that cannot be had is passed over.
+ * Writes an NCCO: the socket joins the conversation of the call first, then the party that the call continues with.
+ * Several `connect` join one conversation, and Vonage skips one that fails.
  */
 export function voiceAnswer(
   { fields }: WebhookCall,
@@ -56,7 +59,10 @@ export function voiceAnswer(
   return [...said, { action: 'connect', ...events, endpoint: [socket] }, ...next];
 }
 
-/** With neither, the caller stays with the socket, which is then the other end of the call. */
+/**
+ * Returns the action after the stream. If neither is set, the caller stays alone with the socket, which is then the
+ * other end of the call.
+ */
 function nextAction(
   { dial, continueUrl }: NextStep,
   events: { eventUrl: readonly string[] },

@@ -15,7 +15,10 @@ import { vonageSetup } from './setup.ts';
 import type { VonageConfig } from './settings.ts';
 import { vonageWebhooks } from './webhooks.ts';
 
-/** Serves a WebSocket endpoint of the Vonage Voice API. It joins the call and hears all others in one channel. */
+/**
+ * Serves a WebSocket endpoint of the Vonage Voice API. The endpoint joins the call and hears everybody else in one
+ * channel.
+ */
 export const vonage: Carrier<VonageConfig> = {
   name: 'vonage',
   authenticate,
@@ -117,7 +120,7 @@ class VonageDialect implements BinaryDialect {
       formatSaid: spelt,
       channels: 'mixed',
       carrierIds: { call_uuid: callId },
-      // The leg of the socket leaves, and the NCCO goes on or ends.
+      // Closing the socket removes its leg from the conversation. The NCCO then continues or ends.
       closingEndsCall: true,
       remedy: 'set content-type of the endpoint to audio/l16;rate=16000 or rate=8000',
     });

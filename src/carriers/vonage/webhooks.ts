@@ -15,8 +15,8 @@ import { eventSignature, voiceAnswer } from './voice.ts';
 type VonageCall = WebhookCall & { nonces: UsedNonce[] };
 
 /**
- * The stream token is made of the JWT: the same request, sent again, brings the same answer. The `jti` of a voice webhook
- * is not used up, so that an answer that got lost can be asked for again.
+ * The stream token is derived from the JWT, so the same request gets the same answer again. A voice webhook does not
+ * use its `jti` up, so that Vonage may ask again for an answer that got lost.
  */
 export const vonageWebhooks = voiceAndStatus<VonageConfig, VonageCall>({
   carrier: 'vonage',
@@ -42,7 +42,7 @@ export const vonageWebhooks = voiceAndStatus<VonageConfig, VonageCall>({
     return { callId, fields, nonces: by?.nonces ?? [], ...(by ? { proof: by.jwt } : {}) };
   },
   answer: voiceAnswer,
-  /** The `jti` is used up in the store: a captured event says nothing twice. */
+  /** Stores the `jti` as used, so that a captured event is not accepted a second time. */
   async useUp({ nonces }, { bridge }) {
     for (const nonce of nonces)
       if (!(await bridge.claimNonce(...nonce)))
@@ -51,8 +51,8 @@ export const vonageWebhooks = voiceAndStatus<VonageConfig, VonageCall>({
 });
 
 /**
- * Our NCCO writes the call into the address for the events of the parties that it brings in. No signature of Vonage
- * covers that address, so it carries one of ours.
+ * Reads the call that our NCCO wrote into the address for the events of other parties. Vonage's signature does not
+ * cover that address, so the address carries a signature of ours.
  */
 function callInAddress(
   { originalUrl }: Request,
@@ -69,7 +69,7 @@ function callInAddress(
 
 type UsedNonce = Parameters<NonceMemory['remember']>;
 
-/** Checks the JWT together with the body. Undefined where the insecure mode needs no proof. */
+/** Checks the JWT together with the body. Returns undefined if the insecure mode needs no proof. */
 function proven(
   request: Request,
   { config, insecure, clock }: WebhookContext<VonageConfig>,

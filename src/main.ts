@@ -6,6 +6,7 @@ import { loadConfig, type Config } from './config.ts';
 import { startConsole } from './console/console.ts';
 import { openDocs } from './port/docs.ts';
 import { healthOf, listen, type HttpServer } from './port/http.ts';
+import { tryModel } from './language/llm/model-trial.ts';
 import { startLanguageRunner } from './language/runner.ts';
 import { isLoopback } from './port/addresses.ts';
 import { stayAwake, systemClock, wait } from './lib/clock.ts';
@@ -178,7 +179,9 @@ async function openParts(opened: OpenProcess, internalKey: string): Promise<void
   );
   http.reckon(() => nodes.link?.connections ?? 0);
   const objects = await objectStoreOf(opened);
-  const language = own(startLanguageRunner({ config: config.language }));
+  const language = own(
+    startLanguageRunner({ config: config.language, onUnusedAnswer: answerLog(log) }),
+  );
   const shared = { nodes, objects, language };
   const recogniser = roles.has('speech') ? await openSpeech(opened, shared) : undefined;
   if (!roles.has('bridge')) return;
@@ -194,6 +197,7 @@ async function openParts(opened: OpenProcess, internalKey: string): Promise<void
       installation: {
         roles: config.roles,
         insecure: config.insecure,
+        tryLanguageModel: () => tryModel(config.language),
         health: () => healthOf([{ name: 'store', health: () => store.health() }, ...opened.parts]),
         recogniser: recogniser === undefined ? undefined : () => recogniser.status(),
       },
@@ -297,6 +301,23 @@ async function openBridge(
     }),
   );
   return bridge;
+}
+
+const answerLogEveryMs = 10_000;
+
+/** Logs an answer of the language model that could not be used, at most once in ten seconds, with how many there were. */
+function answerLog(log: Logger): (reason: string) => void {
+  let loggedMs = -Infinity;
+  let answers = 0;
+  return (reason) => {
+    answers += 1;
+    const nowMs = systemClock.monotonicMs();
+    if (nowMs - loggedMs < answerLogEveryMs) return;
+    const mend = 'npx trunkline doctor tries the model';
+    log.warn({ reason, answers, mend }, 'the answer of the language model could not be used');
+    loggedMs = nowMs;
+    answers = 0;
+  };
 }
 
 /** The object store that is set; without one audio stays on the disk. */

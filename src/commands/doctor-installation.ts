@@ -13,7 +13,8 @@ import type {
   Installation,
   JobCallbackPage,
 } from '../protocol/api.ts';
-import { answerOf, askProcess, whyUnreachable } from './running-process.ts';
+import { LanguageModelTrial } from '../protocol/model-reports.ts';
+import { answerOf, askProcess, requestOf, whyUnreachable } from './running-process.ts';
 
 const answerWithinMs = 10_000;
 
@@ -86,6 +87,7 @@ export async function installationFindings(
       ...(roles.includes('bridge') ? await incompleteFindings(api) : []),
       ...(roles.includes('bridge') ? await refusedFindings(api) : []),
       keysFinding(config),
+      ...(await languageModelFindings(api)),
       ...(await webhookFindings(api, endpoints.items)),
       await publicUrlFinding(isLoopback(new URL(address).hostname) ? undefined : address),
     ];
@@ -187,6 +189,24 @@ async function incompleteFindings(api: Api): Promise<InstallationFinding[]> {
       todo: 'npx trunkline transcribe-again --incomplete reads their recordings again',
     },
   ];
+}
+
+/** Asks the process to try its language model on an invented call. Without such a model nothing is said. */
+async function languageModelFindings(api: Api): Promise<InstallationFinding[]> {
+  const what = 'llm';
+  try {
+    const answer = await requestOf(api, '/api/language-model/trial', { method: 'POST' });
+    const { tried } = LanguageModelTrial.parse(answer);
+    if (tried === null) return [];
+    const { model, ms, problem, todo } = tried;
+    if (problem === undefined)
+      return [{ what, state: 'ok', detail: `${model} answered as needed in ${ms} ms` }];
+    const detail = `${model}: ${problem}; summaries are made of the call's own sentences meanwhile`;
+    return [{ what, state: 'wrong', detail, ...(todo === undefined ? {} : { todo }) }];
+  } catch (error) {
+    const detail = `the process could not try its language model: ${reasonOf(error)}`;
+    return [{ what, state: 'attention', detail }];
+  }
 }
 
 /** Returns nothing if no callback is parked: most installations have no callbacks at all. */

@@ -13,6 +13,7 @@ import type { CarrierPlayer } from '../player/dialogue.ts';
 import { Problem } from '../port/problem.ts';
 import { sendStatic, staticFile, type StaticFile } from '../port/static-file.ts';
 import type { Installation } from '../protocol/api.ts';
+import type { LanguageModelTrial } from '../protocol/model-reports.ts';
 import type { Store } from '../store/store.ts';
 import { SignIns, signInRoutes } from './sign-ins.ts';
 import { TestCallRequest } from '../protocol/api.ts';
@@ -56,6 +57,10 @@ export async function startConsole(options: ConsoleOptions): Promise<Part & Asyn
   operator.get('/api/installation', async (_request, response) => {
     response.json(await installationNow(facts));
   });
+  operator.post('/api/language-model/trial', async (_request, response) => {
+    const tried = (await facts.tryLanguageModel()) ?? null;
+    response.json({ tried } satisfies LanguageModelTrial);
+  });
   operator.post('/api/test-call', async (request, response) => {
     const parsed = check(TestCallRequest, request.body ?? {});
     if (!parsed.ok)
@@ -81,6 +86,8 @@ type InstallationFacts = {
   insecure: boolean;
   startedAtMs: number;
   health: () => Promise<Record<string, Health>>;
+  /** Asks the configured language model once; undefined where none is configured. */
+  tryLanguageModel: () => Promise<LanguageModelTrial['tried'] | undefined>;
   recogniser: (() => NonNullable<Installation['recogniser']>) | undefined;
 };
 

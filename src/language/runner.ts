@@ -20,6 +20,8 @@ type LanguageRunnerOptions = {
   queueLimit?: number;
   /** The worker's file. Tests of a misbehaving thread pass another one. */
   workerUrl?: URL;
+  /** Called with the reason each time an answer of the language model could not be used. */
+  onUnusedAnswer?: (reason: string) => void;
   /** Called each time a thread had to be replaced. */
   onReplaced?(reason: TaskFailure | 'slow'): void;
 };
@@ -127,7 +129,9 @@ export function startLanguageRunner(options: LanguageRunnerOptions = {}): Langua
     wholeCalls: lane('wholeCalls', 60_000),
     apart: lane('apart', 60_000),
   };
-  const llm = llmProvider(options.config);
+  const llm = llmProvider(options.config, undefined, ({ message }) =>
+    options.onUnusedAnswer?.(message),
+  );
   let lastId = 0;
 
   async function runOnThread<K extends TaskName>(

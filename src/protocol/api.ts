@@ -449,28 +449,6 @@ export type ApiJobCallback = z.infer<typeof ApiJobCallback>;
 export const JobCallbackPage = page(ApiJobCallback).meta({ id: 'JobCallbackPage' });
 export type JobCallbackPage = z.infer<typeof JobCallbackPage>;
 
-/** A model that no call needs and a feature of recordings does. */
-export const ApiModel = z
-  .object({
-    name: z.string(),
-    gain: z.string().describe('What recordings gain by it, for a person.'),
-    megabytes: z.number().describe('The size of the download.'),
-    state: z.enum(['installed', 'missing', 'installing', 'failed']),
-    share: z
-      .number()
-      .min(0)
-      .max(1)
-      .nullable()
-      .describe('How much of an installation is done; null where none runs.'),
-    detail: z.string().nullable().describe('How far it is, or why it failed, for a person.'),
-    command: z.string().describe('Installs it from a terminal.'),
-  })
-  .meta({ id: 'Model' });
-export type ApiModel = z.infer<typeof ApiModel>;
-
-export const ModelList = z.object({ items: z.array(ApiModel) }).meta({ id: 'ModelList' });
-export type ModelList = z.infer<typeof ModelList>;
-
 export const SignInRequest = z
   .strictObject({ key: z.string().min(1) })
   .meta({ id: 'SessionRequest', description: 'POST /api/session: the key, for a cookie.' });

@@ -2,7 +2,6 @@ import type {
   ApiCall,
   ApiDelivery,
   ApiJobCallback,
-  ApiModel,
   CallEventPage,
   CallItem,
   CallPage,
@@ -12,12 +11,12 @@ import type {
   Installation,
   JobCallbackPage,
   LiveFeedMessage,
-  ModelList,
   NodeList,
   TestCall,
   TranscribeAgain,
   TranscribeAllAgain,
 } from '../../protocol/api.ts';
+import type { ApiModel, ModelList } from '../../protocol/model-reports.ts';
 import type { NamedEntity, SentimentItem, Word } from '../../protocol/addons.ts';
 import type { CallEvent, EventLeg, GapCause, Party, Role, Turn } from '../../protocol/events.ts';
 import type { PreRecordedJobList, PreRecordedJobRecord } from '../../protocol/job.ts';

@@ -37,16 +37,33 @@ export async function askAbout<T>(
     { system, user, ...(model === undefined ? {} : { model }) },
     signal,
   );
-  if ('failure' in answer) return answer;
+  if ('failure' in answer) return unused(llm, answer.failure, signal);
   const parsed = schema.safeParse(parseJson(jsonIn(answer.text)));
-  if (!parsed.success) return refused('the answer of the language model did not fit the schema');
+  if (!parsed.success)
+    return unused(llm, malformed('the answer of the language model did not fit the schema'));
   if (hasStrangeLink(JSON.stringify(parsed.data), shown))
-    return refused('the answer of the language model held a link that is not in the call');
+    return unused(
+      llm,
+      malformed('the answer of the language model held a link that is not in the call'),
+    );
   return { value: parsed.data };
 }
 
-function refused(message: string): { failure: LlmFailure } {
-  return { failure: { statusCode: 502, exception: 'LlmMalformed', message } };
+export function malformed(message: string): LlmFailure {
+  return { statusCode: 502, exception: 'LlmMalformed', message };
+}
+
+/** Tells the provider's owner of an answer that cannot be used. A question that nobody waits for any more is no news. */
+export function unused(
+  llm: LlmProvider,
+  failure: LlmFailure,
+  signal?: AbortSignal,
+): { failure: LlmFailure } {
+  const reason: unknown = signal?.reason;
+  const isLate = reason instanceof Error && reason.name === 'TimeoutError';
+  const isUnwanted = signal?.aborted === true && !isLate;
+  if (!isUnwanted) llm.onUnused?.(failure);
+  return { failure };
 }
 
 /** The JSON in an answer. Models often wrap it in a code fence. */

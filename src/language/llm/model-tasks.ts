@@ -3,7 +3,7 @@ import { failed, succeeded } from '../block.ts';
 import type { AddonBlock, Utterance } from '../../protocol/addons.ts';
 import type { SummarizationType, TranslationConfig } from '../../protocol/addon-configs.ts';
 import type { SpokenTurn } from '../types.ts';
-import { askAbout, type Asked } from './ask.ts';
+import { askAbout, malformed, unused, type Asked } from './ask.ts';
 import type { LlmFailure, LlmProvider } from './provider.ts';
 import type { LanguageTasks, PromptAnswer, Translated } from '../tasks.ts';
 
@@ -73,13 +73,7 @@ export async function chaptersBy(
     (start, i) => start < turns.length && (i === 0 || start > (starts[i - 1] ?? 0)),
   );
   if (!isValid)
-    return {
-      failure: {
-        statusCode: 502,
-        exception: 'LlmMalformed',
-        message: 'the chapters of the language model do not fit the call',
-      },
-    };
+    return unused(llm, malformed('the chapters of the language model do not fit the call'));
   return { value: named.map((chapter, i) => ({ ...chapter, first_turn: starts[i] ?? 0 })) };
 }
 
@@ -139,12 +133,8 @@ export async function translationsBy(
       translation.length <= longestTranslation(texts[i] ?? ''),
   );
   if (fits) return succeeded(translations, startedAtMs);
-  return failed(
-    502,
-    'LlmMalformed',
-    'the translations of the language model do not fit their texts',
-    startedAtMs,
-  );
+  const misfit = malformed('the translations of the language model do not fit their texts');
+  return failedBlock(unused(llm, misfit).failure, startedAtMs);
 }
 
 function longestTranslation(text: string): number {

@@ -14,6 +14,8 @@ type LlmPrompt = { system: string; user: string; model?: string };
 export type LlmProvider = {
   /** Sends one prompt. Never throws and never takes longer than the configured time. */
   complete(prompt: LlmPrompt, signal?: AbortSignal): Promise<LlmAnswer>;
+  /** Called with the reason each time an answer cannot be used. */
+  onUnused?: ((failure: LlmFailure) => void) | undefined;
 };
 
 const Completion = z.object({
@@ -27,12 +29,14 @@ const answerBytesMax = 512 * 1024;
 export function llmProvider(
   config: LlmConfig | undefined,
   monotonicMs: () => number = () => performance.now(),
+  onUnused?: (failure: LlmFailure) => void,
 ): LlmProvider | undefined {
   if (config?.llmUrl === undefined || config.llmModel === undefined) return undefined;
   const { llmUrl: url, llmModel, llmKey: key, llmTimeoutMs: timeoutMs } = config;
   const address = `${url.replace(/\/+$/, '')}/chat/completions`;
   const started: number[] = [];
   return {
+    onUnused,
     async complete({ system, user, model = llmModel }, signal) {
       const nowMs = monotonicMs();
       while (started.length > 0 && (started[0] ?? 0) <= nowMs - 60_000) started.shift();

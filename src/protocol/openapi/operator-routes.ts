@@ -23,7 +23,6 @@ import {
   Installation,
   NodeList,
   JobCallbackPage,
-  ModelList,
   LiveFeedMessage,
   NewStream,
   NewStreamRequest,
@@ -36,6 +35,7 @@ import {
   TestEventRequest,
 } from '../api.ts';
 import { Expected, ExpectRequest } from '../expect-request.ts';
+import { LanguageModelTrial, ModelList } from '../model-reports.ts';
 import { Role } from '../events.ts';
 import { Uuid } from '../values.ts';
 import { answer, json, type RouteAnswer, type Parameter, type Route } from './route.ts';
@@ -490,6 +490,13 @@ export const operatorRoutes: readonly Route[] = [
     ...act('/api/models/{name}/install', 'Install such a model while the process runs'),
     tag: page,
     answers: { 202: answer('Under way, or installed: GET /api/models says how far.', ModelList) },
+  },
+
+  {
+    ...act('/api/language-model/trial', 'Ask the configured language model about an invented call'),
+    tag: page,
+    answers: { 200: answer('How it answered.', LanguageModelTrial) },
+    errors: [],
   },
 
   {

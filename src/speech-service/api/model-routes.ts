@@ -2,7 +2,7 @@ import { Router } from 'express';
 import type { ExtraModel, ExtraModels } from '../../hearing/models/extra-models.ts';
 import { progressLine } from '../../hearing/models/pull-progress.ts';
 import { Problem } from '../../port/problem.ts';
-import type { ApiModel, ModelList } from '../../protocol/api.ts';
+import type { ApiModel, ModelList } from '../../protocol/model-reports.ts';
 
 /** Shows an operator the models that features of recordings need, and installs them. The speech API has no such routes. */
 export function modelRoutes(models: Pick<ExtraModels, 'list' | 'install'>): Router {

@@ -13,11 +13,11 @@ import type {
   ApiCall,
   ApiDelivery,
   ApiJobCallback,
-  ApiModel,
   Installation,
   LiveFeedMessage,
   NodeList,
 } from '../../../src/protocol/api.ts';
+import type { ApiModel } from '../../../src/protocol/model-reports.ts';
 import type { CallEvent } from '../../../src/protocol/events.ts';
 import { jobIdOf, recordedJob, type RecordedJob } from './recorded-jobs.ts';
 

@@ -4,7 +4,7 @@ import type {
   SentimentItem,
   Utterance,
 } from '../../../src/protocol/addons.ts';
-import type { ApiModel } from '../../../src/protocol/api.ts';
+import type { ApiModel } from '../../../src/protocol/model-reports.ts';
 import type { PreRecordedJobRecord, PreRecordedResult } from '../../../src/protocol/job.ts';
 
 /** Recorded answers for the Jobs view: the service's records of jobs in every state. */

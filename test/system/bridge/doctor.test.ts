@@ -112,3 +112,17 @@ test('while the speech service is away the doctor and the page say so, and what 
   expect(health).toMatchObject({ store: { state: 'ok' }, disk: { state: 'ok' } });
   expect(await doctor(app)).toMatch(/speech +not reachable.*\n +→ .*TRUNKLINE_SPEECH_URL/);
 }, 90_000);
+
+test('the doctor tries the language model, and the log says when an answer cannot be used', async () => {
+  await using app = await startApp({
+    env: { TRUNKLINE_LLM_URL: 'http://127.0.0.1:9/v1', TRUNKLINE_LLM_MODEL: 'some-model' },
+  });
+  const findings = await doctor(app).catch(
+    (error: unknown) => (error as { stdout: string }).stdout,
+  );
+  expect(findings).toMatch(/NO  llm +some-model: the language model could not be reached/);
+  expect(findings).toMatch(/→ start the model, or correct TRUNKLINE_LLM_URL/);
+
+  await shortCall(app, 'CA-model');
+  await until(() => app.lines.some((line) => line.includes('answer of the language model could')));
+});

@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { expect, test } from 'vitest';
 import { LlmConfig } from '../../../src/language/config.ts';
 import { fallbackNote } from '../../../src/language/llm/with-model.ts';
+import { tryModel } from '../../../src/language/llm/model-trial.ts';
 import { startLanguageRunner, type LanguageRunner } from '../../../src/language/runner.ts';
 import type { Utterance } from '../../../src/protocol/addons.ts';
 
@@ -208,6 +209,58 @@ type ModelRequest = {
   system: string;
   user: string;
 };
+
+test.each([
+  ['answers as needed', () => '{"summary": "A parcel comes again."}', undefined, undefined],
+  [
+    'answers in words alone',
+    () => 'A parcel comes again.',
+    'did not fit the schema',
+    'another TRUNKLINE_LLM_MODEL',
+  ],
+  [
+    'refuses',
+    (response: ServerResponse) => {
+      response.writeHead(404).end();
+      return undefined;
+    },
+    'answered with status 404',
+    'up to and with /v1',
+  ],
+])('the trial of a model that %s says so', async (_how, script, problem, todo) => {
+  await using model = await languageModel((_request, response) => script(response));
+  const trial = await tryModel(LlmConfig.parse({ llmUrl: model.url, llmModel: 'some-model' }));
+  expect(trial).toMatchObject({ model: 'some-model', ms: expect.any(Number) });
+  if (problem === undefined) expect(trial).not.toHaveProperty('problem');
+  else {
+    expect(trial?.problem).toContain(problem);
+    expect(trial?.todo).toContain(todo);
+  }
+});
+
+test('a model that is not there is told unreachable, and none that is not configured is asked', async () => {
+  const config = LlmConfig.parse({ llmUrl: 'http://127.0.0.1:9/v1', llmModel: 'some-model' });
+  const trial = await tryModel(config);
+  expect(trial?.problem).toContain('could not be reached');
+  expect(trial?.todo).toContain('TRUNKLINE_LLM_URL');
+  expect(await tryModel(LlmConfig.parse({}))).toBeUndefined();
+});
+
+test('each answer that cannot be used is told with its reason, and a good one is not', async () => {
+  const answers = ['no JSON', '{"summary": "Good."}', '{"chapters": [{}]}'];
+  await using model = await languageModel(() => answers.shift());
+  const told: string[] = [];
+  const config = LlmConfig.parse({ llmUrl: model.url, llmModel: 'some-model' });
+  await using runner = startLanguageRunner({
+    config,
+    onUnusedAnswer: (reason) => told.push(reason),
+  });
+  await runner.run('summarization', { utterances, type: 'concise' }, long);
+  await runner.run('summarization', { utterances, type: 'concise' }, long);
+  await runner.run('chapterization', { utterances }, long);
+  const misfit = 'the answer of the language model did not fit the schema';
+  expect(told).toEqual([misfit, misfit]);
+});
 
 /** A scripted OpenAI-compatible service: the script answers with the model's words, or takes over the response. */
 async function languageModel(

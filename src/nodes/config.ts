@@ -36,7 +36,7 @@ export const NodesConfig = z.strictObject({
 
 export type NodesConfig = z.infer<typeof NodesConfig>;
 
-/** Names settings that lack another setting that they need. */
+/** Lists each setting that is set without another setting that it needs. */
 export function nodesProblems(
   { url, key, tlsCert, tlsKey }: NodesConfig,
   databaseUrl: string | undefined,

@@ -18,11 +18,11 @@ import { connectionRoom, handleLimit, networkOf } from '../port/connections.ts';
 import { pathOf } from '../port/problem.ts';
 import type { NodesConfig } from './config.ts';
 
-/** Nodes open these sockets to one another: relayed streams, the events of their calls, live sessions. */
+/** The paths of sockets between nodes: relayed streams, the events of their calls, and live sessions. */
 export type LinkPath = '/node/streams' | '/node/feed' | '/node/sessions' | '/v2/live';
 
 export type LinkDuties = {
-  /** Operator requests that another node passed on. */
+  /** Answers operator requests that another node passed on. */
   api?: RequestListener;
   /** The speech interface, for bridges at other nodes. */
   speech?: RequestListener;
@@ -31,20 +31,20 @@ export type LinkDuties = {
 
 export const maxNodeSockets = 20_000;
 /**
- * At most this many connections may be open without a key, from all addresses and from one. Beyond it the oldest of
+ * At most this many connections may be open without a key: in total, and from one address. Beyond that, the oldest of
  * them is ended.
  */
 export const maxStrangersAtLink = 256;
 const maxStrangersOfOneAddress = 64;
-/** A message of the speech interface may hold all audio that a returning client had lost. */
+/** One message of the speech interface may hold all the audio that a returning client had lost. */
 const maxMessageBytes = 16_777_216;
 const answerWithinMs = 30_000;
 const connectWithinMs = 3_000;
-/** Another node may send hours of a recording to be read. */
+/** Another node may send hours of a recording, which takes this long at most. */
 const bodyWithinMs = 1_900_000;
 /**
- * A node that sends nothing for this long in the middle of a request is gone. The speech service probes a file for a
- * minute at most.
+ * A node that sends nothing for this long in the middle of a request counts as gone. The speech service probes a file
+ * for a minute at most.
  */
 const quietMs = 120_000;
 const speechPath = /^\/(?:v2|file)(?:\/|$)/;
@@ -56,7 +56,7 @@ type NodeLinkOptions = {
 };
 
 /**
- * The port that only nodes use. Whoever knows the key is a node, and nobody else gets an answer that says what this
+ * The port that only nodes use. A peer that knows the key is a node. Other peers get no answer that says what this port
  * is.
  */
 export class NodeLink implements AsyncDisposable {
@@ -105,7 +105,7 @@ export class NodeLink implements AsyncDisposable {
       else duty(request, response);
     });
     this.#server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
-      // Nobody else listens to the socket any more: a stranger who hangs up early would end the process.
+      // Without this listener, a stranger who hangs up early would end the process.
       socket.on('error', () => socket.destroy());
       const take = this.#duties.sockets[pathOf(request.url ?? '') as LinkPath];
       if (!this.#isNode(request) || take === undefined) {
@@ -141,12 +141,12 @@ export class NodeLink implements AsyncDisposable {
     return link;
   }
 
-  /** Connections of nodes and of strangers. */
+  /** The number of open connections, those of strangers included. */
   get connections(): number {
     return this.#open;
   }
 
-  /** A new one takes the place of the oldest stranger: a node shows its key at once, and a stranger never. */
+  /** Ends the oldest connection without a key if there are too many. A node shows its key at once, a stranger never. */
   #opened(socket: Socket): void {
     const peer = peerOf(socket);
     this.#open++;
@@ -171,14 +171,14 @@ export class NodeLink implements AsyncDisposable {
     socket.destroy();
   }
 
-  /** Takes the work that each part does for other nodes. */
+  /** Adds work that a part of this process does for other nodes. */
   serve({ api, speech, sockets }: LinkDuties): void {
     if (api !== undefined) this.#duties.api = api;
     if (speech !== undefined) this.#duties.speech = speech;
     Object.assign(this.#duties.sockets, sockets);
   }
 
-  /** The authority that signed the certificates of the other nodes. */
+  /** The certificate authority that signed the certificates of the other nodes. */
   get ca(): string | undefined {
     return this.#ca;
   }
@@ -195,7 +195,7 @@ export class NodeLink implements AsyncDisposable {
     const socket = new WebSocket(`${address.replace(/^http/, 'ws')}${path}`, {
       headers: { ...headers, ...this.#headers },
       perMessageDeflate: false,
-      // Messages come one at a time, so that a listener for the first also hears the second.
+      // Messages come one at a time, so that a listener that is added for the first message also hears the second.
       allowSynchronousEvents: false,
       maxPayload: maxMessageBytes,
       handshakeTimeout: connectWithinMs,
@@ -207,8 +207,8 @@ export class NodeLink implements AsyncDisposable {
   }
 
   /**
-   * Passes a request without a body on to the node at this address, and its answer back as it comes. False when no
-   * answer began within the time; then nothing has been sent.
+   * Passes a request without a body on to the node at this address, and passes the answer back as it comes. Returns
+   * false if no answer began in time; nothing has then been sent to the client.
    */
   forward(
     address: string,

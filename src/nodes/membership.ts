@@ -12,23 +12,27 @@ import { nodeMetrics } from './metrics.ts';
 export type NodeRow = Selectable<NodesTable>;
 
 /**
- * A node that the others gave up, with the time it was last there and how far its clock was ahead of the database's.
+ * A node that the others gave up, with the time at which it was last seen and the lead of its clock over the
+ * database's.
  */
 export type LostNode = {
   node: string;
   seenAt: number;
   aheadMs: number;
   silentMs: number;
-  /** True where it stopped on purpose and left its calls to the others; its other work may still be its own. */
+  /**
+   * True if the node stopped on purpose and left its calls to the others. Its live speech sessions may still wait for
+   * its next start.
+   */
   hasLeft: boolean;
 };
 
 /**
- * A node sends this many signs of life in the time after which it counts as lost. Two may be late before anybody
- * doubts.
+ * A node sends this many signs of life in the time after which it counts as lost. Two of them may be late without any
+ * effect.
  */
 const beatsPerSilence = 5;
-/** Taking a node's work over may last this long, from when it counts as lost. */
+/** After a node counts as lost, the takeover of its work may last this long. */
 const takingOverMs = 10_000;
 /** The rows of nodes that nobody has seen for this long are deleted. */
 const forgottenMs = 30 * 86_400_000;
@@ -45,19 +49,21 @@ export type MembershipOptions = {
   address?: string | undefined;
 };
 
-/** Duties that the parts of this process have because it is one of several nodes. */
+/** Duties that a part of this process has because the process is one of several nodes. */
 export type NodeDuties = {
   legs(): number;
-  /** The channels of live sessions; undefined where there is no speech service. */
+  /** The channels of live sessions, in use and in total; undefined if there is no speech service. */
   speech?(): { used: number; capacity: number };
-  /** Takes over the work of nodes that are gone, here or elsewhere. Called again while they are in the table. */
+  /**
+   * Takes over the work of lost nodes, on this disk or elsewhere. Called again while the nodes are still in the table.
+   */
   takeOver(lost: readonly LostNode[]): Promise<void>;
-  /** Called after the others had given this node up: it must find out which of its calls it still has. */
+  /** Called after the others gave this node up. The part must find out which of its calls it still has. */
   wasGivenUp(): Promise<void>;
 };
 
 /**
- * Holds this process's place among the nodes of one database. Its row says that it is there, and the others give up a
+ * Holds this process's place among the nodes of one database. Its row shows that it is there, and the others give up a
  * node whose row stands still. All times are the database's, because the nodes' clocks differ.
  */
 export class Membership implements AsyncDisposable {
@@ -69,7 +75,7 @@ export class Membership implements AsyncDisposable {
   #epoch = 0;
   #isDraining = false;
   #isClosed = false;
-  /** The first sign of life in the unbroken row that reaches to the last one. */
+  /** The first sign of life in the latest series without a long pause. */
   #sinceMs = Infinity;
   #lastMs = -Infinity;
   #aheadMs = 0;
@@ -84,34 +90,34 @@ export class Membership implements AsyncDisposable {
     this.#beatMs = Math.round(options.silentMs / beatsPerSilence);
   }
 
-  /** Resolves when the row is there. */
+  /** Resolves once the row of this node is written. */
   static async join(options: MembershipOptions): Promise<Membership> {
     const membership = new Membership(options);
     const nowMs = await options.store.databaseNow();
     await membership.#enter(nowMs);
     membership.#seen(nowMs);
     await membership.#lookWhoIsHere(nowMs);
-    // A SQLite file has one process: nobody else reads its signs of life.
+    // A SQLite file belongs to one process, so nobody else would read its signs of life.
     if (options.store.kind === 'postgres') membership.#beats = membership.#beatAgain();
     return membership;
   }
 
-  /** Milliseconds by which our own clock is ahead of the database's. */
+  /** Milliseconds by which this process's clock is ahead of the database's. */
   get aheadMs(): number {
     return this.#aheadMs;
   }
 
-  /** True where nodes can be lost at all. */
+  /** True if several nodes can share the database, so that one of them can be lost. */
   get isFleet(): boolean {
     return this.#options.store.kind === 'postgres';
   }
 
-  /** Milliseconds after which the work of a node that is gone has been taken over, or nobody does it. */
+  /** After this many milliseconds, the work of a lost node has either been taken over or will not be. */
   get takeOverMs(): number {
     return Math.round(this.#options.silentMs * 1.5) + takingOverMs;
   }
 
-  /** The nodes with a speech service that are there, as this node last saw them. */
+  /** The running nodes that have a speech service, as this node last saw them. */
   get speechNodes(): readonly NodeRow[] {
     return this.#here.filter(({ roles }) => roles.split(',').includes('speech'));
   }
@@ -120,7 +126,7 @@ export class Membership implements AsyncDisposable {
     this.#duties.push(duties);
   }
 
-  /** Takes nothing new from here on, and says so at once. Resolves soon, even while the database is away. */
+  /** Tells the other nodes that this one takes nothing new. Resolves soon, even if the database does not answer. */
   async drain(): Promise<void> {
     this.#isDraining = true;
     if (this.#isClosed || !this.isFleet) return;
@@ -130,13 +136,14 @@ export class Membership implements AsyncDisposable {
     await within(this.#options.clock, maxDatabaseWaitMs, said);
   }
 
-  /** True where this node stops and another one, as last seen, does not and has this role. */
+  /** True if this node is stopping and another node has this role and keeps running, as last seen. */
   isRelievedAs(role: string): boolean {
     return this.relieverAs(role) !== undefined;
   }
 
   /**
-   * Names that other node, the one with the fewest legs; undefined where there is none or this node does not stop.
+   * Names a node that has this role and keeps running, the one with the fewest legs. Returns undefined if there is none
+   * or if this node is not stopping.
    */
   relieverAs(role: string): string | undefined {
     if (!this.#isDraining) return undefined;
@@ -147,7 +154,10 @@ export class Membership implements AsyncDisposable {
     return others.toSorted((a, b) => a.legs - b.legs)[0]?.node;
   }
 
-  /** Says that no call is under way here any more, so that the others take them without waiting for silence. */
+  /**
+   * Tells the other nodes that this node has no running call left, so that they take over its calls without waiting for
+   * silence.
+   */
   async leaveCalls(): Promise<void> {
     const { store } = this.#options;
     await store.db
@@ -169,7 +179,7 @@ export class Membership implements AsyncDisposable {
     };
   }
 
-  /** The other nodes that are there, with the addresses that they have opened to us. */
+  /** The other running nodes, with the addresses at which they can be reached. */
   async peers(): Promise<ReadonlyMap<string, string>> {
     const { store } = this.#options;
     const rows = await store.db
@@ -225,7 +235,10 @@ export class Membership implements AsyncDisposable {
     if (this.isFleet && !this.#isDraining) await this.#lookForLost(nowMs, silentMs);
   }
 
-  /** A node that was itself away from the database cannot tell which others are there. */
+  /**
+   * Notes a sign of life. After a long pause the series begins anew, because a node that was cut off from the database
+   * cannot tell which others are running.
+   */
   #seen(nowMs: number): void {
     if (nowMs - this.#lastMs > this.#options.silentMs / 2) this.#sinceMs = nowMs;
     this.#lastMs = nowMs;
@@ -272,7 +285,10 @@ export class Membership implements AsyncDisposable {
     };
   }
 
-  /** A node that was silent for this long is not asked, even before anybody has given it up. */
+  /**
+   * Reads the rows of the running nodes. A node that was silent for this long is left out, even before anybody has
+   * given it up.
+   */
   async #lookWhoIsHere(nowMs: number): Promise<void> {
     const { store, silentMs } = this.#options;
     if (!this.isFleet) return;
@@ -323,7 +339,8 @@ export class Membership implements AsyncDisposable {
       silentMs: nowMs - row.seen_at,
       hasLeft: row.lost_at === null,
     }));
-    // Runs beside the signs of life: taking a hundred calls over lasts longer than a sign of life may be late.
+    // The takeover runs beside the signs of life, because taking a hundred calls over lasts longer than a sign of life
+    // may be late.
     this.#takingOver = this.#takeOver(nodes).finally(() => {
       this.#takingOver = undefined;
     });

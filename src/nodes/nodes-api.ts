@@ -2,7 +2,7 @@ import { Router } from 'express';
 import type { ApiNode, NodeList } from '../protocol/api.ts';
 import type { Membership, NodeRow } from './membership.ts';
 
-/** Serves `GET /api/nodes`: the nodes that share the database, as their rows say. */
+/** Serves `GET /api/nodes`: the nodes that share the database, as their rows describe them. */
 export function nodesApi(membership: Membership): Router {
   const router = Router();
   router.get('/api/nodes', async (_request, response) => {

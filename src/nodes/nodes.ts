@@ -20,15 +20,15 @@ type NodesOptions = {
 export type NodesPart = Part &
   AsyncDisposable & {
     readonly membership: Membership;
-    /** The port for the other nodes; undefined where it is closed. */
+    /** The port for the other nodes; undefined if it is not open. */
     readonly link: NodeLink | undefined;
   };
 
-/** Starts this process as one of several nodes of one database; alone it is the only one. */
+/** Starts this process as one of the nodes of its database, even if it is the only one. */
 export async function startNodes({ config, ...options }: NodesOptions): Promise<NodesPart> {
   await using opened = new AsyncDisposableStack();
   const { url, key } = config;
-  // The port opens first, then the row that names it is written.
+  // The port opens before the row is written, because the row names the port.
   const link =
     url === undefined || key === undefined
       ? undefined

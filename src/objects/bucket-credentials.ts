@@ -11,7 +11,7 @@ export type Credentials = {
   sessionToken?: string;
 };
 
-/** The answer of the container endpoints of Amazon's clouds. Its keys are good for some hours. */
+/** The answer of the credential endpoints in Amazon's clouds. Its keys are valid for some hours. */
 const Answer = z.object({
   AccessKeyId: z.string().min(1),
   SecretAccessKey: z.string().min(1),
@@ -22,7 +22,7 @@ const Answer = z.object({
 /** New keys are asked for this long before the old ones end. The old ones are used until new ones come. */
 const renewBeforeMs = 300_000;
 const askAgainMs = 10_000;
-/** An address that gives expired keys is not asked for each request. */
+/** An address that returns expired keys is asked at most this often, not for each request. */
 const leastMs = 1_000;
 const answerMs = 5_000;
 const maxAnswerBytes = 65_536;
@@ -31,7 +31,8 @@ const maxAnswerBytes = 65_536;
 export class NoCredentials extends Error {}
 
 /**
- * Gives the keys that requests are signed with: those of the settings, or those that an address gives for some hours.
+ * Returns the keys that sign requests. They come from the settings, or from an address whose keys are valid for some
+ * hours.
  */
 export class CredentialSource implements AsyncDisposable {
   readonly #config: ObjectsConfig;
@@ -101,7 +102,7 @@ export class CredentialSource implements AsyncDisposable {
     this.#renewAt = Math.max(endsAt - Math.min(renewBeforeMs, (endsAt - now) / 2), now + leastMs);
   }
 
-  /** The file is read each time, because its owner writes a new one every hour. */
+  /** The file is read each time, because the platform writes a new one every hour. */
   async #proof(): Promise<Record<string, string>> {
     const { credentialsTokenFile } = this.#config;
     if (credentialsTokenFile === undefined) return {};

@@ -7,21 +7,24 @@ import { GuardedClient } from '../lib/guarded-fetch.ts';
 import type { ObjectsConfig } from './config.ts';
 import { CredentialSource, NoCredentials } from './bucket-credentials.ts';
 
-/** A body for the bucket: complete before it is sent, and read as fast as it goes. */
+/** A body for the bucket. It is complete before it is sent, and it is read while it is sent. */
 export type ObjectBody = {
   bytes: number;
-  /** SHA-256 in hexadecimal digits. The store refuses any other body, because the request is signed. */
+  /**
+   * The SHA-256 of the body in hexadecimal digits. The store refuses any other body, because the request is signed with
+   * this hash.
+   */
   sha256: string;
   read(): AsyncIterable<Buffer>;
 };
 
 /**
- * `missing` means that the store answered and has no such object, `refused` that it answered no, `away` that it did
- * not answer well.
+ * `missing`: the store has no such object. `refused`: the store refused the request. `away`: the store did not answer
+ * properly.
  */
 type BucketTrouble = 'missing' | 'refused' | 'away';
 
-/** Says how the store answered, and never holds a key or an address. */
+/** An error that says how the store answered. It never holds a key or an address. */
 export class BucketError extends Error {
   readonly trouble: BucketTrouble;
 
@@ -35,28 +38,30 @@ export class BucketError extends Error {
 type BucketOptions = {
   config: ObjectsConfig & { url: string };
   clock: Clock;
-  /** A request without a byte in either direction for this long is given up. */
+  /** A request that moves no byte in either direction for this long is given up. */
   stallMs?: number;
 };
 
 const defaultStallMs = 15_000;
-/** A small request may take this long as a whole. */
+/** A request without a large body may take this long in total. */
 const answerMs = 20_000;
-/** A large request may take as long as a line of this speed needs. */
+/** A large request may take as long as a line of this speed would need. */
 const slowestBytesPerMs = 64;
-/** A recording is read as slowly as a person listens, so the wait for each piece bounds the reading. */
+/**
+ * The longest time for reading an object. A recording is read as slowly as a person listens, so the wait for each piece
+ * is the real limit.
+ */
 const readMs = 24 * 3_600_000;
-/** At most this many bytes of an answer that is no object are read: enough for the code of an error. */
+/** At most this many bytes are read of an answer that is not an object. They are enough for the code of an error. */
 const maxAnswerBytes = 8_192;
 const emptySha256 = createHash('sha256').digest('hex');
 
 type StoreAnswer = { status: number; text: string };
 
 /**
- * One bucket of an S3-compatible store, used by four plain requests: put, read a range, delete, and ask whether it
- * answers. Promises: an object is there whole or not at all, by its SHA-256. A range that is read has exactly its
- * bytes, or fails. Time and memory are bounded whatever the store sends. No redirect is followed, because the
- * operator named this store.
+ * One bucket of an S3-compatible store, used by four plain requests: put, read a range, delete, and test. An object is
+ * stored whole or not at all, by its SHA-256. Reading a range returns exactly its bytes or fails. Time and memory are
+ * bounded whatever the store sends. Redirects are not followed, because the operator named this store.
  */
 export class Bucket implements AsyncDisposable {
   readonly #options: BucketOptions;
@@ -120,7 +125,8 @@ export class Bucket implements AsyncDisposable {
         maxBytes: maxAnswerBytes,
         signal: AbortSignal.any([stalled.signal, ...(signal ? [signal] : [])]),
       });
-      // To the client a file that cannot be read here looks like a broken line.
+      // If the file cannot be read on this machine, the client only sees a broken connection. The real error is thrown
+      // instead.
       if (unreadable !== undefined) throw unreadable.error;
       if (!answer.ok) throw new BucketError('away', `PUT: ${answer.reason}`);
       if (answer.status !== 200) throw refusal('PUT', answerOf(answer));
@@ -130,7 +136,7 @@ export class Bucket implements AsyncDisposable {
     }
   }
 
-  /** Reads exactly the bytes from `from` up to but without `to`. */
+  /** Reads exactly the bytes from `from` up to and without `to`. */
   async *read(key: string, from: number, to: number, signal?: AbortSignal): AsyncGenerator<Buffer> {
     if (to <= from) return;
     const answer = await this.#client.stream({
@@ -160,7 +166,7 @@ export class Bucket implements AsyncDisposable {
     }
   }
 
-  /** A missing object is as good as deleted. */
+  /** Deletes an object. A missing object counts as deleted. */
   async remove(key: string, signal?: AbortSignal): Promise<void> {
     const sent = await this.#client.send({
       ...(await this.#signed('DELETE', key, {}, emptySha256)),
@@ -173,7 +179,7 @@ export class Bucket implements AsyncDisposable {
     const answer = answerOf(sent);
     if (answer.status !== 200 && answer.status !== 204 && answer.status !== 404)
       throw refusal('DELETE', answer);
-    // A bucket that does not exist has not deleted anything.
+    // If the bucket itself does not exist, nothing was deleted.
     if (answer.status === 404 && codeOf(answer.text) === 'NoSuchBucket')
       throw refusal('DELETE', answer);
   }
@@ -230,7 +236,7 @@ export class Bucket implements AsyncDisposable {
     sha256: string,
   ): Promise<{ url: string; headers: Record<string, string> }> {
     const url = new URL(this.#base);
-    // Keys consist of our own ids and the operator's prefix, whose letters need no escapes.
+    // Keys consist of our own ids and the operator's prefix. None of their letters needs an escape.
     url.pathname = `${url.pathname.replace(/\/$/, '')}/${this.#prefix}${key}`;
     const signer = await (this.#signer ??= signerOf(this.#options.config, this.#credentials));
     const signing = signer.sign(
@@ -252,7 +258,7 @@ export class Bucket implements AsyncDisposable {
   }
 }
 
-/** The signer is loaded only where a bucket is set: every other start does without it. */
+/** Loads the signer only if a bucket is set, because every other start works without it. */
 async function signerOf(
   { region }: BucketOptions['config'],
   source: CredentialSource,
@@ -267,7 +273,7 @@ async function signerOf(
   });
 }
 
-/** Gives the hash in the form that the signer wants. */
+/** Computes hashes in the form that the signer expects. */
 class Sha256 {
   readonly #secret: Buffer | undefined;
   #hash: ReturnType<typeof createHash | typeof createHmac>;

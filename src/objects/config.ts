@@ -65,7 +65,7 @@ export const ObjectsConfig = z.strictObject({
 
 export type ObjectsConfig = z.infer<typeof ObjectsConfig>;
 
-/** Names settings that lack another setting that they need. */
+/** Lists each setting that is set without another setting that it needs. */
 export function objectsProblems(config: ObjectsConfig): string[] {
   const { url, accessKey, secretKey, sessionToken, endpoint } = config;
   const { credentialsUrl, credentialsTokenFile } = config;

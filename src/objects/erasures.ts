@@ -16,8 +16,8 @@ type ErasuresOptions = {
 };
 
 /**
- * This is longer than the copy of one part may take. An object that was on its way when it was erased is deleted
- * again after it.
+ * This is longer than the copy of one part may take. An object that was being copied when it was erased is deleted
+ * again after this time.
  */
 const arrivesWithinMs = 6 * 3_600_000;
 const batch = 100;
@@ -37,7 +37,7 @@ export class Erasures {
     this.#options = options;
   }
 
-  /** The number for all nodes, when it was last counted. */
+  /** The number of objects that wait for deletion, for all nodes, as last counted. */
   get waiting(): number {
     return this.#waiting;
   }
@@ -56,7 +56,7 @@ export class Erasures {
     await this.#list(tx, gone, partKeysOf);
   }
 
-  /** Covers only objects that this node has registered and not finished. */
+  /** Lists these objects for deletion, but only those whose copy this node registered and did not finish. */
   async listOf(
     tx: Transaction<Database>,
     keys: readonly string[],
@@ -94,7 +94,7 @@ export class Erasures {
           .execute();
   }
 
-  /** No further part of these objects will arrive, so the next deletion is the last. */
+  /** Notes that no further part of these objects will arrive, so the next deletion is the last. */
   async arrived(keys: readonly string[]): Promise<void> {
     await this.#options.store.db
       .updateTable('object_erasures')
@@ -105,8 +105,8 @@ export class Erasures {
   }
 
   /**
-   * Resolves with the number of objects that are due and could not be deleted. Calls at the same time share one run,
-   * and the next one.
+   * Deletes the objects that are due. Resolves with the number that could not be deleted. Callers that come during a
+   * run share the next one.
    */
   async run(): Promise<number> {
     await this.#running?.catch(() => 0);
@@ -142,7 +142,7 @@ export class Erasures {
             await this.#later(row.tries, [row.key]);
             continue;
           }
-          // The other objects wait as well: a store that is away is asked once, and not for each object.
+          // The remaining objects wait too, so that an unreachable store is not asked once for each object.
           await this.#later(
             row.tries,
             due.map(({ key }) => key),
@@ -169,8 +169,8 @@ export class Erasures {
   }
 
   /**
-   * Repeats the deletion while parts may still arrive. The node that was copying may be paused, or dead with its last
-   * request on the way, and nobody else says when that request has arrived.
+   * Repeats the deletion as long as parts may still arrive. The node that was copying may be paused, or may have died
+   * with its last request on the way. Nothing else shows when that request has arrived.
    */
   async #done({ key, until_at, tries }: Selectable<ObjectErasuresTable>): Promise<void> {
     const { store, clock } = this.#options;

@@ -14,40 +14,41 @@ import type { ObjectsConfig } from './config.ts';
 import { Erasures } from './erasures.ts';
 import { objectMetrics } from './metrics.ts';
 
-/** A finished file on this disk, on its way to the object store. */
+/** A finished file on this disk that waits for its copy to the object store. */
 export type LocalAudio = {
   key: string;
   bytes: number;
   read: (from: number, to: number) => AsyncIterable<Buffer>;
   /**
-   * True where the file still has an owner and may leave this disk. Asked in the transaction that names the object,
-   * with the owner's row held, so that a deletion of the owner in the same moment finds the object's row.
+   * Returns true if the file still has an owner and may be moved. Called in the transaction that names the object,
+   * while the owner's row is locked. A deletion of the owner at the same moment therefore finds the object's row.
    */
   isOwned(tx: Transaction<Database>): Promise<boolean>;
   /**
-   * Called when the bytes are in the store, read back and compared. The file may then be deleted. While the file
-   * stays, this is called again in each round.
+   * Called when the bytes are in the store and were read back and compared. The file may then be deleted. As long as
+   * the file stays, this is called again in each round.
    */
   leave(): Promise<void>;
 };
 
-/** One kind of files. */
+/** One kind of local files, with the functions that list them and check their owners. */
 export type LocalFiles = {
   kind: 'recordings' | 'files' | 'sessions' | 'tails';
-  /** Lists the files that may go to the store now. */
+  /** Lists the files that may be copied to the store now. */
   ready(): AsyncIterable<LocalAudio>;
   /** Counts all finished files that are still on this disk. */
   waiting(): Promise<{ files: number; bytes: number }>;
   /**
-   * Gives the ids that have an owner; the objects of the others are deleted. Asked now and then for some hundred ids.
+   * Returns those of the ids that have an owner. The objects of the others are deleted. Called now and then with some
+   * hundred ids.
    */
   owned(objects: readonly NamedObject[]): Promise<string[]>;
 };
 
-/** Names an object by the part of its key behind the name of its kind. */
+/** Names an object by the part of its key that follows the kind. */
 export type NamedObject = { id: string; createdAt: number };
 
-/** An object that the store has whole. */
+/** An object that is completely in the store. */
 export type StoredObject = { key: string; bytes: number; partBytes: number; sha256: string };
 
 export type ObjectsOptions = {
@@ -56,10 +57,10 @@ export type ObjectsOptions = {
   node: string;
   clock: Clock;
   log: Logger;
-  /** A larger file becomes several objects, so that a broken line costs one of them. */
+  /** A file that is larger than this becomes several objects, so that a broken connection costs only one of them. */
   partBytes?: number;
   stallMs?: number;
-  /** The interval of looking for files that may go to the store. It grows after a failure. */
+  /** The interval between two searches for files to copy. It grows after a failure. */
   roundMs?: number;
 };
 
@@ -68,21 +69,21 @@ const copiesAtOnce = 3;
 const keysAtOnce = 200;
 const defaultRoundMs = 2_000;
 const longestPauseMs = 60_000;
-/** A file that cannot be read here is left alone for this long. */
+/** A file that could not be read is left alone for this long. */
 const setAsideMs = 600_000;
 const probeMs = 60_000;
 const firstSweepMs = 60_000;
 const sweepMs = 3_600_000;
 /**
- * The owners of this many objects are queried at once, and this often in one round. Further objects follow in the
+ * The owners of this many objects are queried together, this many times in one round. Further objects follow in the
  * next rounds.
  */
 const sweptAtOnce = 500;
 const sweptPerRound = 20;
 
 /**
- * Moves audio to a bucket. Finished files of this disk are copied there, read back, compared by hash, and only then
- * deleted here. One complete copy exists at every moment, and the rows say which.
+ * Moves audio to a bucket. Finished files are copied from this disk, read back, compared by hash, and only then deleted
+ * here. One complete copy exists at every moment, and the rows show where.
  */
 export class Objects implements Part, AsyncDisposable {
   readonly name = 'objects';
@@ -99,7 +100,7 @@ export class Objects implements Part, AsyncDisposable {
   #failedRounds = 0;
   #answeredMs = -Infinity;
   #sweptMs: number;
-  /** The place that each kind's sweep has reached. A kind without an entry is finished. */
+  /** The key that each kind's search for objects without an owner has reached. A kind without an entry is finished. */
   readonly #sweeping = new Map<LocalFiles['kind'], string>();
   readonly #rounds: Loop;
 
@@ -131,12 +132,12 @@ export class Objects implements Part, AsyncDisposable {
     this.wake();
   }
 
-  /** Reports a new file. While the store is unreachable the file waits for its turn. */
+  /** Reports a new file. If the store is unreachable, the file waits for the next round. */
   wake(): void {
     if (this.#failedRounds === 0) this.#rounds.wake();
   }
 
-  /** Finds the object, if the store has it whole. */
+  /** Finds the object if the store has it completely. */
   async stored(key: string): Promise<StoredObject | undefined> {
     const row = await this.#options.store.retried(() =>
       this.#options.store.db
@@ -149,7 +150,7 @@ export class Objects implements Part, AsyncDisposable {
     return row && { key, bytes: row.bytes, partBytes: row.part_bytes, sha256: row.sha256 };
   }
 
-  /** Reads exactly the bytes from `from` up to but without `to`, or fails. */
+  /** Reads exactly the bytes from `from` up to and without `to`, or fails. */
   async *read(
     { key, bytes, partBytes }: StoredObject,
     from: number,
@@ -178,8 +179,8 @@ export class Objects implements Part, AsyncDisposable {
   }
 
   /**
-   * Puts a small object from memory, at once and once. False when `isOwned` says no, in the transaction that names
-   * the object or in the one that says that the store has it. Bytes that have arrived by then are deleted.
+   * Stores a small object from memory at once, in a single try. Returns false if `isOwned` returns false, either when
+   * the object is named or when it is marked as stored. Bytes that have arrived by then are deleted.
    */
   async put(key: string, bytes: Buffer, isOwned: LocalAudio['isOwned']): Promise<boolean> {
     const { store, node, clock } = this.#options;
@@ -222,7 +223,10 @@ export class Objects implements Part, AsyncDisposable {
     return false;
   }
 
-  /** Lists the objects whose keys begin like this, of all nodes or of one, in the order of their keys. */
+  /**
+   * Lists the objects whose keys begin with the prefix, in the order of their keys. If a node is given, only its
+   * objects are listed.
+   */
   async below(prefix: string, node?: string): Promise<StoredObject[]> {
     let select = this.#options.store.db
       .selectFrom('objects')
@@ -234,7 +238,7 @@ export class Objects implements Part, AsyncDisposable {
     return rows.map(({ part_bytes: partBytes, ...row }) => ({ ...row, partBytes }));
   }
 
-  /** Erases all objects whose keys begin like this. */
+  /** Erases all objects whose keys begin with the prefix. */
   async eraseBelow(tx: Transaction<Database>, prefix: string): Promise<void> {
     const rows = await tx
       .selectFrom('objects')
@@ -249,14 +253,14 @@ export class Objects implements Part, AsyncDisposable {
   }
 
   /**
-   * Runs in the transaction that deletes the owners, behind that deletion. The objects are deleted at once or as soon
-   * as possible.
+   * Erases these objects. Runs in the transaction that deletes their owners, after that deletion. The bytes are deleted
+   * at once or as soon as possible.
    */
   async erase(tx: Transaction<Database>, keys: readonly string[]): Promise<void> {
     await this.#erasures.list(tx, keys, partKeysOf);
   }
 
-  /** Deletes the listed objects. True when none of them is left after at most this time. */
+  /** Deletes the listed objects. Returns true if all of them are deleted within this time. */
   async eraseNow(withinMs: number): Promise<boolean> {
     let isDone = false;
     const erasing = this.#erasures.run().then((left) => {
@@ -313,7 +317,7 @@ export class Objects implements Part, AsyncDisposable {
     return { inMs: Math.min(longestPauseMs, roundMs * 2 ** this.#failedRounds++) };
   }
 
-  /** Asks whether the bucket takes, gives back and deletes, when no other request has shown it for a while. */
+  /** Tests whether objects can be stored, read and deleted, if no other request has shown this for a while. */
   async #probe(): Promise<void> {
     const { clock, node } = this.#options;
     if (this.#trouble === undefined && clock.monotonicMs() - this.#answeredMs < probeMs) return;
@@ -359,7 +363,7 @@ export class Objects implements Part, AsyncDisposable {
       objectMetrics.copiedBytes.inc(audio.bytes);
     } catch (error) {
       if (error instanceof BucketError || this.#closing.signal.aborted) throw error;
-      // A damaged file must not keep the others here.
+      // A damaged file must not keep the other files on this disk.
       this.#setAside.set(audio.key, this.#options.clock.monotonicMs() + setAsideMs);
       this.#log.error(
         { key: audio.key, reason: reasonOf(error) },
@@ -371,7 +375,7 @@ export class Objects implements Part, AsyncDisposable {
   async #copy(audio: LocalAudio): Promise<'copied' | 'left'> {
     const { store, node, clock } = this.#options;
     const { key, bytes } = audio;
-    // The process ended after the last byte was copied and before the file was deleted here.
+    // An earlier process copied the last byte but ended before it deleted the file here.
     const there = await this.stored(key);
     if (there !== undefined) {
       if (there.bytes !== bytes) throw new Error('the object has another length than the file');
@@ -413,7 +417,7 @@ export class Objects implements Part, AsyncDisposable {
     return 'copied';
   }
 
-  /** Gives each part with its hash, and the hash of the whole. */
+  /** Returns the parts with their hashes, and the hash of the whole file. */
   async #partsOf({ bytes, read }: LocalAudio): Promise<{ bodies: ObjectBody[]; sha256: string }> {
     const whole = createHash('sha256');
     const bodies: ObjectBody[] = [];
@@ -430,7 +434,7 @@ export class Objects implements Part, AsyncDisposable {
     return { bodies, sha256: whole.digest('hex') };
   }
 
-  /** Reads the object back: nothing else proves that the store has it. */
+  /** Reads the object back and compares its hash. Nothing else proves that the store has the object. */
   async #compare(key: string, bytes: number, sha256: string): Promise<void> {
     const hash = createHash('sha256');
     for await (const piece of this.#bucket.read(key, 0, bytes, this.#closing.signal))
@@ -523,7 +527,7 @@ export class Objects implements Part, AsyncDisposable {
   }
 }
 
-/** The first part carries the name of the whole, because most objects have one part. */
+/** The first part has the key of the whole object, because most objects have only one part. */
 function partKey(key: string, part: number): string {
   return part === 0 ? key : `${key}.${part}`;
 }
@@ -553,14 +557,17 @@ function mebibytes(bytes: number): string {
 }
 
 /**
- * Compares in the order of bytes, whatever the database's collation. In most languages a slash and a tilde sort
- * before every letter, and a range of keys would be empty.
+ * Compares keys byte by byte, whatever the database's collation is. In most languages a slash and a tilde sort before
+ * every letter, and a range of keys would be empty.
  */
 function bytewise(kind: Store['kind']): RawBuilder<string> {
   return kind === 'postgres' ? sql`key collate "C"` : sql`key`;
 }
 
-/** Uses the index of that order. No key has a sign that sorts behind a tilde. */
+/**
+ * Selects keys that begin with the prefix, by an index in the order of bytes. No key has a character that sorts after a
+ * tilde.
+ */
 function beginsWith(
   kind: Store['kind'],
   each: ExpressionBuilder<Database, 'objects'>,

@@ -7,7 +7,7 @@ export function isLoopback(host: string): boolean {
   const name = host.replace(/^\[|\]$/g, '').toLowerCase();
   if (name === 'localhost' || name.endsWith('.localhost')) return true;
   const kind = isIP(name);
-  // IPv4 is the commonest kind by far, and every request and upgrade asks.
+  // IPv4 addresses are by far the most frequent, and every request and upgrade is checked here.
   if (kind === 4) return name.startsWith('127.');
   return kind === 6 && ipaddr.process(name).range() === 'loopback';
 }
@@ -29,7 +29,7 @@ export type PublicUrl = (request?: IncomingMessage) => string;
 
 export type IsProxy = (address: string | undefined) => boolean;
 
-/** True for addresses in these ranges. */
+/** Returns a check that is true for addresses in these ranges. */
 export function proxiesIn(ranges: readonly string[]): IsProxy {
   const trusted = ranges.map((range) =>
     range.includes('/')
@@ -70,8 +70,9 @@ export function publicUrls(options: {
 }
 
 /**
- * Gives the address of the client behind the listed proxies, else that of the peer. `X-Forwarded-For` is read from
- * its end: each listed proxy has added the address that it saw, and anybody may have written the part before those.
+ * Returns the address of the client. It is found by reading `X-Forwarded-For` from its end as long as the address
+ * before it is a listed proxy. Each listed proxy has added the address that it saw. Anybody may have written the part
+ * before that.
  */
 export function clientAddress(request: IncomingMessage, isProxy: IsProxy): string {
   let address = request.socket.remoteAddress ?? '';
@@ -86,8 +87,8 @@ export function clientAddress(request: IncomingMessage, isProxy: IsProxy): strin
 }
 
 /**
- * True where the browser speaks TLS to the proxy in front of us: by the public address, or because the request says
- * so. Anybody may say so, because it only makes the answer stricter.
+ * True if the browser speaks TLS to us or to the proxy in front of us, by the public address or by the request's own
+ * word. That word needs no proof, because it only makes the answer stricter.
  */
 export function isOverTls({ headers }: IncomingMessage, publicUrl: PublicUrl): boolean {
   const said = [headers['x-forwarded-proto']].flat()[0]?.split(',')[0]?.trim();
@@ -103,7 +104,7 @@ export function isForwarded(request: IncomingMessage): boolean {
   return forwardedHeaders.some((name) => request.headers[name] !== undefined);
 }
 
-/** Proxies in use add each of these, and clients that speak to us directly add none. */
+/** Each of these headers is added by some proxy. Clients that speak to us directly send none of them. */
 const forwardedHeaders = [
   'forwarded',
   'x-forwarded-for',
@@ -116,9 +117,9 @@ const forwardedHeaders = [
 ];
 
 /**
- * False for a request that a page of another origin sent; same origin means scheme, host and port. The browser's own
- * judgement (`Sec-Fetch-Site`) counts first, because it knows the scheme even behind a proxy that we do not know. A
- * program sends neither header.
+ * False for a request that a page of another origin sent. Two origins are the same if scheme, host and port agree. The
+ * browser's own judgement (`Sec-Fetch-Site`) counts first, because it knows the scheme even behind a proxy that we do
+ * not know. Programs other than browsers send neither header.
  */
 export function isFromOwnOrigin(request: IncomingMessage, publicUrl: PublicUrl): boolean {
   const { origin, host } = request.headers;
@@ -127,15 +128,15 @@ export function isFromOwnOrigin(request: IncomingMessage, publicUrl: PublicUrl):
   if (origin === undefined) return true;
   const ours = URL.parse(publicUrl(request));
   if (origin === ours?.origin) return true;
-  // The request used another of our names, such as localhost, while a public one is configured.
+  // The request may use another of our names, such as localhost, although a public name is configured.
   const asked = URL.parse(`http://${host ?? ''}`);
   return asked !== null && asked.host !== ours?.host && origin === asked.origin;
 }
 
 /**
  * True for a request that certainly came from a page of ours. For a request that changes something, the browser must
- * have said whose page sent it. `Sec-Fetch-Site` is sent to loopback and over TLS; over plain HTTP an `Origin` stands
- * with all but GET and HEAD. An address that a person typed or followed is not a page's request.
+ * have said whose page sent it. Browsers send `Sec-Fetch-Site` to loopback and over TLS. Over plain HTTP they send
+ * `Origin` with every method except GET and HEAD. An address that a person typed or followed is not a page's request.
  */
 export function isFromOwnPage(request: IncomingMessage, publicUrl: PublicUrl): boolean {
   const { origin } = request.headers;

@@ -17,8 +17,8 @@ const Proxy = z
   }, 'must be an address or a range such as 10.0.0.0/8');
 
 /**
- * Settings of the one port: the place where it listens, the keys that open it, and the address by which the world
- * reaches it.
+ * Settings of the one port: its address on this machine, the keys that it accepts, and the address by which others
+ * reach it.
  */
 export const HttpConfig = z.strictObject({
   port: z

@@ -9,21 +9,26 @@ import type { Logger } from '../lib/log.ts';
 import { counter } from '../lib/metrics.ts';
 import type { IsProxy } from './addresses.ts';
 
-/** One connection may need this many handles: its own and the sockets of a call's two legs to the speech service. */
+/**
+ * One connection may need this many file handles: its own, and one for each socket of a call's two legs to the speech
+ * service.
+ */
 const handlesPerConnection = 3;
 /** A port accepts this many connections even if few handles are available. */
 export const leastConnections = 16;
-/** These handles stay free for the store, the journals, deliveries to the CRM and the recognisers. */
+/** This many handles stay free for the store, the journals, deliveries to the CRM and the recognisers. */
 const handlesReserved = 96;
-/** One address may always have this many connections, enough for our own requests and those of one page. */
+/**
+ * One address may always have this many connections. They are enough for the requests of this machine and of one page.
+ */
 const leastOfOneAddress = 32;
-/** Refused connections are logged once in this time, however many there are. */
+/** At most one line about refused connections is logged in this time. */
 const toldEveryMs = 10_000;
 
 /** The number of files and sockets that this process may have open; undefined where the system does not say. */
 export function handleLimit(): number | undefined {
   try {
-    // The runtime has raised its soft limit to the hard one by now: both columns are the same.
+    // Node has already raised the soft limit to the hard one, so both columns are equal.
     const soft = /^Max open files +(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1];
     return soft === undefined ? undefined : Number(soft);
   } catch {
@@ -34,15 +39,16 @@ export function handleLimit(): number | undefined {
 type ConnectionRoom = {
   /** Beyond this number the system closes a connection at once. */
   connectionsAtMost: number;
-  /** Beyond this number no new call is taken. The rest is for calls that go on, and for refusals that say why. */
+  /**
+   * Beyond this number no new call is accepted. The remaining connections are for running calls and for refusals that
+   * give a reason.
+   */
   newCallsBelow: number;
-  /** Connections of one address that wait for an answer or have said nothing yet. Streams do not count. */
+  /** The most connections of one address that wait for an answer or have sent nothing yet. Streams do not count. */
   ofOneAddress: number;
 };
 
-/**
- * Takes the wanted number of connections, or as many as the limit of handles leaves when everything else has its own.
- */
+/** Returns the wanted number of connections, or fewer if the limit of handles does not leave as many. */
 export function connectionRoom(wanted: number, limit: number | undefined): ConnectionRoom {
   const possible =
     limit === undefined ? wanted : Math.floor((limit - handlesReserved) / handlesPerConnection);
@@ -55,9 +61,9 @@ export function connectionRoom(wanted: number, limit: number | undefined): Conne
 }
 
 /**
- * Bounds the share of one address in a resource of all strangers, so that one that takes all it can leaves room for
- * the others. A proxy speaks for many and is not counted. For IPv6 the network counts, because a stranger can have
- * any number of addresses in it.
+ * Limits how much of a resource for strangers one address may take, so that one that takes all it can leaves room for
+ * the others. A proxy speaks for many clients and is not counted. IPv6 is counted by network, because a stranger can
+ * have any number of addresses in one.
  */
 export class AddressShare {
   readonly atMost: number;
@@ -77,7 +83,7 @@ export class AddressShare {
     );
   }
 
-  /** Takes a place; the answer gives it back, and does nothing the second time. */
+  /** Takes a place. The returned function gives the place back; a second call does nothing. */
   take(address: string | undefined): () => void {
     if (address === undefined) return () => undefined;
     const network = networkOf(address);
@@ -126,21 +132,21 @@ export const maxUnansweredOfStrangers = 4_096;
 /** A connection is ended when its peer has taken none of the waiting bytes for this long. */
 export const unreadMs = 15_000;
 /**
- * At most this many bytes may wait for all peers without a key. Beyond it the peers that have read nothing the
- * longest are ended.
+ * At most this many bytes may wait for all peers without a key. Beyond that, the peers that have read nothing for the
+ * longest time are ended.
  */
 export const maxUnreadBytesOfStrangers = 67_108_864;
-/** The connections are looked at this often. */
+/** The open connections are checked at this interval. */
 const lookEveryMs = 1_000;
-/** A request whose body has not come whole after this is ended, unless its route gave it more time. */
+/** A request is ended if its body is not complete after this time, unless its route gave it more. */
 export const bodyMs = 30_000;
 
-/** Times that routes gave to single requests. `sinceMs` is noted when the connections are looked at next. */
+/** Times that routes gave to single requests. `sinceMs` is set at the next check of the connections. */
 const bodyTimes = new WeakMap<IncomingMessage, { ms: number; sinceMs: number | undefined }>();
 
 /**
- * Gives the body of this request this much time from now on. An upload takes minutes, and the rest of a refused
- * request is read for a few seconds only. Routes call this behind the check of the key: strangers have `bodyMs`.
+ * Gives the body of this request this much time from now on. An upload takes minutes, but the rest of a refused request
+ * is read only for a few seconds. Routes call this after the key was checked: strangers have `bodyMs`.
  */
 export function giveBodyTime(request: IncomingMessage, ms: number): void {
   bodyTimes.set(request, { ms, sinceMs: undefined });
@@ -148,18 +154,24 @@ export function giveBodyTime(request: IncomingMessage, ms: number): void {
 
 type EndedBecause = 'unread' | 'unanswered' | 'crowded' | 'slow';
 
-/** A socket's handle shows how much of the present chunk the system has not taken yet. Node's own time-outs use it. */
+/**
+ * The handle of a socket shows how much of the current chunk the system has not taken yet. Node's own time-outs use it
+ * too.
+ */
 type WithHandle = Socket & { _handle?: { writeQueueSize?: number } | null };
 
-/** Node's own HTTP parser of a socket. Where it has no such member, a refused packet is only slower. */
+/**
+ * The HTTP parser that Node attaches to a socket. If a version of Node has no such member, a refused packet only takes
+ * longer.
+ */
 type WithParser = Socket & { parser?: { onIncoming?: (() => number) | null } | null };
 
 type OpenConnection = {
   readonly socket: Socket;
   readonly giveBack: () => void;
-  /** The answers in progress or waiting for their turn, each with the function that releases its place. */
+  /** Answers in progress or waiting for their turn. Each has a function that frees its place. */
   readonly unanswered: Map<ServerResponse, () => void>;
-  /** The request that was parsed last, with its time. Only its body can still be arriving. */
+  /** The request that was parsed last, and its time. Only this request's body can still be arriving. */
   latest: { request: IncomingMessage; sinceMs: number } | undefined;
   /** True once a request of this connection showed a key. */
   isKnown: boolean;
@@ -167,7 +179,7 @@ type OpenConnection = {
   waitingBytes: number;
   waitingOnSocket: number;
   queuedBytes: number;
-  /** The time since which the peer has taken none of these bytes. */
+  /** The time since when the peer has taken none of these bytes. */
   unreadSinceMs: number | undefined;
 };
 
@@ -177,14 +189,14 @@ type ConnectionsOptions = {
   isProxy: IsProxy;
   log: Logger;
   clock: Clock;
-  /** Further work of the port that is due once a second. */
+  /** Further work of the port, called once a second. */
   eachLook?: () => void;
 };
 
 /**
- * Holds the open connections of the port, whatever they speak. Promises: no connection asks for more than it waits
- * for, none whose peer reads nothing stays, and the bytes that wait for strangers are bounded. So a peer that takes
- * all it can costs neither the memory nor the event loop of the calls beside it.
+ * Holds the open connections of the port, whatever protocol they speak. No connection has more requests waiting than
+ * its limit. A connection whose peer reads nothing is ended. The bytes that wait for strangers are bounded. A peer that
+ * takes all it can therefore costs running calls neither memory nor time of the event loop.
  */
 export class Connections implements Disposable {
   readonly #options: ConnectionsOptions;
@@ -221,12 +233,12 @@ export class Connections implements Disposable {
   }
 
   /**
-   * Lets a request in, or ends its connection. Node parses all requests of a packet before the first is answered: a
-   * thousand of them in 45 KB would hold up every call beside them.
+   * Accepts a request, or ends its connection. Node parses all requests of a packet before the first is answered, and a
+   * thousand of them in 45 KB would delay every running call.
    */
   admit(request: IncomingMessage, response: ServerResponse, hasKey: () => boolean): boolean {
     const connection = this.#open.get(request.socket);
-    // These requests came in the same packet as the one above the limit. Their connection has ended.
+    // This request came in the same packet as the one that exceeded the limit. The connection has ended.
     if (connection === undefined || request.socket.destroyed) return false;
     const { unanswered, socket } = connection;
     connection.latest = { request, sinceMs: this.#options.clock.monotonicMs() };
@@ -254,20 +266,20 @@ export class Connections implements Disposable {
     return true;
   }
 
-  /** The number of answers of this connection that are under way or wait for their turn. */
+  /** The number of answers of this connection that are in progress or wait for their turn. */
   unansweredOf(socket: Duplex): number {
     return this.#open.get(socket)?.unanswered.size ?? 0;
   }
 
-  /** A request of this connection showed a key: it no longer counts among the strangers. */
+  /** Notes that a request of this connection showed a key. The connection no longer counts as a stranger's. */
   know(request: IncomingMessage): void {
     const connection = this.#open.get(request.socket);
     if (connection !== undefined) connection.isKnown = true;
   }
 
   /**
-   * Frees the share of an address for a stream that has shown its proof, because such streams have places of their
-   * own.
+   * Gives back the place of a stream's connection in the share of its address once the stream has shown its proof.
+   * Proven streams have places of their own.
    */
   admitted(socket: Duplex): void {
     this.#open.get(socket)?.giveBack();
@@ -292,7 +304,7 @@ export class Connections implements Disposable {
       const connection = this.#open.get(socket);
       this.#open.delete(socket);
       giveBack();
-      // An answer that waited behind another one gets no event when its connection closes.
+      // An answer that waited for another one gets no event when its connection closes.
       for (const answered of connection?.unanswered.values() ?? []) answered();
     });
     if (!isUsedUp) return;
@@ -305,7 +317,7 @@ export class Connections implements Disposable {
     const unread: OpenConnection[] = [];
     let bytes = 0;
     for (const connection of this.#open.values()) {
-      // A connection that was ended holds nothing any more, although its close is yet to be told.
+      // A connection that was ended holds nothing any more, even if its close event has not come yet.
       if (connection.socket.destroyed) continue;
       lookAt(connection, nowMs);
       if (isSlow(connection, nowMs)) {
@@ -340,7 +352,10 @@ export class Connections implements Disposable {
     this.#tell({ address, atMost }, 'no room for more connections');
   }
 
-  /** Writes one line in a while and says how many it stands for: a flood of lines would fill the disk. */
+  /**
+   * Writes one line at an interval and says how many refusals it stands for, because a flood of lines would fill the
+   * disk.
+   */
   #tell(fields: Record<string, unknown>, message: string): void {
     const nowMs = this.#options.clock.monotonicMs();
     this.#notLogged++;
@@ -352,16 +367,16 @@ export class Connections implements Disposable {
 }
 
 /**
- * Stops parsing the rest of the packet. The parser does not know that its socket was destroyed: it would make a
- * thousand requests of a packet of 45 KB, 0.1 ms of the event loop each, for nobody. Two is Node's word for a
- * connection that speaks another protocol from here on.
+ * Stops parsing the rest of the packet. The parser does not know that its socket was destroyed. It would make a
+ * thousand requests of a packet of 45 KB in vain, at 0.1 ms of the event loop each. The 2 is Node's code for a
+ * connection that changes to another protocol.
  */
 function parseNoFurther(socket: WithParser): void {
   const { parser } = socket;
   if (parser?.onIncoming) parser.onIncoming = () => 2;
 }
 
-/** True when the body of a request has used up its time. Node's own time-out is one for all requests. */
+/** True if the body of a request has used up its time. Node's own time-out is the same for all requests. */
 function isSlow({ latest }: OpenConnection, nowMs: number): boolean {
   if (latest === undefined || latest.request.complete) return false;
   const given = bodyTimes.get(latest.request);
@@ -371,8 +386,8 @@ function isSlow({ latest }: OpenConnection, nowMs: number): boolean {
 }
 
 /**
- * Notes the bytes that wait for a peer, and the time since which it has taken none: the present chunk has not become
- * shorter.
+ * Notes the bytes that wait for a peer, and since when it has taken none. A peer takes bytes when the current chunk
+ * becomes shorter.
  */
 function lookAt(connection: OpenConnection, nowMs: number): void {
   const { socket, unanswered } = connection;
@@ -383,7 +398,7 @@ function lookAt(connection: OpenConnection, nowMs: number): void {
   connection.waitingOnSocket = waiting;
   if (waiting === 0) connection.unreadSinceMs = undefined;
   else if (hasTaken || connection.unreadSinceMs === undefined) connection.unreadSinceMs = nowMs;
-  // The length of the present answer includes that of its socket. Answers behind it have only their own.
+  // The length of the current answer includes that of its socket. The answers that wait after it have only their own.
   let behind = 0;
   for (const response of unanswered.keys())
     if (response.socket === null) behind += response.writableLength;

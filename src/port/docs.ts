@@ -12,20 +12,24 @@ const json = 'application/json; charset=utf-8';
 const css = 'text/css; charset=utf-8';
 const script = 'text/javascript; charset=utf-8';
 
-/** A thread that gets no processor time for longer than this is ended. The next reader tries again. */
+/** The thread that makes the document is ended if it takes longer than this. The next reader starts it again. */
 const makeWithinMs = 30_000;
 
 /**
- * Serves `/openapi.json` and `/docs`, which describe the routes of this process with the schemas that it checks with.
+ * Serves `/openapi.json` and `/docs`. They describe the routes of this process with the schemas that check the
+ * requests.
  */
 export function openDocs(options: {
   version: string;
-  /** The module that exports the carriers' own routes (`carrierRoutes`), which this room does not know. */
+  /**
+   * The module that exports the carriers' own routes as `carrierRoutes`. This folder must not import the carriers
+   * itself.
+   */
   carrierRoutes: URL;
   publicUrl: () => string;
 }): Part & AsyncDisposable {
   const router = express.Router();
-  // The schemas never change while the process runs; only the address by which we are known may.
+  // The schemas never change while the process runs. Only our public address may change.
   let made: { url: string; document: Promise<StaticFile> } | undefined;
   const documentNow = () => {
     const url = options.publicUrl();
@@ -39,7 +43,7 @@ export function openDocs(options: {
       }),
     };
     made = making;
-    // A thread that failed, for want of memory perhaps, is tried again for the next reader.
+    // If the thread failed, perhaps for lack of memory, it is started again for the next reader.
     making.document.catch(() => {
       if (made === making) made = undefined;
     });
@@ -64,7 +68,7 @@ export function openDocs(options: {
   };
 }
 
-/** The page consists of our own frame and the library that shows the document. */
+/** The page consists of a frame of our own and of the library that shows the document. */
 const files: Record<string, { path: () => URL; type: string }> = {
   'page.html': { path: () => new URL('./docs-page.html', import.meta.url), type: html },
   'page.css': { path: () => new URL('./docs-page.css', import.meta.url), type: css },
@@ -79,7 +83,7 @@ const files: Record<string, { path: () => URL; type: string }> = {
   },
 };
 
-/** The files are read when they are first asked for, and then kept: most processes are never asked. */
+/** A file is read when it is first requested and is then kept, because most processes are never asked for it. */
 function pageFile(read: Map<string, StaticFile>, name: string): StaticFile {
   const known = read.get(name);
   const file = files[name];
@@ -90,8 +94,8 @@ function pageFile(read: Map<string, StaticFile>, name: string): StaticFile {
 }
 
 /**
- * Makes the document in a thread: hundreds of descriptions are loaded, which would hold up the audio of every call when
- * the first stranger asks. The thread ends with its memory.
+ * Makes the document in a thread. It loads hundreds of descriptions, which would delay the audio of every call when a
+ * stranger asks for the first time. The thread then ends and frees its memory.
  */
 async function makeDocument(request: DocsRequest): Promise<StaticFile> {
   const worker = new Worker(new URL('./docs-worker.ts', import.meta.url), {

@@ -20,7 +20,7 @@ import { SecretJudge, shortSecretNote } from './secrets.ts';
 import { newRequestId, pathOf, Problem, problemBody, problemHandler } from './problem.ts';
 import { retryAfterS, upgradeHandler } from './upgrades.ts';
 
-/** Limits of Node's server, so that a slow or silent peer is gone before it costs much. */
+/** Limits of Node's server. They end a slow or silent peer before it costs much. */
 export const httpLimits = {
   headersTimeoutMs: 10_000,
   connectionsCheckingIntervalMs: 1_000,
@@ -36,28 +36,28 @@ export type HttpServer = AsyncDisposable & {
   /** The address by which this process reaches itself. */
   readonly ownUrl: string;
   readonly publicUrl: PublicUrl;
-  /** True for an address that speaks for many, as configured. */
+  /** True for the address of a proxy that the settings list. */
   readonly isProxy: IsProxy;
   /** Adds a part's routes, upgrades and health. */
   mount(part: Part): void;
-  /** The console's cookie counts as a key for operator routes. */
+  /** Sets the check of the console's cookie, which then counts as a key for operator routes. */
   acceptSignIns(check: (request: IncomingMessage) => boolean): void;
   readonly needsKey: boolean;
-  /** Judges a key that was not shown in a header, with the same count of wrong keys. */
+  /** Judges a key that was not shown in a header. Wrong keys count together with those in headers. */
   judgeKey(request: IncomingMessage, key: string | undefined): KeyVerdict;
-  /** The judge of shared secrets, for parts whose clients show other ones. */
+  /** Judges shared secrets, for parts whose clients show other secrets than keys. */
   readonly secrets: SecretJudge;
-  /** Every part is mounted: from here on the process is ready. */
+  /** Called once every part is mounted. The process is ready from then on. */
   started(): void;
   /** False if the remaining connections are reserved for calls in progress. */
   hasRoom(): boolean;
-  /** Registers connections at another port of this process, which use the same handles. */
+  /** Counts the connections at another port of this process too, because they use the same file handles. */
   reckon(connections: () => number): void;
-  /** Gives lines for the start of the process. */
+  /** Returns the lines that the port adds to the messages at the start of the process. */
   notes(): string[];
   /**
-   * Turns readiness off, so that balancers turn away. The parts still hear everybody who comes all the same, until
-   * the end.
+   * Reports the process as not ready, so that load balancers send requests elsewhere. The parts still answer every
+   * request that comes.
    */
   stopAccepting(): void;
 };
@@ -65,14 +65,17 @@ export type HttpServer = AsyncDisposable & {
 type HttpOptions = {
   config: HttpConfig;
   insecure: boolean;
-  /** Made at each start: opens the speech interface to the bridge of this process, and nothing else. */
+  /** The key of the bridge of this process, made at each start. It opens only the speech interface. */
   internalKey: string;
   log: Logger;
-  /** Answers 503 for parts that are not mounted yet, until `started`. Without it the server is ready at once. */
+  /**
+   * If true, parts that are not mounted yet are answered with 503 until `started` is called. If absent, the server is
+   * ready at once.
+   */
   isStarting?: boolean;
 };
 
-/** Opens the port: makes its parts once, in the order in which they need each other. */
+/** Opens the port. Creates its parts in the order in which they need one another. */
 export async function listen(options: HttpOptions): Promise<HttpServer> {
   const { config, insecure, internalKey, log } = options;
   if (!insecure) refuseOpenListener(config);
@@ -148,7 +151,7 @@ export async function listen(options: HttpOptions): Promise<HttpServer> {
 function newServer(): Server {
   const server = createServer({
     headersTimeout: httpLimits.headersTimeoutMs,
-    // `Connections` counts the time of each body, because uploads have more and Node knows one time for all.
+    // `Connections` limits the time of each body, because uploads need more and Node has only one limit for all.
     requestTimeout: 0,
     connectionsCheckingInterval: httpLimits.connectionsCheckingIntervalMs,
     keepAliveTimeout: httpLimits.keepAliveTimeoutMs,
@@ -162,7 +165,7 @@ function newServer(): Server {
   return server;
 }
 
-/** Answers requests and upgrades from here on; the routers are those that parts are mounted at. */
+/** Answers requests and upgrades from now on. Parts are mounted at the returned routers. */
 function answer(server: Server, context: AnswerContext): Record<Access, Router> {
   const { options, keyCheck, connections, parts, state } = context;
   const routers = {
@@ -196,7 +199,7 @@ function answerRequests(
 ): void {
   server.on('request', answer);
   server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
-    // A body behind the check of a key is asked for after that check, so that a stranger need not send it at all.
+    // Routes that need a key ask for the body after the check of the key, so that a stranger need not send it at all.
     if (!/^\/(?:v2|api)(?:\/|$)/.test(pathOf(request.url ?? ''))) response.writeContinue();
     answer(request, response);
   });
@@ -214,9 +217,9 @@ function notesOf(config: HttpConfig, atMost: number, limit: number | undefined):
 }
 
 /**
- * Refuses to start where others could reach an installation without keys: beyond loopback, and behind a proxy, which
- * a public address or listed proxies tell of. To this process every request of a proxy seems to come from this
- * machine.
+ * Refuses to start without keys if others could reach this process. They can if it listens beyond loopback or stands
+ * behind a proxy. A public address or listed proxies show that there is one. All requests of a proxy seem to come from
+ * this machine.
  */
 function refuseOpenListener({ host, publicUrl, trustedProxies, apiKeys }: HttpConfig): void {
   if (apiKeys.length > 0) return;
@@ -235,10 +238,13 @@ function refuseOpenListener({ host, publicUrl, trustedProxies, apiKeys }: HttpCo
   );
 }
 
-/** Answers requests that Node's parser refuses, and methods that name no resource, in the error body too. */
+/**
+ * Answers requests that Node's parser refuses, and methods that apply to no resource, with the same error body as other
+ * errors.
+ */
 function refuseUnreadable(server: Server, connections: Connections): void {
   const refuse = (socket: Duplex, status: number, message: string): void => {
-    // Our error text in the middle of another answer would be taken for a part of it.
+    // If another answer has begun, our error text would be read as a part of it.
     if (!socket.writable || connections.unansweredOf(socket) > 0) {
       socket.destroy();
       return;
@@ -321,9 +327,10 @@ function createApp({
   app.use((request, response, next) => {
     const id = newRequestId();
     response.locals['requestId'] = id;
-    // Express may let other work run between two layers: a part could be mounted behind the back of this request.
+    // The state is noted now. Express may run other work between two handlers, and a part could be mounted in the
+    // meantime.
     response.locals['isStarting'] = state.isStarting;
-    // The browser remembers this for half a year.
+    // The browser remembers to use TLS for half a year.
     if (isOverTls(request, publicUrl))
       response.set('strict-transport-security', 'max-age=15552000; includeSubDomains');
     response.set({ 'x-request-id': id, 'x-aipi-call-id': id, 'cache-control': 'no-store' });
@@ -332,7 +339,7 @@ function createApp({
   });
   app.use(healthRoutes(keyCheck, parts, state));
   app.use(routers.public);
-  // The parser comes after the check of the key: a stranger's body is never read.
+  // The parser runs after the check of the key, so that a stranger's body is never read.
   const parse = express.json({ limit: httpLimits.jsonBodyBytes, inflate: false });
   const json = [askForJson, parse];
   app.use('/v2', keyCheck.speech, json);
@@ -347,7 +354,7 @@ function createApp({
   return app;
 }
 
-/** Other bodies than JSON are asked for by the routes that read them. */
+/** Asks for a JSON body. The routes that read other bodies ask for those themselves. */
 function askForJson(request: Request, response: Response, next: () => void): void {
   if (request.is('json') !== false) askForBody(request, response);
   next();
@@ -368,7 +375,7 @@ const headers: Parameters<typeof helmet>[0] = {
       frameAncestors: ["'none'"],
     },
   },
-  // This header is decided by request, below.
+  // This header depends on the request and is set below.
   strictTransportSecurity: false,
   referrerPolicy: { policy: 'no-referrer' },
 };
@@ -389,7 +396,7 @@ function healthRoutes(keyCheck: KeyCheck, parts: Part[], state: ServerState): Ro
       state.isAccepting &&
       !state.isStarting &&
       Object.values(checks).every((check) => check.state !== 'down');
-    // Without a key a stranger learns whether the process is ready, not which part is unwell.
+    // Without a key, a client learns whether the process is ready but not which part is in trouble.
     if (!ready) response.set('retry-after', String(retryAfterS));
     response.status(ready ? 200 : 503).json({
       status: ready ? 'ready' : 'not ready',

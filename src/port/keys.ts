@@ -35,7 +35,7 @@ export class ApiKeys {
     if (key === undefined) return false;
     const digest = this.#digest(key);
     let found = false;
-    // The loop does not stop at the key that matches: the time must not tell which of several it was.
+    // The loop does not stop at the matching key, because the time must not show which key it was.
     for (const known of this.#digests) found = timingSafeEqual(known, digest) || found;
     return found;
   }
@@ -48,24 +48,27 @@ export class ApiKeys {
 type KeyCheckOptions = {
   config: HttpConfig;
   insecure: boolean;
-  /** Opens the speech interface to the bridge of this process, and nothing else to anybody. */
+  /** The key of the bridge of this process. It opens only the speech interface. */
   internalKey: string;
   publicUrl: PublicUrl;
   isProxy: IsProxy;
   secrets: SecretJudge;
-  /** Told of each request that showed a key. */
+  /** Called for each request that showed a key. */
   onKnown: (request: IncomingMessage) => void;
 };
 
 /** The verdict on a key. `wait` means that the client guessed too often. */
 export type KeyVerdict = SecretVerdict | { is: 'missing' };
 
-/** Decides which requests may pass: with keys set those that show one, without keys only those of this machine. */
+/**
+ * Decides which requests may pass. If keys are set, a request must show one. If none are set, it must come from this
+ * machine.
+ */
 export class KeyCheck {
   readonly #options: KeyCheckOptions;
   readonly #keys: ApiKeys;
   readonly #internalKey: ApiKeys;
-  /** Without keys, and unless strangers are welcome, a request must come from this machine itself. */
+  /** True if there are no keys and strangers are not allowed: a request must then come from this machine. */
   readonly #onlyThisMachine: boolean;
   #latestOurs: string | undefined;
   #isSignedIn: (request: IncomingMessage) => boolean = () => false;
@@ -89,9 +92,10 @@ export class KeyCheck {
   }
 
   /**
-   * Answers why a request may not come in at all; undefined when it may. Without keys the network is the only lock.
-   * So nothing is answered that comes through a proxy, under a foreign name (a name that leads to 127.0.0.1), or from
-   * a page of another site in the browser of this machine: such a page may send a GET without any `Origin`.
+   * Returns the reason why a request is refused before its key is checked, or undefined. Without keys only the network
+   * protects us. Requests are then refused if they come through a proxy, under a foreign name (a name that leads to
+   * 127.0.0.1), or from a page of another site in a browser on this machine. A page of another site may send a GET
+   * without any `Origin`.
    */
   whyForeign(request: IncomingMessage): string | undefined {
     if (!this.#onlyThisMachine) return undefined;
@@ -106,7 +110,7 @@ export class KeyCheck {
   }
 
   #isOurs(header: string): boolean {
-    // Nearly all requests name us alike, so the latest name that was ours need not be parsed again.
+    // Nearly all requests use the same name for us, so the latest name that was ours need not be parsed again.
     if (header === this.#latestOurs) return true;
     const host = hostOf(header);
     const isOurs = host !== undefined && isLoopback(host);
@@ -114,7 +118,7 @@ export class KeyCheck {
     return isOurs;
   }
 
-  /** Judges a key that a client shows, wherever it shows it, and counts the wrong ones. */
+  /** Judges a key that a client shows in a header or elsewhere, and counts wrong keys. */
   judge(request: IncomingMessage, key: string | undefined): KeyVerdict {
     if (!this.#keys.required) return { is: 'right' };
     if (key === undefined) return { is: 'missing' };
@@ -126,7 +130,7 @@ export class KeyCheck {
     return verdict;
   }
 
-  /** The key of a browser that signs in. Each sign-in is a line of the log. */
+  /** Judges the key of a browser that signs in. Each sign-in is logged. */
   judgeSignIn(request: IncomingMessage, key: string | undefined): KeyVerdict {
     const verdict = this.judge(request, key);
     if (verdict.is === 'right' && this.#keys.required)
@@ -162,7 +166,10 @@ export class KeyCheck {
     next(refusalOf(verdict, request));
   };
 
-  /** Reading is counted and not logged. The line names the kind of thing that was changed, and no id. */
+  /**
+   * Logs a request that changes something. The line names the kind of resource and no id. Requests that only read are
+   * counted and not logged.
+   */
   #noteChange(request: Request): void {
     const { method, originalUrl } = request;
     if (!this.#keys.required || ['GET', 'HEAD', 'OPTIONS'].includes(method)) return;
@@ -175,7 +182,7 @@ export class KeyCheck {
 
   readonly speech: RequestHandler = (request, _response, next) => {
     const key = keyOf(request);
-    // The bridge of this process must reach our own service even if others guessed often from its address.
+    // The bridge of this process must reach our own speech service even if others guessed keys from the same address.
     if (this.#internalKey.accepts(key)) {
       this.#options.onKnown(request);
       next();
@@ -186,8 +193,9 @@ export class KeyCheck {
   };
 
   /**
-   * The cookie of the console opens the jobs and nothing else of the speech interface. A form of another site can post
-   * a file without asking first, so here the request must be known to come from a page of ours.
+   * True for a request of the console's page to the jobs, the only part of the speech interface that its cookie opens.
+   * A form of another site can post a file without asking first, so the request must be known to come from a page of
+   * ours.
    */
   #isJobsPage(request: IncomingMessage & { originalUrl?: string }): boolean {
     return (
@@ -199,14 +207,16 @@ export class KeyCheck {
   }
 }
 
-/** The API, the speech interface and the sign-in share their keys, and so the count of wrong ones. */
+/** The API, the speech interface and the sign-in share their keys and therefore one count of wrong keys. */
 const keysDoor = 'keys';
 
 const foreignWords = 'this address answers only this machine; set TRUNKLINE_API_KEYS to open it';
 const forwardedWords =
   'this request came through a proxy, and without keys only this machine is answered; set TRUNKLINE_API_KEYS';
 
-/** True for a link on a page elsewhere that a person followed to our page: it shows the page and changes nothing. */
+/**
+ * True if a person followed a link on another site to our page. Such a request only shows the page and changes nothing.
+ */
 function isLinkToPage({ method, url, headers }: IncomingMessage): boolean {
   return (
     method === 'GET' &&
@@ -216,7 +226,7 @@ function isLinkToPage({ method, url, headers }: IncomingMessage): boolean {
   );
 }
 
-/** The answer to a key that does not open; undefined for one that does. */
+/** Returns the error to answer if the key was not accepted, otherwise undefined. */
 export function refusalOf(verdict: KeyVerdict, request: IncomingMessage): Problem | undefined {
   switch (verdict.is) {
     case 'right':
@@ -235,7 +245,7 @@ export function refusalOf(verdict: KeyVerdict, request: IncomingMessage): Proble
   }
 }
 
-/** The key under the neutral header, or under the one that unmodified clients of the interface send. */
+/** Reads the key from our own neutral header, or from the header that unmodified clients of the interface send. */
 function keyOf(request: IncomingMessage): string | undefined {
   const [ours, theirs] = keyHeaders;
   const value = request.headers[ours] ?? request.headers[theirs];

@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import { getHeapSpaceStatistics, getHeapStatistics } from 'node:v8';
 
 /**
- * The figures are read at most this often: reading them costs memory, and a flood of upgrades comes when memory is
- * short. The calls that begin between two readings fit into the reserve.
+ * The figures are read at most this often. Reading costs memory, and a flood of upgrades may come when memory is short.
+ * Calls that begin between two readings fit into the reserve.
  */
 const lookEveryMs = 100;
-/** An eighth of the memory is kept free for the calls that go on; of a large memory no more than this. */
+/** An eighth of the memory, but at most this much, stays free for running calls. */
 const reserveAtMost = 67_108_864;
 /**
  * Each running leg may still grow by this much: its session in the heap, and the audio that waits outside the heap.
@@ -22,17 +22,18 @@ const legMayGrowBytes = { heap: 16_384, outside: 65_536 };
 const youngBytes =
   3 * 2 ** 20 * Number(/--max-semi-space-size=(\d+)/.exec(process.execArgv.join(' '))?.[1] ?? 16);
 
-/** A memory with a limit at which the system or V8 ends the process. */
+/** A kind of memory with a limit at which the system or V8 ends the process. */
 type LimitedMemory = { what: string; limit: number; used: number };
 
 let looked: { atMs: number; memories: LimitedMemory[] } | undefined;
 
 /**
- * Answers why no further leg may begin; undefined when there is room. At the limit of the heap or of the control group
- * the whole process ends, and all its calls with it. So a call that would not fit is refused before, with a reason.
+ * Returns the reason why no further leg may begin, or undefined if there is room. At the limit of the heap or of the
+ * control group, the whole process ends with all its calls. A call that would not fit is therefore refused before it
+ * begins.
  */
 export function memoryShortage(legs: number): string | undefined {
-  // This is the machine's time and not the clock, because it only says how old the machine's figures are.
+  // The machine's own time is used and not the clock, because it only measures the age of the machine's figures.
   const nowMs = performance.now();
   if (looked === undefined || nowMs - looked.atMs > lookEveryMs)
     looked = { atMs: nowMs, memories: [heap(), controlGroup()].filter((one) => one !== undefined) };
@@ -53,7 +54,10 @@ function reasonOf({ what, limit, used }: LimitedMemory): string {
   return `no room in memory: ${free} of ${all} MiB left (${what}); raise the limit or share the calls out`;
 }
 
-/** V8 ends the process when its old objects fill their room. Young objects have a room of their own and are left out. */
+/**
+ * Reads the room for old objects: V8 ends the process when they fill it. Young objects have a room of their own and are
+ * left out.
+ */
 function heap(): LimitedMemory {
   const { heap_size_limit: all } = getHeapStatistics();
   const old = getHeapSpaceStatistics().filter(({ space_name: name }) => !name.startsWith('new_'));
@@ -71,13 +75,13 @@ export function controlGroup(
   const lines = textOf(proc)?.split('\n') ?? [];
   for (const { at, limit, usage, cache } of [versionOne, versionTwo]) {
     const path = lines.map((line) => at.exec(line)?.[1]).find((found) => found !== undefined);
-    // Inside a container the path is often the one of the machine outside. The group then is the root folder.
+    // Inside a container, the path is often that of the machine outside. The group is then the root folder.
     for (const folder of path === undefined ? [] : [path, '/']) {
       const place = join(root, limit.folder, folder);
       const bytes = Number(textOf(join(place, limit.file)) ?? Number.NaN);
       if (!(bytes < totalmem())) continue;
       const used = Number(textOf(join(place, usage)));
-      // Cached pages of files (those of the journal too) count as used, but the system takes them back when it needs them.
+      // Cached pages of files count as used, those of the journal too. The system takes them back when it needs memory.
       const pages = Number(cache.exec(textOf(join(place, 'memory.stat')) ?? '')?.[1] ?? 0);
       if (!Number.isNaN(used)) return { what: 'control group', limit: bytes, used: used - pages };
     }

@@ -9,7 +9,7 @@ import type { Health } from '../lib/health.ts';
 export type Access = 'public' | 'operator' | 'speech';
 
 export type Upgrade = {
-  /** True when the path belongs to this part. */
+  /** True if this part answers upgrades at this path. */
   owns(pathname: string): boolean;
   /**
    * Settles when the socket is let in or refused. Until then it holds one of the places of undecided upgrades.
@@ -24,29 +24,32 @@ export type Upgrade = {
   ): Promise<void>;
 };
 
-/** A part of the process: the routes and upgrades that it adds to the port, and its role at start and stop. */
+/** A part of the process: its routes and upgrades at the port, and its work when the process starts and stops. */
 export type Part = {
   name: string;
-  /** Paths are absolute. */
+  /** The paths of the routes are absolute. */
   routers?: { access: Access; router: Router }[];
   upgrades?: Upgrade[];
   health?(): Record<string, Health> | Promise<Record<string, Health>>;
   /**
-   * Gives lines for the start of the process: the things that are on, those that are missing, and the command that
+   * Returns lines for the start of the process: features that are on, features that are off, and the command that
    * helps.
    */
   notes?(): string[];
-  /** Optional things that this installation has not set up, each with the way to set it up; no warnings. */
+  /** Returns optional features that are not set up, each with the way to set it up. They are not warnings. */
   missing?(): string[];
-  /** Models that are not here, each with what it would bring; no warnings. */
+  /** Returns models that are not installed, each with its use. They are not warnings. */
   notInstalled?(): Promise<string[]>;
-  /** Says for a person what a stop with this deadline would wait for now; undefined for nothing. */
+  /**
+   * Tells a person what the process would wait for if it stopped now with this deadline. Undefined if it would not
+   * wait.
+   */
   waitsFor?(deadlineMs: number): string | undefined;
   /**
-   * Tells the part that the process is about to stop. All parts are told at once, before the first of them drains.
-   * Resolves soon.
+   * Called when the process is about to stop. All parts are told at once, before the first of them drains. Resolves
+   * soon.
    */
   leaving?(): Promise<void>;
-  /** Takes nothing new and finishes what can be finished before the deadline. */
+  /** Accepts nothing new, and finishes as much as possible before the deadline. */
   drain?(deadlineMs: number): Promise<void>;
 };

@@ -1,7 +1,7 @@
 import type { ErrorRequestHandler, Request, Response } from 'express';
 import { randomUUID } from 'node:crypto';
 
-/** An answer other than success. Any route may throw it; it is sent in the error body of the interface. */
+/** An error with a status to answer. Any route may throw it, and it is sent as the interface's error body. */
 export class Problem extends Error {
   readonly status: number;
   readonly validationErrors: string[] | undefined;
@@ -57,12 +57,15 @@ export function problemBody(problem: Problem, path: string, requestId: string): 
   };
 }
 
-/** Gives the path of a request target, whatever was sent as one: `///` is no URL, and yet clients ask for it. */
+/** Returns the path of a request target even if the target is not a URL. Clients do ask for `///`, for example. */
 export function pathOf(target: string): string {
   return URL.parse(target, 'http://local')?.pathname ?? target.split(/[?#]/, 1)[0] ?? '';
 }
 
-/** The last handler of the app. A problem is sent as it is, an error of the body parser is translated, the rest is a 500. */
+/**
+ * The last handler of the app. It sends a problem as it is, translates an error of the body parser, and answers any
+ * other error with 500.
+ */
 export function problemHandler(onUnexpected: (error: unknown) => void): ErrorRequestHandler {
   return (error: unknown, request, response, _next) => {
     sendProblem(request, response, asProblem(error, onUnexpected));

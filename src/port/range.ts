@@ -3,12 +3,12 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { Problem } from './problem.ts';
 
-/** The bytes from `from` up to but without `to`. */
+/** The bytes from `from` up to and without `to`. */
 type ByteRange = { from: number; to: number };
 
 /**
- * One range of a `Range` header. A header that names several ranges, none, or one that ends before it begins is
- * ignored, as RFC 9110 allows: the answer is the whole.
+ * Reads a `Range` header with one range. As RFC 9110 allows, a header with several ranges, with none, or with a range
+ * that ends before it begins is ignored. The answer is then the whole content.
  */
 export function rangeOf(
   header: string | undefined,
@@ -26,7 +26,7 @@ export function rangeOf(
 type Rangeable = {
   bytes: number;
   headers: Record<string, string>;
-  /** Reads on only as fast as the peer takes what was read. */
+  /** Reads the bytes only as fast as the peer takes them. */
   read: (from: number, to: number) => AsyncIterable<Buffer>;
 };
 
@@ -52,7 +52,8 @@ export async function sendRange(
   try {
     await pipeline(Readable.from(read(from, to)), response);
   } catch {
-    // The client has gone away, or the disk failed in the middle: the answer is shorter than its length says.
+    // The client has gone away or the disk has failed in the middle, so the answer is shorter than its length header
+    // says.
     response.destroy();
   }
 }

@@ -6,19 +6,19 @@ import { counter } from '../lib/metrics.ts';
 import { networkOf } from './connections.ts';
 import { SeldomLog } from './seldom-log.ts';
 
-/** Compares two secrets in a time that depends on neither. */
+/** Compares two secrets in a time that does not depend on their content. */
 export function equalSecrets(left: string, right: string): boolean {
   const salt = randomBytes(16);
   const digest = (text: string): Buffer => createHmac('sha256', salt).update(text).digest();
   return timingSafeEqual(digest(left), digest(right));
 }
 
-/** A shorter secret can be guessed in the time that a door stands open. */
+/** A shorter secret could be guessed in the time that an installation runs. */
 const shortestSecret = 16;
 /** Nobody guesses a secret of this length over a network, whatever the number of tries. */
 const unguessableLength = 24;
 
-/** A secret that an operator chooses, and that alone opens a door. */
+/** A secret that an operator chooses and that gives access on its own. */
 export const SharedSecret = z
   .string()
   .min(
@@ -26,7 +26,7 @@ export const SharedSecret = z
     `has under ${shortestSecret} characters: make one with openssl rand -hex 16`,
   );
 
-/** A line for the start of the process, where a secret is short enough for its door to make clients wait. */
+/** Returns a line for the start of the process if a secret is so short that wrong guesses make clients wait. */
 export function shortSecretNote(setting: string, secrets: readonly string[]): string | undefined {
   return secrets.some((secret) => secret.length < unguessableLength)
     ? `${setting}: a secret has under ${unguessableLength} characters, so its own client waits, too, after somebody guessed at its address`
@@ -35,16 +35,19 @@ export function shortSecretNote(setting: string, secrets: readonly string[]): st
 
 /** A client may send this many wrong secrets before it has to wait. */
 const freeGuesses = 10;
-/** The first wait; each further wrong secret doubles it, up to the longest. */
+/** The first wait. Each further wrong secret doubles the wait, up to the longest. */
 const firstWaitMs = 1_000;
 const longestWaitMs = 300_000;
-/** A client that sent no wrong secret for this long begins anew. */
+/** The count of a client begins anew if the client sent no wrong secret for this long. */
 const forgetMs = 900_000;
-/** A short secret that a client has shown before passes in the wait, until that client has guessed this often. */
+/**
+ * During a wait, a short secret that its client has shown before is accepted until the client has sent this many wrong
+ * ones.
+ */
 const guessesOfKnown = 100;
-/** Clients remembered at once; beyond this number the one heard of the longest ago is forgotten. */
+/** At most this many clients are remembered. Beyond that, the one that was heard of the longest ago is forgotten. */
 export const maxClientsRemembered = 10_000;
-/** Lines of the log that are told apart by their client; further clients share one. */
+/** At most this many clients have log lines of their own. Further clients share one. */
 const maxClientsTold = 500;
 
 const checksTotal = counter(
@@ -53,16 +56,18 @@ const checksTotal = counter(
   ['door', 'outcome'],
 );
 
-/** The verdict on a secret. `wait` means that its client guessed too often. */
+/** The result of judging a secret. `wait` means that the client guessed too often. */
 export type SecretVerdict = { is: 'right' } | { is: 'wrong' } | { is: 'wait'; waitS: number };
 
 type ShownSecret = {
-  /** The secrets that it is compared with. Wrong guesses at one door make nobody wait at another. */
+  /**
+   * The name of the group of secrets that it is compared with. Wrong guesses at one group make nobody wait at another.
+   */
   door: string;
-  /** The address that showed it, behind the proxies that are believed. */
+  /** The address of the client that showed the secret. Listed proxies are believed about it. */
   client: string;
   secret: string;
-  /** The answer of a comparison in constant time. */
+  /** The result of a comparison that takes the same time for every secret. */
   isRight: boolean;
 };
 
@@ -77,8 +82,8 @@ type Client = {
 };
 
 /**
- * Judges secrets that are compared and not signed with, for every door of this process. It counts the wrong ones of
- * each client: secrets are long, but a door that takes any number of guesses invites them.
+ * Judges secrets that are compared with a configured one, for all groups (doors) of this process. It counts the wrong
+ * secrets of each client, because a door without a limit would invite guesses.
  */
 export class SecretJudge {
   readonly #clock: Clock;
@@ -91,7 +96,7 @@ export class SecretJudge {
     this.#told = new SeldomLog({ clock, log });
   }
 
-  /** Doors are counted from 0 on, so that the first wrong secret is an increase. */
+  /** Sets the counts of this door to 0, so that the first wrong secret shows as an increase. */
   open(door: string): void {
     for (const outcome of ['right', 'wrong', 'wait']) checksTotal.inc({ door, outcome }, 0);
   }
@@ -103,7 +108,7 @@ export class SecretJudge {
     return verdict;
   }
 
-  /** Writes the lines that were held back; called once a second. */
+  /** Writes the log lines that were held back. Called once a second. */
   tick(): void {
     this.#told.tick();
   }
@@ -124,7 +129,7 @@ export class SecretJudge {
     }
     const known = this.#heardOf(name);
     known.guesses++;
-    // A right secret in the wait gets the same answer as a wrong one: the answer must not tell which it was.
+    // During a wait, a right secret gets the same answer as a wrong one, so that the answer does not show which it was.
     if (leftMs > 0) return { is: 'wait', waitS: Math.ceil(leftMs / 1_000) };
     known.wrong++;
     const waits = known.wrong - freeGuesses;
@@ -135,8 +140,9 @@ export class SecretJudge {
   }
 
   /**
-   * Others may share the address of a client, so its own secret passes while they wait. A short one passes for a
-   * limited number of guesses only: the answer would otherwise tell a guesser at that address that a guess was right.
+   * True if this secret is accepted while its client must wait. Other clients may share the address, and their wrong
+   * guesses must not lock this one out. A short secret is accepted only for a limited number of guesses, because the
+   * answer would otherwise tell a guesser at that address that a guess was right.
    */
   #passesInWait(client: Client | undefined, secret: string): boolean {
     if (secret.length >= unguessableLength) return true;
@@ -148,7 +154,7 @@ export class SecretJudge {
   }
 
   #remember(name: string, secret: string): void {
-    // Long secrets pass at any time, so nothing is remembered of them.
+    // Long secrets are always accepted, so nothing about them is remembered.
     if (secret.length >= unguessableLength) return;
     const digest = this.#digest(secret);
     if (this.#clients.get(name)?.shown.has(digest)) return;
@@ -164,12 +170,12 @@ export class SecretJudge {
     });
   }
 
-  /** Digests, so that a heap dump gives no secret away. */
+  /** Makes a digest, so that a dump of the heap does not reveal a secret. */
   #digest(secret: string): string {
     return createHmac('sha256', this.#salt).update(secret).digest('base64');
   }
 
-  /** Finds or makes the client, and moves it behind all others as the one heard of latest. */
+  /** Finds or makes the client, and moves it to the end of the list, which is in order of the last contact. */
   #heardOf(name: string): Client {
     const nowMs = this.#clock.monotonicMs();
     const before = this.#clients.get(name);

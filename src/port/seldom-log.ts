@@ -6,8 +6,8 @@ const tellEveryMs = 10_000;
 type SeldomLine = { level: 'warn' | 'info'; message: string; fields: Record<string, unknown> };
 
 /**
- * Writes lines that strangers can cause without end. Each kind is written once in ten seconds, and then once more
- * with the number of lines that were held back.
+ * Writes log lines that strangers could cause without limit. A line of each kind is written once in ten seconds, and
+ * then once more with the number of lines that were held back.
  */
 export class SeldomLog {
   readonly #log: Logger;
@@ -19,7 +19,7 @@ export class SeldomLog {
     this.#clock = clock;
   }
 
-  /** The number of kinds that are remembered. The caller makes the kinds coarser when there are too many. */
+  /** The number of kinds that are remembered. If there are too many, the caller uses coarser kinds. */
   get size(): number {
     return this.#seen.size;
   }

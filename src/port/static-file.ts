@@ -1,7 +1,10 @@
 import type { Request, Response } from 'express';
 import { createHash } from 'node:crypto';
 
-/** An answer that is the same for everybody. All requests share one buffer: a thousand of them cost no memory. */
+/**
+ * An answer that is the same for everybody. All requests share one buffer, so a thousand of them cost no further
+ * memory.
+ */
 export type StaticFile = { body: Buffer; type: string; tag: string; cacheControl: string };
 
 export function staticFile(
@@ -17,7 +20,7 @@ export function staticFile(
   return { body: bytes, type, tag, cacheControl };
 }
 
-/** The tag is made once: Express would hash the body again for every request. */
+/** Sends the file with its tag. The tag was made once; Express would hash the body again for every request. */
 export function sendStatic(file: StaticFile, request: Request, response: Response): void {
   response.set({ 'content-type': file.type, etag: file.tag, 'cache-control': file.cacheControl });
   if (request.headers['if-none-match'] === file.tag) response.status(304).end();

@@ -6,13 +6,14 @@ import type { KeyCheck } from './keys.ts';
 import type { Part, Upgrade } from './part.ts';
 import { pathOf } from './problem.ts';
 
-/** An upgrade that is undecided after this is given up: a carrier itself decides within a second. */
+/** An upgrade that is not decided after this time is given up. The carriers' own limit is shorter. */
 export const upgradeDecisionMs = 3_000;
-/** Upgrades that wait for their decision at once: each holds a socket and perhaps a query of the store. */
+/** At most this many upgrades may wait for their decision. Each holds a socket and perhaps a query of the store. */
 export const maxUpgradesInProgress = 512;
 /**
- * A peer may take this long to read its refusal, so that it cannot keep the connection by reading nothing. Here and
- * above it is the machine's timer and not the clock, because it guards a socket and no rule of a call depends on it.
+ * A peer may take this long to read its refusal, so that it cannot keep the connection by reading nothing. This time
+ * and the one above use the machine's timer and not the clock, because they guard a socket and no rule of a call
+ * depends on them.
  */
 const refusalReadMs = 1_000;
 
@@ -31,7 +32,7 @@ const statusTexts = {
 type RefusalStatus = keyof typeof statusTexts;
 
 /**
- * Refuses an upgrade, with a line of words where there are any, and ends the connection. It has to end: Node no longer
+ * Refuses an upgrade, with a reason if there is one, and ends the connection. The connection must end: Node no longer
  * reads a socket that asked for an upgrade, so nobody would notice that the peer has left.
  */
 export function refuseUpgrade(
@@ -58,8 +59,8 @@ export function refuseUpgrade(
 }
 
 /**
- * Closes the socket of a peer that was let in and is a stranger after all. The close frame says why; the connection
- * ends behind it, whether or not the peer answers: waiting for its answer would let strangers hold the places.
+ * Closes the socket of a peer that was let in but did not prove itself. The close frame gives the reason. The
+ * connection then ends without waiting for the peer's answer, because strangers could hold places by not answering.
  */
 export function closeStranger(
   socket: { close(code: number, reason: string): void },
@@ -80,7 +81,7 @@ const upgradesRefusedTotal = counter(
   ['status'],
 );
 
-/** Hands an upgrade to the part that owns its path. An upgrade that is undecided at the deadline is cut off. */
+/** Passes an upgrade to the part that owns its path. An upgrade that is not decided at the deadline is cut off. */
 export function upgradeHandler(options: {
   parts: Part[];
   keyCheck: KeyCheck;
@@ -103,7 +104,8 @@ export function upgradeHandler(options: {
     if (!owner) return refuse(socket, 404);
     if (inProgress >= maxUpgradesInProgress)
       return refuse(socket, 503, 'too many upgrades at once');
-    // A place is held until the upgrade is decided, at most until the deadline: a peer that is let in gives it back.
+    // A place is held until the upgrade is decided, and at most until the deadline. A peer that is let in gives it
+    // back.
     inProgress++;
     const written = bytesWritten(socket);
     let isHeld = true;

@@ -14,13 +14,16 @@ export const secretKinds: ReadonlySet<CueKind> = new Set([
 const names: readonly (readonly [CueKind, RegExp])[] = [
   [
     'cvv',
-    /\b(?:cvv2?|cvc2?|csc|cv2|c v [vc2]|security (?:code|number|digits)|verification (?:code|number)|(?:three|four|3|4)[ -]digit|(?:three|3) (?:digits|numbers|figures)|(?:the|your) (?:back|reverse)|signature)\b/,
+    /\b(?:cvv2?|cvc2?|csc|cv2|c v [vc2]|security (?:code|number|digits)|verification (?:code|number)|(?:three|four|3|4)[ -]digit|(?:three|3) (?:digits|numbers|figures)|(?:three|3|numbers?|digits|code|figures) (?:\w+ ){0,2}(?:on|from|at|off) the (?:back|reverse|rear|strip|other side)|(?:last|little|small) (?:three|3|numbers?|code)|other side|(?:the|your) (?:back|reverse)|(?:flip|turn) (?:it|that|the card|your card) (?:over|round|around)|signature)\b/,
   ],
   [
     'expiry',
-    /\b(?:expir\w*|exp|valid (?:until|till|thru|through|to|from)|good (?:through|thru|until|till)|runs? out|month and (?:the )?year|date on (?:the|your|it|that))\b/,
+    /\b(?:expir\w*|exp|valid (?:until|till|thru|through|to|from)|good (?:through|thru|until|till)|runs? out|month and (?:the )?year|end date|when (?:is|does) (?:it|that|the card) (?:\w+ )?(?:good|valid|end)|good (?:till|to)|through date|thru date|date on (?:the|your|it|that))\b/,
   ],
-  ['ssn', /\b(?:social(?! (?:media|network|worker|club|office))|ssn|s s n)\b/],
+  [
+    'ssn',
+    /\b(?:soc(?=[ ?.]|$)|tax ?payer (?:id|number)|social(?! (?:media|network|worker|club|office))|ssn|s s n)\b/,
+  ],
   ['routing', /\b(?:routing|sort code|aba|transit number|bsb)\b/],
   [
     'bank',
@@ -28,7 +31,7 @@ const names: readonly (readonly [CueKind, RegExp])[] = [
   ],
   [
     'card',
-    /\b(?:(?<!(?:membership|member|loyalty|library|gift|rewards|id|insurance|sim) )card|visa|mastercard|amex|american express|sixteen digits|16 digits|long number)\b/,
+    /\b(?:(?<!(?:membership|member|loyalty|library|gift|rewards|id|insurance|sim) )card|visa|mastercard|amex|american express|sixteen digits|16 digits|long number|(?:numbers?|digits) (?:across|on) the front|(?:first|next|middle|remaining|final) (?:four|4|six|6|eight|8|group|set|block|digits)|(?:numbers?|digits) (?:on|off|from) (?:it|the front|the plastic|there)|read (?:it|that|them) (?:off|out|to me)|plastic|last (?:four|4)(?! (?:of|digits of) (?:your|the) (?:social|phone|mobile|account|order|policy))|payment (?:method|details)|how (?:will|would|are|do) you (?:\w+ ){0,3}pay(?:ing)?|pay(?:ing)? (?:with|by))\b/,
   ],
   [
     'phone',
@@ -59,7 +62,7 @@ const otherCode =
   /\b(?:error|area|zip|post|postal|country|dialling|dialing|product|promo|discount|sort|access|booking|reservation|confirmation|order|reference|voucher|bank|tracking|ticket|pass) ?code\b/;
 
 const request =
-  /\?|\b(?:please|can|could|may|what|what's|which|need|give|tell|read|confirm|verify|provide|have|get|go ahead|when|ready|whenever|spell|say|repeat)\b/;
+  /\?|\b(?:please|can|could|may|what|what's|which|need|give|tell|read|confirm|verify|provide|have|get|go ahead|when|ready|whenever|spell|say|repeat|missed|lost|again|catch|rest|remaining|continue|across)\b/;
 /** Questions of at most this many words, such as "The code?", need no question word. */
 const shortestWords = 6;
 /** After a turn of more than this many words the question no longer applies. */
@@ -81,8 +84,19 @@ export function askedFor(turns: readonly string[]): CueKind[] {
   return asked;
 }
 
+/** The question is about a sum, or about something else that merely stands on a card or in an account. */
+const aboutAmount = /\bhow (?:much|many)\b/;
+const onTheCard =
+  /\b(?:zip|post ?code|postal code|name|phone|number for|address|limit|balance)\b.* (?:on|of|for) (?:the|your) card\b/;
+const otherExpiry =
+  /\b(?:lease|contract|policy|passport|warranty|licen[cs]e|subscription|plan|membership|offer|voucher|coupon|ticket|insurance|trial|guarantee)\b/;
+
 function kindsIn(text: string): CueKind[] {
-  const kinds = names.filter(([, pattern]) => pattern.test(text)).map(([kind]) => kind);
+  const kinds = names
+    .filter(([, pattern]) => pattern.test(text))
+    .map(([kind]) => kind)
+    .filter((kind) => kind !== 'expiry' || !otherExpiry.test(text))
+    .filter((kind) => kind !== 'card' || !(aboutAmount.test(text) || onTheCard.test(text)));
   if (kinds.length === 0 && bareCode.test(text) && !otherCode.test(text)) return ['cvv', 'id'];
   if (kinds.length === 0 && bareCode.test(text)) return ['id'];
   return kinds.some((kind) => kind === 'bank' || kind === 'ssn')

@@ -297,6 +297,8 @@ const counted =
   /^(?:minutes?|hours?|days?|weeks?|months?|years?|times|percent|people|persons?|dollars?|pounds?|euros?|cents?|pence|bucks|quid|miles?|units?|pages?|items?|boxes|points?|degrees?|kilometers?|feet|calls?|users?|customers|employees|o'clock|am|pm|of|seconds?|kids?|children|cards?|others?|more|numbers?|digits?|letters|tickets|seats|nights|rooms|meters|metres|kilos?|thousand|million)$/;
 
 /** True if a word beside the run explains it: as an amount, a count, a time or a room number. */
+const dayParts = /^(?:morning|afternoon|evening)$/;
+
 export function isExplained(doc: Doc, run: Run): boolean {
   if (run.pieces.length > 2) return false;
   const before = doc.word(run.from - 1);
@@ -309,6 +311,11 @@ export function isExplained(doc: Doc, run: Run): boolean {
     return true;
   const next = doc.word(run.to);
   if (next === '%' || counted.test(next)) return true;
+  // "ten in the morning", the minutes of "6:45", the year of "since 2018".
+  if (next === 'in' && doc.word(run.to + 1) === 'the' && dayParts.test(doc.word(run.to + 2)))
+    return true;
+  if (before === ':' && run.digits === 2 && /^\d{1,2}$/.test(doc.word(run.from - 2))) return true;
+  if (/^(?:in|since|from)$/.test(before) && /^(?:19[5-9]|20[0-2])\d$/.test(run.chars)) return true;
   // "nine a.m.", "ten p m"
   return /^[ap]$/.test(next) && /^(?:\.?|m)$/.test(doc.word(run.to + 1));
 }

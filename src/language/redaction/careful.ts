@@ -1,5 +1,5 @@
 import { cueOf, type Cue } from '../entities/code-cues.ts';
-import { runAt, runOf, type Run } from '../entities/code-runs.ts';
+import { isExplained, runAt, runOf, type Run } from '../entities/code-runs.ts';
 import { isMonthName } from '../entities/dates.ts';
 import type { Doc } from '../entities/doc.ts';
 import {
@@ -55,6 +55,10 @@ const otherNumbers = new Set<Cue['kind']>(['id', 'vehicle', 'health', 'passport'
 /** Claims a run as long as a card number without checking the digit: one misheard digit would make it wrong. */
 function claimCards(doc: Doc, runs: readonly Run[]): void {
   for (const run of runs) {
+    if (run.digits >= 4 && isPieceOfCard(doc, run.from)) {
+      doc.claim('CREDIT_CARD', run.from, run.to);
+      continue;
+    }
     if (run.digits < 12) continue;
     const cue = cueOf(doc, run.from, run.to);
     // Digits inside an IBAN have no space before them.
@@ -62,12 +66,28 @@ function claimCards(doc: Doc, runs: readonly Run[]): void {
     // The shortest debit card numbers have twelve digits, as some phone numbers do.
     if (run.digits < 13 && cue?.kind !== 'card') continue;
     if (cue?.adjacent && otherNumbers.has(cue.kind)) continue;
-    if (!/^[2-6]/.test(run.chars) && cue?.kind !== 'card') continue;
+    // A first digit that was misheard or lost is no proof against a run as long as a card number.
+    if (!/^[2-6]/.test(run.chars) && cue?.kind !== 'card' && !isCardLong(run)) continue;
     const length = /^3[47]/.test(run.chars) ? 15 : 16;
     // Speakers often add the date and the security code of a card without a pause.
     const head = headOf(run, length) ?? (run.digits <= 19 ? run : undefined);
     if (head) doc.claim('CREDIT_CARD', head.from, head.to);
   }
+}
+
+function isCardLong({ digits }: Run): boolean {
+  return digits === 15 || digits === 16;
+}
+
+/** True behind "the rest of the card is" or "the end of my card number". */
+function isPieceOfCard(doc: Doc, from: number): boolean {
+  let isCard = false;
+  for (let at = from - 1; at >= Math.max(0, from - 8); at--) {
+    if (/^[.!?;]$/.test(doc.word(at))) return false;
+    if (/^(?:card|cards)$/.test(doc.word(at))) isCard = true;
+    if (isCard && /^(?:rest|end|beginning|start|half|remainder)$/.test(doc.word(at))) return true;
+  }
+  return false;
 }
 
 /** The start of a run with exactly this many digits. */
@@ -159,7 +179,12 @@ export function cardDateEnd(doc: Doc, i: number): number {
   // Matches the month by its number: "first of thirty one", "seven year twenty nine".
   const month = dayAt(doc.tokens, i);
   if (!month || month.value > 12) return 0;
-  const next = doc.word(month.next) === 'month' ? month.next + 1 : month.next;
+  const isNamed = doc.word(month.next) === 'month';
+  const next = isNamed ? month.next + 1 : month.next;
+  if (isNamed) {
+    const end = shortYearEnd(doc, next);
+    if (end > 0) return end;
+  }
   if (/^(?:of|year)$/.test(doc.word(next))) return shortYearEnd(doc, next);
   return 0;
 }
@@ -191,6 +216,7 @@ function claimSecurityCodes(doc: Doc, runs: readonly Run[]): void {
     if ((run.digits !== 3 && run.digits !== 4) || doc.isTaken(run.from)) continue;
     if (/^(?:percent|dollars|pounds|euros|minutes|days|hours|times)$/.test(doc.word(run.to)))
       continue;
+    if (isExplained(doc, run)) continue;
     const isCued = hasSecurityCue(doc, run);
     const isBehindCard = followsCard(doc, run.from);
     if (isCued || isBehindCard || isCalledCode(doc, run.from)) doc.claim('CVV', run.from, run.to);
@@ -225,7 +251,10 @@ function isSecurityCue(doc: Doc, i: number): boolean {
   if (word === 'security' && /^(?:is|:)$/.test(next)) return true;
   if (word === 'security' && /^(?:amex|card|visa)$/.test(doc.word(i - 1))) return true;
   if (/^(?:back|front|reverse|signature)$/.test(word))
-    return /^(?:the|my|your)$/.test(doc.word(i - 1));
+    return (
+      /^(?:the|my|your)$/.test(doc.word(i - 1)) &&
+      !/^(?:desk|door|office|page|seat|row|garden|yard|entrance|gate|room)$/.test(next)
+    );
   return false;
 }
 

@@ -19,7 +19,7 @@ export type NumberLine = {
   neutral?: boolean;
 };
 
-export function numberLines(split: Split): NumberLine[] {
+export function numberLines(split: Split | 'fresh'): NumberLine[] {
   return lines<NumberLine>(`numbers-${split}`);
 }
 

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { Split } from '../../support/language/language-scores.ts';
 import { numberLines, scoreSecrets, scoreValues } from '../../support/language/number-scores.ts';
 
@@ -38,3 +38,26 @@ test.each([
     expect(score.severalOne / score.several).toBeGreaterThanOrEqual(least);
   },
 );
+
+/** Lines of another hand, who had not read the rules. The odd ones were looked at when the rules were mended. */
+describe('secrets in the words of another hand', () => {
+  const isOdd = ({ id }: { id: string }): boolean => Number(id.slice(1)) % 2 === 1;
+  const lines = numberLines('fresh');
+
+  test('of the lines that were looked at, no secret is left whole and no plain number goes', () => {
+    const { secrets, whole, part, alarms } = scoreSecrets(lines.filter(isOdd), ['PCI', 'SSN']);
+    expect(secrets).toBe(60);
+    expect(whole).toEqual([]);
+    expect(part.length).toBeLessThanOrEqual(1);
+    expect(alarms).toEqual([]);
+  });
+
+  test('of the lines that nobody looked at, few are left', () => {
+    const { secrets, whole, part, alarms } = scoreSecrets(
+      lines.filter((line) => !isOdd(line)),
+      ['PCI', 'SSN'],
+    );
+    expect(secrets).toBe(60);
+    expect([whole.length <= 4, part.length <= 3, alarms.length <= 2]).toEqual([true, true, true]);
+  });
+});

@@ -19,7 +19,17 @@ export type TranscriptPiece = { voice: string; index: number; text: string; word
 export type TranscriptRedactionState = {
   numbers: RedactionState['numbers'];
   voices: Record<string, Omit<RedactionState, 'numbers'>>;
+  /** The last turns: another voice may have asked for the number that comes next. */
+  lastTurns?: AskingTurn[];
 };
+
+type AskingTurn = { voice: string; text: string };
+
+/** At most this many turns are remembered, and at most this many of their last characters: a question ends a turn. */
+const maxTurns = 8;
+const maxTurnChars = 300;
+/** A number is looked at with at most this many turns of other voices before it. */
+const turnsBefore = 4;
 
 export type RedactAllInput = {
   /** Pieces in order of time. */
@@ -41,23 +51,30 @@ export function redactAll(input: RedactAllInput): RedactAllOutput {
   const { entityTypes, form, isLast } = input;
   let numbers = input.state?.numbers ?? {};
   const voices = new Map(Object.entries(input.state?.voices ?? {}));
+  let lastTurns = input.state?.lastTurns ?? [];
   const pieces: RedactedPiece[] = [];
   const step = (
     voice: string,
     more: { id?: string; text: string; words?: Word[]; flush?: true },
   ) => {
     const state = { ...voices.get(voice), numbers };
-    const output = redactStep({ ...more, entityTypes, form, state, mayHold: true });
+    const asked = lastTurns
+      .filter((turn) => turn.voice !== voice)
+      .slice(-turnsBefore)
+      .map((turn) => turn.text);
+    const output = redactStep({ ...more, entityTypes, form, state, mayHold: true, asked });
     for (const { id, text, words, covered } of output.released)
       pieces.push({ index: Number(id), text, words, covered: shifted(covered) });
     const { numbers: used, ...open } = output.state;
     numbers = used;
     voices.set(voice, open);
   };
-  for (const { voice, index, text, words } of input.pieces)
+  for (const { voice, index, text, words } of input.pieces) {
     step(voice, { id: String(index), text, words });
+    lastTurns = [...lastTurns, { voice, text: text.slice(-maxTurnChars) }].slice(-maxTurns);
+  }
   if (isLast) for (const voice of [...voices.keys()]) step(voice, { text: '', flush: true });
-  return { pieces, state: { numbers, voices: Object.fromEntries(voices) } };
+  return { pieces, state: { numbers, voices: Object.fromEntries(voices), lastTurns } };
 }
 
 export type RedactKnownInput = {

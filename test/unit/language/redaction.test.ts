@@ -3,6 +3,7 @@ import { foundTypes } from '../../../src/language/entities/found-types.ts';
 import { performTask } from '../../../src/language/perform.ts';
 import { redactionProblem } from '../../../src/language/redaction/redaction-names.ts';
 import { entityPresets } from '../../../src/protocol/entity-types.ts';
+import { redactAll, type RedactAllInput } from '../../../src/language/redaction/redact-all.ts';
 import { redactStep } from '../../../src/language/redaction/redact.ts';
 import type { RedactInput, RedactOutput } from '../../../src/language/redaction/redact.ts';
 
@@ -220,4 +221,39 @@ test.each([
   ['my contract runs out in June 2027', 'my contract runs out in June 2027'],
 ])('by NAME and PCI, %j is %j', (text, shown) => {
   expect(texts(redact(text, { entityTypes: ['NAME', 'PCI'] }))).toEqual([shown]);
+});
+
+describe('a finished transcript', () => {
+  const piecesOf = (...said: [voice: string, text: string][]) =>
+    said.map(([voice, text], index) => ({ voice, index, text, words: [] }));
+  const texts = (said: [string, string][], batches: number) => {
+    let state: RedactAllInput['state'];
+    const all = piecesOf(...said);
+    const size = Math.ceil(all.length / batches);
+    const released: string[] = [];
+    for (let from = 0; from < all.length; from += size) {
+      const isLast = from + size >= all.length;
+      const input: RedactAllInput = { pieces: all.slice(from, from + size), entityTypes: ['CVV', 'CREDIT_CARD'], form: 'MARKER', isLast }; // prettier-ignore
+      if (state) input.state = state;
+      const output = redactAll(input);
+      state = output.state;
+      for (const { index, text } of output.pieces) released[index] = text;
+    }
+    return released;
+  };
+  const said: [string, string][] = [
+    ['agent', 'And the three digits on the back?'],
+    ['customer', 'Seven two five.'],
+    ['agent', 'Thank you. Which floor do you live on?'],
+    ['customer', 'On the 14th floor.'],
+  ];
+
+  test.each([1, 2, 4])(
+    'takes the question of the other voice as a cue, in %i batches',
+    (batches) => {
+      const [, code, , floor] = texts(said, batches);
+      expect(code).toBe('[CVV_1].');
+      expect(floor).toBe('On the 14th floor.');
+    },
+  );
 });

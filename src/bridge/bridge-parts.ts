@@ -48,15 +48,15 @@ export type BridgeOptions = {
   publicUrl: PublicUrl;
   /** True while only this machine can reach us. Recording is then on by default. */
   loopback: boolean;
-  /** The other nodes of the database. Without them nobody takes calls over. */
+  /** The other nodes that share the database. If absent, nobody takes over the calls of a lost node. */
   nodes?: Membership;
-  /** The object store for recordings. Without one they stay on the disk. */
+  /** The object store for recordings. If absent, recordings stay on the disk. */
   objects?: Objects | undefined;
-  /** Our port for other nodes. Without it, their streams and requests are not relayed. */
+  /** Connects this node with the other nodes. If absent, streams and requests for their calls are not relayed. */
   link?: NodeLink | undefined;
   /** The carrier names that `POST /api/streams` accepts. */
   carriers: readonly string[];
-  /** Reads facts from the carriers' callbacks. Without it, callbacks are only stored. */
+  /** Extracts facts about a call from the carrier's callbacks. If absent, callbacks are only stored. */
   factsOf?: ReadFacts;
   clock?: Clock;
 };
@@ -83,7 +83,7 @@ export type BridgeParts = {
   log: Logger;
 };
 
-/** Makes the parts in the order in which they need each other. `opened` closes them in reverse. */
+/** Creates the parts in order of their dependencies. `opened` closes them in reverse order. */
 export async function openParts(
   opened: AsyncDisposableStack,
   options: BridgeOptions,
@@ -163,7 +163,7 @@ export async function openParts(
   };
 }
 
-/** Makes the calls and the eraser. The same eraser serves requests and calls that end without consent. */
+/** Creates the calls and the eraser. One eraser serves both requests and calls whose consent was withdrawn. */
 function openCalls(
   opened: AsyncDisposableStack,
   options: BridgeOptions,

@@ -11,7 +11,7 @@ import { searchApi } from './search/search-api.ts';
 
 /**
  * The bridge's routes. If there are other nodes, requests for their calls are forwarded before our own routes are
- * asked.
+ * tried.
  */
 export function bridgeRouters(
   opened: AsyncDisposableStack,

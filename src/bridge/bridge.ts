@@ -88,8 +88,8 @@ export async function startBridge(options: BridgeOptions): Promise<BridgePart> {
 }
 
 /**
- * The interface for carriers. Text from a carrier is made storable here, once, before it is compared, kept or sent
- * on.
+ * The interface for carriers. Text from a carrier is cleaned here, once, so that the database can store it before it is
+ * compared, kept or sent on.
  */
 function streamsOf({ store }: BridgeOptions, { calls, tokens, clock }: BridgeParts): Bridge {
   return {
@@ -134,14 +134,13 @@ function notesOf(
 }
 
 /**
- * After the phone call is over, its last words arrive within this time; otherwise its speech service is unreachable,
- * and another node waits for it.
+ * The last words of a call arrive within this time after its end. If they do not, its speech service is unreachable,
+ * and another node waits for them.
  */
 const lastWordsMs = 7_200;
 
 /**
- * Waits until the calls whose phone call is over have received their last words. Live calls continue after the
- * restart.
+ * Waits until every call whose phone call has ended has received its last words. Live calls continue after the restart.
  */
 async function untilFinished(calls: Calls, clock: Clock, deadlineMs: number): Promise<void> {
   const until = clock.monotonicMs() + deadlineMs;

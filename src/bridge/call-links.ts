@@ -2,25 +2,25 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { PublicUrl } from '../port/addresses.ts';
 
 const hourMs = 3_600_000;
-/** The kind of page that a link opens. A link for one kind does not open another. */
+/** The kind of page that a link opens. A link for one kind cannot open another. */
 export type LinkKind = 'page' | 'recording' | 'transcript';
 
 type CallLinksOptions = {
   key: Buffer;
   publicUrl: PublicUrl;
-  /** Links of an earlier generation no longer open anything. */
+  /** The current generation of links. Changing it invalidates all links made before. */
   generation: string;
   lifeHours: number;
   /**
-   * False if words are redacted: the recording has them unredacted, and a link would give it to everybody who gets
-   * the event.
+   * False if calls are redacted. The recording contains the unredacted words, and a link would give it to everybody who
+   * gets the event.
    */
   withRecording: boolean;
 };
 
 /**
- * Addresses that open one call, until they expire, for everybody who has them: a person who uses the CRM has no key.
- * An address names the call and the expiry, and its signature covers both.
+ * Signed addresses of one call. Until it expires, an address opens the call for everybody who has it, because users of
+ * a CRM have no API key. The signature covers the call and the expiry.
  */
 export class CallLinks {
   readonly #options: CallLinksOptions;
@@ -45,7 +45,7 @@ export class CallLinks {
     };
   }
 
-  /** The address of the call's full transcript. If links are off, the address requires a key. */
+  /** The address of the call's full transcript. If links are switched off, the address requires an API key. */
   transcriptUrl(callId: string, nowMs: number): string {
     const { lifeHours, publicUrl } = this.#options;
     const path =
@@ -79,7 +79,8 @@ export class CallLinks {
 
   #signatureOf(kind: LinkKind, callId: string, expires: number): string {
     const { key, generation } = this.#options;
-    // The first generation has no name, so links from before generations existed stay valid.
+    // The first generation is an empty name. It adds nothing to the signed text, so links from before generations
+    // existed stay valid.
     const named = generation === '' ? [] : [generation];
     return createHmac('sha256', key)
       .update(JSON.stringify([kind, callId, expires, ...named]))

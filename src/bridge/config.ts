@@ -6,7 +6,10 @@ import { SessionTemplate } from './session/session-template.ts';
 
 const day = z.number().min(0).max(36_500);
 
-/** An unknown name, or a type that no detector finds, would mark calls as redacted although the words stay in them. */
+/**
+ * Refuses unknown names and types that no detector finds. They would mark calls as redacted although the words are
+ * still there.
+ */
 const RedactedType = z
   .string()
   .min(1)

@@ -12,22 +12,22 @@ export type FeedEvent = {
 export type FeedMessage =
   | { kind: 'event'; event: FeedEvent }
   | { kind: 'partial'; callId: string; message: PartialMessage }
-  /** Something about the call changed that its events do not report. Watchers read the call again. */
+  /** Something about the call has changed that no event reports. Watchers read the call again. */
   | { kind: 'call'; callId: string }
   | { kind: 'deleted'; callId: string }
-  /** Events were missed, and nobody knows which. Watchers reload everything. */
+  /** An unknown number of events was missed. Watchers reload everything. */
   | { kind: 'reset' };
 
 type Watcher = (message: FeedMessage) => void;
 
 type Missed =
   | { outcome: 'known'; events: FeedEvent[] }
-  /** The event is older than those in memory. It must be read from the rows. */
+  /** The event is older than those in memory, so later events must be read from the rows. */
   | { outcome: 'unknown' };
 
 /**
- * Live notices about calls, for the event streams of pages and agent-assist tools. It keeps a limited number of the
- * last events, so that a watcher that was away for a moment continues from there.
+ * Live notices about calls, for the event streams of pages and agent-assist tools. The last events are kept, up to a
+ * limit, so that a watcher with a short interruption can continue.
  */
 export class LiveFeed {
   readonly #bufferEvents: number;
@@ -75,7 +75,7 @@ export class LiveFeed {
     return () => this.#ownWatchers.delete(watcher);
   }
 
-  /** Calls `tell` when the first watcher begins here and when the last one has stopped. */
+  /** Calls `tell` when the first watcher arrives here and when the last one has left. */
   onWatched(tell: (isWatched: boolean) => void): void {
     this.#tellWatched = tell;
   }

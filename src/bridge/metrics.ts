@@ -81,7 +81,8 @@ export const bridgeMetrics = {
 for (const cause of GapCause.options) bridgeMetrics.gaps.inc({ cause }, 0);
 
 /**
- * Registers gauges that are computed on request. There is one bridge per process; the last one that started is shown.
+ * Registers gauges whose values are computed when they are read. There is one bridge per process; if several were
+ * started, the last one is shown.
  */
 export function showLive(read: () => { calls: number; watchers: number }): void {
   const gauge = (name: string, help: string, value: () => number): void => {

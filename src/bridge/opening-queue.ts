@@ -1,10 +1,10 @@
 import type { Clock } from '../lib/clock.ts';
 import type { StreamEvent } from './streams.ts';
 
-/** The most audio that waits: a minute of one leg at 8 kHz, longer than the bridge ever needed to answer. */
+/** At most this much audio waits: a minute of one leg at 8 kHz, longer than the bridge has ever needed to answer. */
 export const maxOpeningBytes = 480_000;
 /**
- * Counters are dropped above this number of events. The audio is bounded by its bytes, other events by the carrier's
+ * Above this number of events, counters are dropped. Audio is limited by its bytes, and other events by the carrier's
  * message rate.
  */
 export const maxOpeningEvents = 20_000;
@@ -34,8 +34,8 @@ export class OpeningQueue<Other extends { type: string } = never> {
   }
 
   /**
-   * Returns the events in order, between two notices of how long the first audio has waited. Dropped bytes come
-   * first, as lost audio of each track.
+   * Returns the events in order. A notice of how long the first audio has waited comes before and after them. Dropped
+   * bytes come first, as lost audio of each track.
    */
   take(durationMsOf: (bytes: number) => number): (StreamEvent | Other)[] {
     const lost = [...this.#droppedBytes].map(([track, bytes]): StreamEvent => ({

@@ -10,7 +10,7 @@ export const roleRuleSchema = z.strictObject({
 });
 type RoleRule = z.output<typeof roleRuleSchema>;
 
-/** A carrier's `inbound` track is the far end, whichever side dialled. */
+/** A carrier's `inbound` track is the remote party, whichever side dialled. */
 export const defaultRoleRules: RoleRule[] = [
   { track: 'inbound', role: 'customer' },
   { track: 'external', role: 'customer' },
@@ -22,8 +22,8 @@ export const defaultRoleRules: RoleRule[] = [
 type Track = { carrier: string; direction?: Direction | undefined; track: string };
 
 /**
- * The role of a track. The configuration decides, never the order of arrival. The rule with the most conditions wins;
- * the built-in rules come after the configured ones, and an unknown track is the customer's.
+ * The role of a track. The configuration decides, and never the order in which tracks arrive. The rule with the most
+ * conditions wins; the built-in rules come after the configured ones, and an unknown track is the customer's.
  */
 export function roleOf(rules: readonly RoleRule[], of: Track): Role {
   let best: RoleRule | undefined;
@@ -39,8 +39,8 @@ export function roleOf(rules: readonly RoleRule[], of: Track): Role {
 }
 
 /**
- * The roles of the left and the right channel of a recording. If there are only parties that share one channel, they
- * are on both sides, so that both ears hear the same.
+ * The roles of the left and the right channel of a recording. If the call has only mixed legs, they are on both sides,
+ * so that both ears hear the same.
  */
 export function recordingRoles(roles: readonly Role[]): readonly [Role, Role] {
   if (roles.length > 0 && roles.every((role) => role === 'mixed')) return ['mixed', 'mixed'];

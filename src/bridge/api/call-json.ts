@@ -116,7 +116,7 @@ export async function callJson(
   return calls[0] && { ...calls[0], judged_turns: judged };
 }
 
-/** Data that `trunkline doctor` checks in addition to the call and its events. */
+/** Further facts about a call that `trunkline doctor` checks, beside the call itself and its events. */
 export async function callDiagnostics(
   db: Kysely<Database>,
   callId: string,
@@ -198,7 +198,7 @@ function lengthJson(
   legs: readonly LegRow[],
   call: Call | undefined,
 ): { hung_up_at: string | null; duration: number | null } {
-  // The rows of legs that are still working are not up to date.
+  // Rows of legs that are still open are out of date, so the length is counted from memory.
   const length = lengthOf(
     row,
     legs,
@@ -226,7 +226,10 @@ const iso = (ms: number): string => new Date(ms).toISOString();
 
 const isoOrNull = (ms: number | null): string | null => (ms === null ? null : iso(ms));
 
-/** Parses stored JSON. A row that somebody edited by hand shows as much as can be parsed. */
+/**
+ * Parses stored JSON. If somebody edited the row by hand and it is no longer valid, the value is left out instead of
+ * failing the request.
+ */
 function parsed(text: string | null): unknown {
   if (text === null) return null;
   try {

@@ -97,7 +97,7 @@ export function callOrders({ store, calls, secondPasses, clock }: CallOrdersOpti
   return router;
 }
 
-/** From now on no link opens this call. False where there is no such call. */
+/** Invalidates all links to this call that exist now. Returns false if the call does not exist. */
 async function closeLinks(db: Store['db'], id: string, now: number): Promise<boolean> {
   const closed = await db
     .updateTable('calls')

@@ -37,7 +37,7 @@ export function callReadings(options: CallReadingsOptions): Router {
     const { format } = readKnown(TranscriptQuery, request);
     const call = await found(callJson(db, request.params.id, live));
     const { type, name, text } = transcriptFile(call, format);
-    // The file name contains the call's id, which we made ourselves, and nothing that somebody sent.
+    // The file name is safe in a header: it contains only the call's id, which we generate, and nothing from a request.
     if (format !== 'json')
       response.setHeader('content-disposition', `attachment; filename="${name}"`);
     response.setHeader('content-type', type);

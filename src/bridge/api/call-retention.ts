@@ -24,19 +24,22 @@ type RetentionOptions = {
 const dayMs = 24 * 3_600_000;
 const sweepMs = 3_600_000;
 /**
- * The first sweep comes a minute after the start: a process that is restarted every day must sweep too, but not while
- * it takes up its calls.
+ * The first sweep runs one minute after the start. A process that is restarted every day must sweep too, but the sweep
+ * must not compete with the recovery of its calls.
  */
 const firstSweepMs = 60_000;
-/** Rows per step. A sweep repeats steps until nothing is due. Between two steps, calls can use the database. */
+/**
+ * Number of calls that one step deletes. A sweep repeats steps until nothing is due, and calls can use the database
+ * between two steps.
+ */
 const batch = 100;
-/** Rows per step for rows that no other rows depend on. */
+/** Number of rows that one step deletes from tables that no other table refers to. */
 const smallRows = 500;
-/** Digests of erased calls are kept this long. A carrier repeats a callback for hours at most. */
+/** Digests of erased calls are kept this many days. Carriers repeat a callback for hours at most. */
 const erasedCallsDays = 90;
 /**
- * Ids of erased legs are kept this long. A disk that was away for longer must be emptied before it comes back,
- * because nobody knows any more which of its legs were erased.
+ * Ids of erased legs are kept this many days. A disk that was disconnected for longer must be emptied before it is used
+ * again: nobody knows any more which of its legs were erased.
  */
 const erasedLegsDays = 90;
 
@@ -66,7 +69,7 @@ export class Retention {
     await within(this.#options.clock, maxDatabaseWaitMs, this.#sweeps.stop());
   }
 
-  /** Removes everything that is due, however much it is. */
+  /** Deletes everything whose time is over, in as many steps as needed. */
   async sweep(): Promise<{ calls: number; recordings: number }> {
     const { days, log, store, tokens } = this.#options;
     const done = {
@@ -129,7 +132,7 @@ export class Retention {
           .where('call_id', '=', id)
           .execute();
         const legIds = legs.map((leg) => leg.id);
-        // The flag is cleared last, so that the sweep after an interrupted one finds the call again.
+        // The flag is cleared last. If a sweep is interrupted before that, the next sweep finds the call again.
         await recordings.eraseHere(legIds);
         await store.transaction(async (tx) => {
           await tx.updateTable('calls').set({ has_recording: 0 }).where('id', '=', id).execute();
@@ -147,7 +150,8 @@ export class Retention {
   async #statuses(receivedBefore: number): Promise<void> {
     const { db } = this.#options.store;
     for (let after = { received_at: -1, id: '' }; !this.#stopped;) {
-      // Callbacks whose call is kept stay in the table, so each step continues after the last row of the step before.
+      // Callbacks of calls that still exist stay in the table, so each step continues after the last row of the
+      // previous step.
       const { rows } = await sql<{ id: string; received_at: number; stays: unknown }>`
         with looked as (
           select id, carrier, carrier_call_id, received_at from call_statuses
@@ -177,7 +181,10 @@ export class Retention {
     }
   }
 
-  /** Visits each row once in a sweep. A row that stays must not be read again and again. */
+  /**
+   * Runs a step repeatedly and visits each row once per sweep. Rows that stay in the table must not be read again by
+   * every step.
+   */
   async #steps(
     what: 'calls' | 'recordings',
     endedBefore: number,

@@ -15,7 +15,7 @@ import {
 } from '../events/call-keys.ts';
 import { invalid } from './query.ts';
 
-/** Removes U+0000 and similar characters. No stored text contains them, and Postgres rejects U+0000 in any text. */
+/** Removes U+0000 and other characters that are never stored. Postgres rejects U+0000 in any text. */
 const text = (most: number) =>
   z
     .string()
@@ -59,12 +59,12 @@ export const CallListQuery = z.object({
   direction: z.enum(['inbound', 'outbound']).optional(),
   role: Role.optional(),
   carrier: text(100).optional(),
-  // The carrier's id is searched for in the form in which it was stored, whatever characters the carrier used.
+  // The stored form of a carrier's call id is searched for, so ids with unusual characters are found too.
   carrier_call_id: z.string().max(300).transform(storableText).optional(),
 });
 export type CallListQuery = z.output<typeof CallListQuery>;
 
-/** Names of filters that people know from other APIs. */
+/** Maps filter names of other APIs to our names, for the hint in an error message. */
 export const namesOfOthers: Record<string, string> = {
   from: 'from_date, or number for a party of the call',
   to: 'to_date, or number for a party of the call',
@@ -117,7 +117,7 @@ export async function findCalls(
   };
 }
 
-/** The calls that pass every filter of the query. The database tests each filter on each call. */
+/** Selects the calls that pass every filter of the query. The database tests each filter on each call. */
 export function passing(select: Ids, query: Omit<CallListQuery, 'sort' | 'cursor' | 'limit'>): Ids {
   return keysAsked(query).reduce(
     (found, keys) => found.where((eb) => someOf(eb, keys)),
@@ -166,8 +166,8 @@ function isByLength({ sort }: Pick<CallListQuery, 'sort'>): boolean {
 }
 
 /**
- * The calls that match one filter: by keys within these ranges, or because the filter names them. An index answers
- * each range. One query that combines them with `or` would read every key in the table.
+ * The keys that match one filter: keys within these ranges, and keys that are listed singly. An index answers each
+ * range. One query that joins the ranges with `or` would read every key in the table.
  */
 type KeysAsked = { keys: readonly KeyRange[]; named?: string };
 type KeyRange =
@@ -181,7 +181,7 @@ function keysAsked({
   const asked: KeysAsked[] = [];
   if (number !== undefined) asked.push({ keys: ofParty(number) });
   if (tag !== undefined) asked.push({ keys: ofTag(tag) });
-  // The search text may be anything that a person has at hand: a number, a tag, our id or the carrier's id.
+  // People search by whatever they have at hand: a telephone number, a tag, our call id or the carrier's.
   if (search !== undefined)
     asked.push({
       keys: [...ofTag(search), ...(isTooShort(search) ? [] : ofParty(search))],
@@ -203,8 +203,8 @@ function ofParty(party: string): KeyRange[] {
 }
 
 /**
- * At most this many calls are listed by id for one filter. Above that, it is usually faster to test the calls of the
- * page one after the other.
+ * At most this many matching calls are collected by id for one filter. If there are more, testing the calls of the page
+ * one by one is usually faster.
  */
 const fewCalls = 1_000;
 
@@ -231,7 +231,7 @@ async function fewOf(
   return ids.size >= fewCalls ? undefined : [...ids];
 }
 
-/** The same filter as a condition on each call. */
+/** Expresses the filter as a condition that the database tests on each call. */
 function someOf(eb: ExpressionBuilder<Database, 'calls'>, { keys, named }: KeysAsked) {
   const asked = keys.map((range) =>
     eb.exists(
@@ -259,7 +259,7 @@ function isTooShort(number: string): boolean {
   return digits !== undefined && digits.length < leastDigits;
 }
 
-/** All values of the column for who spoke that include this role. */
+/** Lists every stored value of `said_by` that includes this role. */
 function saidWith(role: Role): string[] {
   const [first = role, second = role] = Role.options.filter((other) => other !== role);
   return [[role], [role, first], [role, second], [role, first, second]].map((roles) =>

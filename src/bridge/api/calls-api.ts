@@ -72,8 +72,8 @@ export function callsApi(options: CallsApiOptions): Router {
         'the phone call is still going on; it can be erased once its stream has ended',
       );
     const { remaining } = erasure;
-    // No answer shows the call any more. Its bytes may remain on a disk where a reader still uses the old state, or
-    // in an object store that cannot delete them now.
+    // The call no longer appears in any answer. Some of its bytes may remain: on disk while a database reader still
+    // uses an older state, or in an object store that cannot delete them now.
     if (remaining.length > 0) response.status(202).json({ status: 'pending', remaining });
     else response.status(204).end();
   });

@@ -17,8 +17,8 @@ import { digestOfCall } from './statuses.ts';
 import { eraseTokens } from './stream-tokens.ts';
 
 /**
- * Data that remains for a while after an erasure: in the database's log, while another program still reads an older
- * state that has the rows; in an object store that cannot delete it now.
+ * Data that can remain for a while after an erasure. `database_log`: another program still reads an older state of the
+ * database that has the rows. `object_store`: the store cannot delete its copy now.
  */
 type ErasureOutcome =
   | { outcome: 'erased'; remaining: ('database_log' | 'object_store')[] }
@@ -33,7 +33,7 @@ type EraserOptions = {
   secondPasses: {
     /** Resolves when no more audio of the call is being sent. */
     leave(callId: string): Promise<void>;
-    /** Puts the call on the list of data that the service has to delete. */
+    /** Lists the call's sessions for deletion at the speech service. */
     erase(tx: Transaction<Database>, callId: string): Promise<void>;
     wake(): void;
   };
@@ -101,10 +101,11 @@ export class Eraser {
       .where('id', '=', callId)
       .executeTakeFirst();
     if (row === undefined) return 'unknown';
-    // A call that is still finishing may have sessions that are not in the rows yet.
+    // A call that is still finishing may have sessions whose rows are not written yet.
     const openSessions = open?.legs.flatMap((leg) => leg.audio.sessions()) ?? [];
     if (open !== undefined) {
-      // First the call is removed from the lookup, then it stops. So nothing of it can be written after the erasure.
+      // First the call is removed from the lookup, then it is stopped. After that nothing of it can be written any
+      // more.
       calls.forget(open);
       await open.abandon();
     }
@@ -185,11 +186,13 @@ export class Eraser {
         .selectFrom('calls')
         .select(['carrier', 'carrier_call_id', 'started_at'])
         .where('id', '=', callId);
-      // When two nodes erase the call at once, the second waits here, finds no row, and sends no second event.
+      // If two nodes erase the call at the same time, the second waits here for the row lock, then finds no row and
+      // sends no second event.
       if (store.kind === 'postgres') select = select.forUpdate();
       const call = await select.executeTakeFirst();
       await this.#listSessions(tx, callId, openSessions);
-      // Without a call row, the events that remain are the notice of its erasure, which may not be delivered yet.
+      // If the call has no row, its remaining events are the notice of its erasure. That notice may not be delivered
+      // yet, so the events stay.
       if (call === undefined) return;
       await this.#options.secondPasses.erase(tx, callId);
       await outbox.eraseCall(tx, callId);
@@ -198,14 +201,14 @@ export class Eraser {
       for (const table of ['leg_results', 'leg_states', 'leg_sessions', 'streams', 'legs'] as const)
         await tx.deleteFrom(table).where('call_id', '=', callId).execute();
       await tx.deleteFrom('calls').where('id', '=', callId).execute();
-      // This too comes after the call's row is locked. A copy that begins now waits for the row and then finds no
-      // call.
+      // The stored recording is deleted after the call's row is locked. A copy that begins now waits for the lock and
+      // then finds no call.
       await recordings.eraseStored(
         tx,
         legs.map(({ id }) => id),
       );
-      // This comes after the call's row is locked. A tag that is being written waits for that row: then it finds no
-      // call, or it is deleted here.
+      // The keys are deleted after the call's row is locked. A tag that is being written waits for the lock. It is then
+      // either deleted here or finds no call.
       await tx.deleteFrom('call_keys').where('call_id', '=', callId).execute();
       const others = await tx
         .selectFrom('calls')
@@ -215,9 +218,9 @@ export class Eraser {
         .limit(1)
         .executeTakeFirst();
       if (others !== undefined) return;
-      // With the last record of the carrier's call we delete the data that is filed under the carrier's id alone:
-      // status callbacks, which hold telephone numbers, and the data of stream tokens. A digest stays, to reject
-      // callbacks that arrive later.
+      // Some data is filed only under the carrier's call id: status callbacks, which hold telephone numbers, and data
+      // of stream tokens. It is deleted with the last record of that carrier's call. A digest stays, so that later
+      // callbacks can be rejected.
       const { carrier, carrier_call_id } = call;
       await eraseTokens(tx, carrier, carrier_call_id, clock.now());
       await tx
@@ -306,7 +309,7 @@ export class Eraser {
         .execute();
       for (const row of due) {
         const outcome = await speech.erase(row.session_id, this.#stopped.signal);
-        // The session stays on the list; the next process goes on with it.
+        // The session stays on the list. The next process deletes it.
         if (outcome === 'failed' && this.#stopped.signal.aborted) return;
         if (outcome === 'failed' && this.#settled.now() - row.requested_at < keepTryingMs) {
           await store.db

@@ -1,12 +1,12 @@
 import type { Kysely } from 'kysely';
 import type { Database } from '../../store/schema.ts';
 
-/** Number of recent calls to look at. If all of them are test calls, no real call has come in a long time. */
+/** Number of recent calls to examine. If all of them are test calls, no real call has come in a long time. */
 const lookedAt = 20;
 
 /**
- * The time at which a carrier's newest call began, on any node, also before a restart. Test calls are ignored: they
- * prove nothing about a carrier.
+ * Finds when the newest call of a carrier began, on any node and also before a restart. Test calls are ignored, because
+ * they do not show that a carrier works.
  */
 export async function lastStreamOf(
   db: Kysely<Database>,

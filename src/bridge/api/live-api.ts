@@ -27,18 +27,18 @@ export const maxMessagesWaiting = 10_000;
 export const maxWatchers = 1_000;
 const heartbeatMs = 15_000;
 const levelsMs = 250;
-/** Changes of one call within this time are sent as one. */
+/** All changes of one call within this time are sent as one message. */
 const gatherMs = 100;
 
 type Watch = {
   callId: string | undefined;
   /**
-   * The event types that a listener asked for. A listener gets these events, and no messages that only a page can
-   * use.
+   * The event types that a listener requested. A listener receives only these events and none of the messages for
+   * pages. Undefined if the client is a page.
    */
   types: ReadonlySet<string> | undefined;
   response: Response;
-  /** Messages that arrive while past events are still being sent wait here, so that the order is kept. */
+  /** Live messages wait here while stored events are still being sent, so that the client gets everything in order. */
   waiting: string[] | undefined;
   seen: Set<string>;
 };
@@ -90,8 +90,8 @@ export class LiveApi implements Disposable {
     });
     response.write('retry: 1000\n\n');
     this.#start();
-    // The watch is added before the past is read. Events that happen meanwhile wait behind the past ones, and none is
-    // missed.
+    // The watcher is registered before stored events are read. Live events wait until the stored ones are sent, so none
+    // is missed.
     this.#watches.add(watch);
     response.on('close', () => {
       this.#watches.delete(watch);
@@ -197,7 +197,7 @@ export class LiveApi implements Disposable {
     for (const id of ids) {
       if (!this.#pages().some((watch) => watch.callId === undefined || watch.callId === id))
         continue;
-      // The health check reports a store that cannot be read. The next change of the call is sent again.
+      // If the store cannot be read, the health check reports it. The call is sent again with its next change.
       const call = await callJson(store.db, id, (one) => calls.get(one)).catch(() => undefined);
       if (call !== undefined) this.#tell(id, callText(call));
     }
@@ -218,7 +218,7 @@ export class LiveApi implements Disposable {
     }
   }
 
-  /** The watchers that are pages showing calls, not listeners that only take events. */
+  /** The watchers that are pages. Clients that only requested event types are left out. */
   #pages(): Watch[] {
     return [...this.#watches].filter((watch) => watch.types === undefined);
   }
@@ -296,7 +296,7 @@ export const maxMissedEvents = 5_000;
  */
 const overlapMs = 2_000;
 
-/** Reads the stored events of one call after the given event, or all of them if the given event is not known. */
+/** Reads the stored events of one call after the given event. If the given event is unknown, reads all of them. */
 async function eventsOfCall(
   db: Kysely<Database>,
   callId: string,
@@ -323,8 +323,9 @@ async function eventsOfCall(
 }
 
 /**
- * Reads the stored events of all calls after the given event. The query starts a little before the time in its id so
- * that none is missed; a watcher recognises repetitions by their id. Undefined if there are too many.
+ * Reads the stored events of all calls after the given event. The query starts a little earlier than the time in that
+ * event's id, so that none is missed; watchers recognise repeated events by their id. Returns undefined if there are
+ * too many.
  */
 async function eventsAfter(db: Kysely<Database>, lastId: string): Promise<FeedEvent[] | undefined> {
   const timeMs = timeOf(lastId);

@@ -43,7 +43,7 @@ function hint(name: string, known: readonly string[], meant: Record<string, stri
   return near === undefined ? `: there is ${known.join(', ')}` : `, did you mean ${near}?`;
 }
 
-/** Formats a name for an error message that a person reads. */
+/** Formats a parameter name for an error message. */
 function shown(name: string): string {
   return name.length > 60 ? `${name.slice(0, 60)}…` : name;
 }

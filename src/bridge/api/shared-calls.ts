@@ -18,7 +18,10 @@ type SharedCallsOptions = {
   recordings: Recordings;
   links: CallLinks;
   clock: Clock;
-  /** The same setting as for links in events: a page must not offer a recording that the event held back. */
+  /**
+   * Set to the same value as for links in events. If an event held the recording back, the page must not offer it
+   * either.
+   */
   withRecording: boolean;
   stereoRoles: readonly [Role, Role];
 };
@@ -67,7 +70,8 @@ export function sharedCalls(options: SharedCallsOptions): Router {
     try {
       response.send(await callPage(request));
     } catch (error) {
-      // A person opened the link, so the error is a page. Its status is the same that a program would get.
+      // A person opened the link, so the error is shown as a page. The page has the status code that a program would
+      // get.
       if (!(error instanceof Problem) || error.status >= 500) throw error;
       const why =
         error.message === linksClosed
@@ -86,7 +90,7 @@ export function sharedCalls(options: SharedCallsOptions): Router {
 
   router.get('/shared/calls/:id/recording', async (request, response) => {
     await admitted('recording', request);
-    // A link from before the setting changed opens no more than a new link does.
+    // If links with recordings were switched off, older links do not open recordings either.
     if (!withRecording) throw new Problem(404, 'recording not found');
     const { id } = request.params;
     await sendRecording({ db: store.db, recordings, stereoRoles, callId: id, request, response });

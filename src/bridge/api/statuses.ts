@@ -31,8 +31,7 @@ export function digestOfCall(carrier: string, carrierCallId: string): string {
 }
 
 /**
- * Callbacks arrive for minutes after a call, and again when an answer was lost. Callbacks of an erased call are
- * dropped.
+ * Callbacks arrive for minutes after a call, and again if our answer was lost. Callbacks of an erased call are dropped.
  */
 async function isErased(store: Store, carrier: string, carrierCallId: string): Promise<boolean> {
   const erased = await store.db
@@ -41,7 +40,7 @@ async function isErased(store: Store, carrier: string, carrierCallId: string): P
     .where('digest', '=', digestOfCall(carrier, carrierCallId))
     .executeTakeFirst();
   if (erased === undefined) return false;
-  // The carrier may have used the id again for a later call. Callbacks of that call are kept.
+  // The carrier may have reused the id for a later call. Callbacks of that later call are kept.
   const again = await store.db
     .selectFrom('calls')
     .select('id')

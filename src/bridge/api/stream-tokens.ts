@@ -13,13 +13,13 @@ type MintRequest = {
 };
 
 /**
- * Used and expired tokens are kept this long. A late claim then gets the true reason for its refusal, and a repeated
- * request does not make its token valid again.
+ * Used and expired tokens are remembered this long. A late claim then gets the true reason for its refusal, and a
+ * repeated request cannot make the token valid again.
  */
 const rememberedMs = 24 * 3_600_000;
 
 const tokenBytes = 24;
-/** 24 bytes as base64url. Text of another form was never issued, so the store need not be asked. */
+/** Tokens are 24 bytes as base64url. Text of any other form was never issued, so the store is not asked. */
 const tokenForm = /^[A-Za-z0-9_-]{32}$/;
 
 /**
@@ -65,8 +65,8 @@ export class StreamTokens {
   }
 
   /**
-   * The key belongs to this installation alone. Somebody who sees the text that a token is derived from cannot
-   * compute the token.
+   * The key is known only to this installation. Somebody who knows the text that a token is derived from cannot compute
+   * the token.
    */
   #bytesOf({ madeOf, carrier }: MintRequest): Buffer {
     if (madeOf === undefined) return randomBytes(tokenBytes);
@@ -75,8 +75,8 @@ export class StreamTokens {
   }
 
   /**
-   * The update itself decides, so that only one of two simultaneous claims succeeds. A refused claim does not use up
-   * the token.
+   * The database update itself decides the winner, so only one of two simultaneous claims succeeds. A refused claim
+   * does not use up the token.
    */
   async claim(token: string, carrier: string, carrierCallId?: string): Promise<TokenClaim> {
     if (!tokenForm.test(token)) return unknown;
@@ -92,8 +92,8 @@ export class StreamTokens {
         .where('digest', '=', digest)
         .executeTakeFirst();
       if (row === undefined) return unknown;
-      // The metadata moves to the call with this claim. If it stayed with the token, it would outlive the call's
-      // erasure.
+      // The claim moves the metadata to the call. If the metadata stayed with the token, it would remain after the call
+      // is erased.
       let update = tx
         .updateTable('stream_tokens')
         .set({ used_at: now, metadata: '{}' })
@@ -118,7 +118,7 @@ export class StreamTokens {
       if (row.carrier !== carrier) return { outcome: 'refused', reason: 'other-carrier' };
       if (row.used_at !== null) return { outcome: 'refused', reason: 'used' };
       if (row.expires_at <= now) return { outcome: 'refused', reason: 'expired' };
-      // The token is bound to another call, or another claim came first at the same moment.
+      // Either the token is bound to another call, or a simultaneous claim was faster.
       return {
         outcome: 'refused',
         reason: carrierCallId === undefined || row.carrier_call_id === null ? 'used' : 'other-call',

@@ -21,8 +21,8 @@ type TestEventsOptions = {
 };
 
 /**
- * Serves `POST /api/test-events`. An example event takes the way of real events, so it tests everything between a
- * receiver and a call. It belongs to no call and appears in no list, page or statistic.
+ * Serves `POST /api/test-events`. An example event is sent like a real one, so it tests everything between this bridge
+ * and the receiver. It belongs to no call and appears in no list, page or statistic.
  */
 export function testEventsApi({ store, outbox, feed, links, clock }: TestEventsOptions): Router {
   const router = Router();
@@ -48,8 +48,8 @@ export function testEventsApi({ store, outbox, feed, links, clock }: TestEventsO
 }
 
 /**
- * The endpoints that get the example. An endpoint with a mapping must be named: its requests do not say that the call
- * was invented.
+ * Selects the endpoints that get the example. An endpoint with a mapping must be named explicitly: its requests do not
+ * say that the call is invented.
  */
 function receiversOf(
   wanting: ReturnType<Outbox['wanting']>,

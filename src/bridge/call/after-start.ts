@@ -14,7 +14,7 @@ type GoOnOptions = {
   node: string;
 };
 
-/** After a start: continues this node's unfinished calls, and from then on takes over calls of lost nodes. */
+/** Runs after a start: continues this node's unfinished calls, and from then on takes over calls of lost nodes. */
 export async function goOnWithCalls({
   opened,
   calls,
@@ -29,7 +29,7 @@ export async function goOnWithCalls({
   if (!nodes?.isFleet) return { setAside };
   await leaveTakenLegs(calls, log);
   const erased = opened.use(recordings.watchErased());
-  // This comes before the first request is served: an erased recording must not be played here.
+  // Erasures are applied before the first request is served, so that an erased recording cannot be played here.
   await erased.look();
   opened.use(new LegStates({ calls, store, clock, log }));
   nodes.attach({

@@ -10,16 +10,16 @@ const togetherS = 0.1;
 export const smallestHoleS = 0.1;
 
 /**
- * At most this many seconds of silence are written at once for one hole. The rest of a longer hole is only declared
- * as a gap. Otherwise a carrier's word about the length would decide how much we write, keep and send. A carrier that
- * is open and quiet makes no such hole: silence follows our own clock, for any length of time (`Call.keepPace`).
+ * At most this many seconds of silence are written at once for one hole; the rest of a longer hole is only declared as
+ * a gap. Without the limit, a length that the carrier reports would decide how much we write, keep and send. A carrier
+ * whose stream is open but quiet makes no hole of this kind: its silence follows our own clock for any length of time
+ * (`Call.keepPace`).
  */
 export const maxSilenceS = 600;
 
 /**
- * A carrier cannot have lost more audio than the call has lasted, but its clock may run ahead of ours, and a
- * recording may be played faster than real time. So this many more seconds of silence are written on the carrier's
- * word.
+ * A carrier cannot have lost more audio than the call has lasted. Its clock may run ahead of ours, and a recording may
+ * be played faster than real time, so this many more seconds of silence are accepted.
  */
 export const maxSilenceAheadS = 30;
 
@@ -37,8 +37,8 @@ export class CallClock {
   }
 
   /**
-   * After a restart: sets the zero to this long ago. The wall clock measured it, because the monotonic clock started
-   * anew.
+   * Restores the zero after a restart, to this many milliseconds ago. The wall clock measured that time, because the
+   * monotonic clock started anew.
    */
   restore(zeroAgoMs: number): void {
     this.#zeroMs = this.#clock.monotonicMs() - zeroAgoMs;
@@ -54,8 +54,8 @@ export class CallClock {
   }
 
   /**
-   * Places a leg by its first frame, which ends now and is `frameS` long. If this frame set the zero of the call,
-   * returns the wall time of that zero for the row.
+   * Places a leg by its first frame, which ends now and is `frameS` long. If this is the call's first frame, it sets
+   * the zero of the call, and its wall time is returned for the row.
    */
   place(leg: CallLeg, frameS: number): number | undefined {
     const firstByteMs = this.#clock.monotonicMs() - frameS * 1_000;
@@ -66,13 +66,13 @@ export class CallClock {
     return isFirst ? Math.round(this.#clock.now() - frameS * 1_000) : undefined;
   }
 
-  /** Seconds of audio that the leg lacks up to the given call time, without those that a gap has declared. */
+  /** Seconds of audio that the leg lacks up to the given call time, not counting seconds that were declared as gaps. */
   behindS(leg: CallLeg, upToS: number): number {
     return leg.offsetS === undefined ? 0 : upToS - leg.positionS() - leg.declaredS;
   }
 
   /**
-   * Records seconds that a gap has declared and no silence fills, so that they are not declared or filled again. The
+   * Records seconds that were declared as a gap and not filled with silence, so that they are not handled again. The
    * number is limited to the seconds that the leg is behind, because a carrier may have given it.
    */
   declared(leg: CallLeg, restS: number): void {

@@ -35,7 +35,7 @@ type CallEndingOptions = {
   state: () => CallState;
   isWithdrawn: () => boolean;
   take: (input: CallInput) => void;
-  /** Called when the summary and `call.completed` are durable too. The call is then finished for good. */
+  /** Called when the summary and `call.completed` are durable as well. The call is then completely finished. */
   over: () => void;
 };
 
@@ -54,8 +54,8 @@ export class CallEnding {
   }
 
   /**
-   * Both waits count from the hang-up, so that neither the wait for a lost stream nor a restart lengthens them. If
-   * the clock was set back since then, no time counts as passed.
+   * Both waits count from the hang-up, so neither the wait for a lost stream nor a restart lengthens them. If the clock
+   * was set back since then, the elapsed time counts as zero.
    */
   finishLegs({ reason, hungUpAt }: Finishing): void {
     const { env, events, legs } = this.#options;
@@ -95,7 +95,7 @@ export class CallEnding {
     if (state().at === 'left') return;
     if (finals === 'late') {
       take({ type: 'deadline-passed', deadline: 'finals' });
-      // Bytes that were never sent have their own declared gap. This gap is for words that never came back.
+      // Bytes that were never sent are declared in a gap of their own. The gap here is for words that never came back.
       const { lost } = leg;
       const end =
         lost !== undefined && lost.end >= leg.positionS() - 0.001 ? lost.start : leg.positionS();
@@ -158,14 +158,15 @@ export class CallEnding {
   async #summarise(): Promise<void> {
     const { env, record, events, over } = this.#options;
     const { db } = env.store;
-    // This happens before the summary is committed: a start after a crash in between comes here again.
+    // Withdrawn audio is deleted before the summary is committed. After a crash in between, the next start repeats this
+    // step.
     if (this.#options.isWithdrawn()) await this.#untilRead(() => env.eraseAudio(record.id));
-    // The speech service has heard everything unredacted. By now all results of the call are stored here, so its
-    // sessions can be erased.
+    // The speech service has the unredacted words. By now all results of the call are stored here, so the sessions at
+    // the service can be erased.
     if (env.config.redactEntities.length > 0)
       await this.#untilRead(() => env.eraseSessions(record.id));
-    // The summary's commit lets the recording leave for the object store. A call has hidden words too if its setting
-    // was taken away while it ran.
+    // Words are covered before the summary's commit, which allows the recording to leave for the object store. A call
+    // also has words to cover if redaction was switched off while it ran.
     await this.#untilRead(() => env.coverAudio(record.id));
     const facts = await this.#untilRead(async () => ({
       conversation: await conversationOf(db, record.id),
@@ -195,8 +196,8 @@ export class CallEnding {
   }
 
   /**
-   * Reading the conversation is retried; making the summary is not, because it would fail in the same way again. The
-   * event says that it failed.
+   * Reading the conversation is retried. Making the summary is not, because it would fail again in the same way; the
+   * event then reports the failure.
    */
   async #summaryOf(conversation: CallConversation): Promise<CallEventData<'call.summary'>> {
     const { env, log } = this.#options;
@@ -217,7 +218,7 @@ export class CallEnding {
     }
   }
 
-  /** Retries reads that fail because of the store, until the call is left. */
+  /** Retries a read that fails because of the store, until this process stops handling the call. */
   async #untilRead<T>(read: () => Promise<T>): Promise<T | undefined> {
     const { env, log, state } = this.#options;
     for (let attempt = 0; state().at !== 'left'; attempt++) {
@@ -232,7 +233,7 @@ export class CallEnding {
     return undefined;
   }
 
-  /** A bug of ours here ends neither the process nor other calls. The next start takes the call up again. */
+  /** A bug here must end neither the process nor other calls. The next start of the process continues the call. */
   #inBackground(work: () => Promise<void>): void {
     work().catch((error: unknown) => {
       this.#options.log.error({ err: error }, 'unexpected error at the end of a call');
@@ -276,7 +277,7 @@ function endedData(facts: EndedFacts): CallEventData<'call.ended'> {
 
 type LedgerParts = { received: number; acknowledged: number; gaps: number; paused: number };
 
-/** The promise of a finished leg: every received byte was acknowledged, lies in a declared gap, or was paused. */
+/** True if every received byte of a finished leg was acknowledged, lies in a declared gap, or was paused. */
 export function isBalanced(ledger: LedgerParts): boolean {
   return ledger.received === ledger.acknowledged + ledger.gaps + ledger.paused;
 }

@@ -7,18 +7,18 @@ import type { StreamEncoding } from '../streams.ts';
 import type { Leg } from '../leg/leg-audio.ts';
 import type { LastFinal } from '../records/timeline.ts';
 
-/** While a leg has received a frame from its stream within this time, a second stream of the same track is ignored. */
+/** While a leg has received a frame from its stream within this time, a second stream for the same track is ignored. */
 const ownerSilenceMs = 1_000;
 
 /** The audio of one party in a call: its place on the call's clock, and the stream that may write into it. */
 export class CallLeg {
   readonly record: LegRecord;
   readonly audio: Leg;
-  /** The leg's start on the call's clock. It is known from the first byte on. */
+  /** The position of the leg's start on the call's clock. Undefined until the first byte arrives. */
   offsetS: number | undefined;
   /**
-   * The last final of each session, by session. An add-on that fails without naming a final is counted to the last
-   * one.
+   * The last final of each session, by session id. If an add-on fails without naming a final, the failure is attributed
+   * to the session's last one.
    */
   readonly lastFinals = new Map<string, LastFinal>();
   /** The call time up to which words have arrived. */
@@ -36,8 +36,8 @@ export class CallLeg {
   /** The last stretch of audio that never reached the service, in call time. Its missing words are reported once. */
   lost: { start: number; end: number } | undefined;
   /**
-   * The call time up to which the call's former node may have received audio. It is known until a stream comes back
-   * and shows the true position.
+   * After a take-over: the call time up to which the lost node may have received audio. Undefined once a stream has
+   * come back and shown the true position.
    */
   unknownToS: number | undefined;
   reconnects = 0;
@@ -62,7 +62,7 @@ export class CallLeg {
     this.audio = audio;
     this.offsetS = taken.offsetS;
     const { encoding } = record;
-    // A leg that continues after a restart was already checked by the process before.
+    // A leg that continues after a restart was already checked by the previous process.
     if (!taken.again && (encoding === 'mulaw' || encoding === 'alaw'))
       this.#companding = new CompandingCheck(encoding);
   }
@@ -81,7 +81,7 @@ export class CallLeg {
     this.audio.filler(bytes);
   }
 
-  /** True once: when the first speech of the leg shows that its samples use the other G.711 law. */
+  /** Returns true once: when the leg's first speech shows that its samples use the other G.711 law. */
   showsOtherLaw(payload: Buffer): boolean {
     const verdict = this.#companding?.push(payload);
     if (verdict === undefined || verdict === 'undecided') return false;
@@ -89,7 +89,7 @@ export class CallLeg {
     return verdict === 'other-law';
   }
 
-  /** Stores the loudness of a frame, for watchers. */
+  /** Stores the loudness of a frame for pages that watch the call. */
   hearLevel(payload: Buffer): void {
     this.level = levelOf(payload, this.record.encoding);
   }
@@ -117,7 +117,10 @@ export class CallLeg {
     return true;
   }
 
-  /** The regularity of the frames, as this process counted it. Support asks for it first when words are missing. */
+  /**
+   * The regularity of the frames that this process received. It is the first thing support needs when words are
+   * missing.
+   */
   cadence(): Cadence {
     const spanMs = this.#ownerHeardMs - (this.#firstMs ?? this.#ownerHeardMs);
     const audioMs = this.audio.positionS() * 1_000;
@@ -130,8 +133,8 @@ export class CallLeg {
   }
 
   /**
-   * True once after another stream took over the leg. The hole between the two is declared before the new stream's
-   * first frame.
+   * Returns true once after another stream took over the leg. The hole between the two streams is declared before the
+   * new stream's first frame.
    */
   takeReopened(): boolean {
     const reopened = this.#reopened;
@@ -139,7 +142,10 @@ export class CallLeg {
     return reopened;
   }
 
-  /** A stream that ended with a stop had nothing left to say. For a stream that was cut off, nobody knows. */
+  /**
+   * Releases the leg from its stream. A stream that sent a stop was complete; a stream that was cut off may have lost
+   * audio.
+   */
   release(streamId: string, saidStop: boolean): void {
     if (this.#owner !== streamId) return;
     this.#owner = undefined;

@@ -9,14 +9,13 @@ import { bridgeMetrics } from '../metrics.ts';
 import type { EndReason } from '../../protocol/events.ts';
 
 /**
- * A call that could not be restored in this many starts is set aside, so that one bad row cannot make every start
- * fail.
+ * After this many failed attempts to restore a call, it is set aside, so that one bad row cannot make every start fail.
  */
 export const triesLimit = 3;
 
 /**
- * After a start: every unfinished call of this node continues from its rows and journals. Calls that were live wait
- * for their stream; the others finish their legs and declare their end.
+ * Runs after a start: every unfinished call of this node continues from its rows and journals. Calls that were live
+ * wait for their stream; the others finish their legs and declare their end.
  */
 export async function recoverCalls(
   calls: Calls,
@@ -41,7 +40,7 @@ export async function recoverCalls(
     );
   }
   if (waiting.length === 0) return { recovered: 0, setAside };
-  // The try is counted before it is made, so that a row whose restoring kills the process counts as well.
+  // The attempt is counted before it is made, so that a row that crashes the process counts as well.
   const ids = waiting.map((row) => row.id);
   await store.db
     .updateTable('calls')
@@ -94,7 +93,7 @@ export async function leaveTakenLegs(calls: Calls, log: Logger): Promise<void> {
 async function recoverCall(calls: Calls, row: CallRow): Promise<Call> {
   const env = calls.environment;
   const legs = await legsOf(env.store.db, row.id);
-  // A leg that is not in the journal has no audio left to send. It is opened only if a stream may come back.
+  // A leg that is not in the journal has no unsent audio. It is opened only if a stream may come back.
   const open = legs.filter(
     (leg) => leg.state === 'open' && (row.state === 'live' || env.journal.recovered.has(leg.id)),
   );
@@ -127,7 +126,7 @@ async function recoverCall(calls: Calls, row: CallRow): Promise<Call> {
   return call;
 }
 
-/** The state of a call when its process ended. `now` is by the clock of its rows. */
+/** Derives the state of a call after its process ended. `now` is read from the same clock as the times in the row. */
 export function stateFrom(row: CallRow, openLegs: ReadonlySet<string>, now: number): CallState {
   if (row.state === 'live') return recoveredLive(now);
   if (row.state === 'ended') return { at: 'ended' };

@@ -2,14 +2,14 @@ import type { EndReason } from '../../protocol/events.ts';
 import type { StreamEnd } from '../streams.ts';
 
 /**
- * The wait that ran out before all finals had arrived: for the last words (`finals`), or for an unreachable service
- * (`finishWithin`).
+ * The deadline that passed before all finals had arrived: for the last words (`finals`), or for a service that is
+ * unreachable (`finishWithin`).
  */
 export type Deadline = 'finals' | 'finishWithin';
 
 export type CallState =
   | { at: 'live'; streams: ReadonlySet<string> }
-  /** No stream is open, but one may come back: the last one closed without a stop, or this process was restarted. */
+  /** No stream is open, but one may come back: the last stream closed without a stop, or this process was restarted. */
   | { at: 'waiting'; reason: EndReason; hungUpAt: number }
   /** The phone call is over. Some legs still have audio to send or finals to receive. */
   | {
@@ -19,11 +19,11 @@ export type CallState =
       deadline: Deadline | null;
       legs: ReadonlySet<string>;
     }
-  /** Every leg is done or out of time. `call.ended` is being committed. */
+  /** Every leg has finished or missed its deadline. `call.ended` is being committed. */
   | { at: 'ending'; reason: EndReason; hungUpAt: number; deadline: Deadline | null }
   /** `call.ended` is durable. The call stays in memory until its summary is made. */
   | { at: 'ended' }
-  /** The call was erased or left to the next start of the process. Nothing more happens here. */
+  /** The call was erased, or it is left to the next start of the process. This process does nothing more with it. */
   | { at: 'left' };
 
 export type CallInput =
@@ -41,14 +41,14 @@ export type Effect =
   | 'stop-waiting'
   /** Ask every leg to finish; each answers with `leg-done`. */
   | 'finish-legs'
-  /** Gaps, then `call.ended`, in one transaction; answered with `committed`. */
+  /** Declare the gaps and `call.ended` in one transaction; `committed` answers when it is durable. */
   | 'end'
   | 'summarise'
   | 'abandon-legs';
 
 /**
- * The next state of a call and its effects. Pure: `Call` owns the clock, the legs and the rows and carries out the
- * effects.
+ * Returns the next state of a call and its effects. Pure: `Call` owns the clock, the legs and the rows, and carries out
+ * the effects.
  */
 export function step(state: CallState, input: CallInput): [CallState, Effect[]] {
   if (input.type === 'leave')
@@ -85,7 +85,7 @@ export function step(state: CallState, input: CallInput): [CallState, Effect[]] 
   return [state, []]; // an input without a meaning in this state changes nothing
 }
 
-/** The state of a call whose row says `live` at a start. Its streams count as ended now. */
+/** The state after a start of a call whose row says `live`. Its streams count as ended now. */
 export function recoveredLive(now: number): CallState {
   return { at: 'waiting', reason: 'restart', hungUpAt: now };
 }
@@ -105,7 +105,10 @@ export function publicState(state: CallState): 'live' | 'finishing' | 'ended' {
   }
 }
 
-/** A stream may join a call only until the call is over. Later streams begin a new record that continues it. */
+/**
+ * True if a stream may still join the call. A stream that comes after the end begins a new record, which continues this
+ * one.
+ */
 export function takesStreams(state: CallState): boolean {
   return state.at === 'live' || state.at === 'waiting';
 }
@@ -118,7 +121,7 @@ function streamEnded(
 ): [CallState, Effect[]] {
   if (!streams.has(input.stream)) return [{ at: 'live', streams }, []];
   const rest = new Set([...streams].filter((stream) => stream !== input.stream));
-  // The call goes on while one of its streams does.
+  // The call goes on while at least one of its streams is open.
   if (rest.size > 0) return [{ at: 'live', streams: rest }, []];
   const hungUpAt = input.at;
   switch (input.how) {
@@ -141,7 +144,10 @@ function finish({ reason, hungUpAt }: HangUp, legs: ReadonlySet<string>): [CallS
   return [{ at: 'finishing', ...ended, legs }, ['finish-legs']];
 }
 
-/** The end names the worse cause: audio that never reached the service is worse than words that came too late. */
+/**
+ * Of two missed deadlines, the worse one is reported as the cause of the end: audio that never reached the service is
+ * worse than words that came too late.
+ */
 function laterOf(before: Deadline | null, passed: Deadline): Deadline {
   return before === 'finishWithin' ? before : passed;
 }

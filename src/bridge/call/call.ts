@@ -42,7 +42,10 @@ import { Redactor } from '../events/redactor.ts';
 import { learnt, toldFacts } from './facts.ts';
 import { callOverrides } from '../session/session-request.ts';
 
-/** After a callback told the end, last words may still come. If none come for this long, the socket's close was lost. */
+/**
+ * After a callback reported the end of the call, last words may still come. If none come for this long, the socket's
+ * close was lost.
+ */
 const overQuietMs = 5_000;
 
 type OpenCallOptions = {
@@ -57,13 +60,13 @@ type OpenCallOptions = {
   onLeaseLost: (call: Call) => void;
 };
 
-/** A carrier's handle on a call: takes the frames of one socket, track by track. */
+/** A carrier's handle on a call. It takes the frames of one socket and tells them apart by track. */
 type OpenStream = CallStream & {
   readonly id: string;
   readonly carrierStreamId: string;
   readonly control: StreamControl;
   readonly tracks: ReadonlyMap<string, LegRecord>;
-  /** The age of the audio that arrives now: it has waited until the call was open. */
+  /** The age of the audio that arrives now, because frames waited until the call was open. */
   waitedS: number;
 };
 
@@ -84,7 +87,7 @@ export class Call {
   readonly #streams = new Map<string, OpenStream>();
   #state: CallState;
   #stopWaiting: (() => void) | undefined;
-  /** The time since which the carrier's callback says that the phone call is over. */
+  /** The time at which a carrier's callback reported that the phone call is over. */
   #overSinceMs: number | undefined;
 
   constructor({ env, record, state, onOver, onLeaseLost, fence = 0 }: OpenCallOptions) {
@@ -179,8 +182,8 @@ export class Call {
   // --- what callbacks of the carrier say ----------------------------------------------------------
 
   /**
-   * Takes numbers and the direction that the stream did not give, and the end of the phone call, which the stream's
-   * socket may never report.
+   * Adds facts from callbacks: numbers and the direction that the stream did not give, and the end of the phone call,
+   * which the stream's socket may never report.
    */
   learn(facts: CallFacts): void {
     const news = learnt(this.record, facts);
@@ -206,7 +209,7 @@ export class Call {
     for (const { control } of this.#streams.values()) control.disconnect(reason, 'stop');
   }
 
-  /** The callbacks may have reached another node, or this one before a restart. */
+  /** Another node may have received the callbacks, or this one before a restart. */
   async #lookForEnd(): Promise<void> {
     try {
       this.learn(await toldFacts(this.#env.store.db, this.record, this.#env.factsOf));
@@ -217,7 +220,7 @@ export class Call {
 
   // --- streams -----------------------------------------------------------------------------------
 
-  /** Adds another stream to the call. Its rows are durable before the carrier is told that the stream is open. */
+  /** Adds another stream to the call. Its rows are durable before the carrier learns that the stream is open. */
   async join(start: StreamStart, control: StreamControl): Promise<OpenedStream> {
     for (const open of this.#streams.values())
       if (open.carrierStreamId === start.streamId) {
@@ -226,7 +229,7 @@ export class Call {
       }
     const { stream, newLegs } = this.attach(start, control);
     const isStored = await this.events.streamOpened(stream.id, start.streamId, newLegs);
-    // A failed commit means a full queue, which loses only this row, or that the call is no longer ours.
+    // A commit fails in two cases: the queue is full, which loses only this row, or this node no longer has the call.
     if (!isStored && this.#state.at === 'left')
       return {
         outcome: 'refused',
@@ -270,8 +273,8 @@ export class Call {
   }
 
   /**
-   * The stream's rows are committed. Only now do its legs ask for sessions, so that after a crash every session has
-   * its call.
+   * Called when the stream's rows are committed. Only then do its legs ask for sessions, so that every session has a
+   * call in the database even after a crash.
    */
   opened(stream: OpenStream): OpenedStream {
     for (const leg of stream.tracks.values()) if (!this.#legs.has(leg.id)) this.openLeg(leg);
@@ -296,7 +299,7 @@ export class Call {
       case 'paused':
         return void this.pause('carrier');
       case 'resumed':
-        // Audio that the carrier discarded during its pause belongs to the pause and is no gap.
+        // Audio that the carrier discarded during its own pause belongs to the pause and is not declared as a gap.
         return void this.#pauses.resume('carrier', event.discardedMs / 1_000);
       case 'language':
         return this.#languageChanged(event.code);
@@ -339,14 +342,14 @@ export class Call {
     );
   }
 
-  /** The carrier reported lost audio. Silence takes its place, and a gap is declared. */
+  /** Handles audio that the carrier reports as lost. Silence takes its place, and a gap is declared. */
   #lost(leg: CallLeg | undefined, durationMs: number, cause: string): void {
     if (leg === undefined || !(durationMs > 0) || !this.takesStreams) return;
     if (leg.offsetS === undefined) this.#placeLeg(leg, 0);
     this.holes.lost(leg, durationMs / 1_000, cause);
   }
 
-  /** The carrier sent nothing for a while. */
+  /** Handles a pause in which the carrier sent nothing. */
   #quiet(leg: CallLeg | undefined, durationMs: number): void {
     if (leg?.offsetS === undefined || !(durationMs > 0) || !this.takesStreams) return;
     this.holes.quiet(leg, durationMs / 1_000);
@@ -364,7 +367,10 @@ export class Call {
     this.events.keyPressed(leg, leg?.positionS() ?? this.#clock.nowS());
   }
 
-  /** The audio stops at once. The recorded part is deleted when nothing more of the call is being written. */
+  /**
+   * Stops the audio at once after consent was withdrawn. The recorded part is deleted when nothing more of the call is
+   * being written.
+   */
   #withdraw(how: string): void {
     if (this.isWithdrawn || !this.takesStreams) return;
     this.events.warn(
@@ -374,7 +380,7 @@ export class Call {
     void this.pause('consent');
   }
 
-  /** From the next frame on, the legs are recognised in this language: each leg starts a new session. */
+  /** Switches the legs to this language from the next frame on. Each leg starts a new session. */
   #languageChanged(code: string): void {
     this.events.count('language');
     const { overrides } = callOverrides({ language: code }, this.#env.config.callParameters);
@@ -409,8 +415,8 @@ export class Call {
     const leg: CallLeg = new CallLeg(record, audio, { offsetS, again: recovered !== undefined });
     this.#legs.set(record.id, leg);
     audio.begin();
-    // A crash may have come before the rows of the leg's sessions were stored. Erasing the call must find all
-    // sessions.
+    // A crash may have happened before the rows of the leg's sessions were stored. They are stored again, because an
+    // erasure must find all sessions.
     if (recovered !== undefined)
       for (const session of audio.sessions()) this.events.sessionOpened(record, session);
     return leg;
@@ -530,7 +536,7 @@ export class Call {
     }
   }
 
-  /** Waits for a stream of the call to come back. The call is over when the wait ends. */
+  /** Waits for a stream of the call to come back. If the wait times out, the call is over. */
   #awaitStream(): void {
     this.#stopWaiting = this.#env.clock.after(this.#env.config.rejoinWaitMs, () =>
       this.#take({ type: 'wait-over', legs: this.#openLegIds() }),
@@ -539,8 +545,9 @@ export class Call {
   }
 
   /**
-   * The process stops. Journals and rows stay on disk, and the next start continues the call. Returns false if the
-   * store had not taken everything within this time; the call's commits are then not retried.
+   * Lets go of the call because the process stops. Journals and rows stay on disk, and the next start continues the
+   * call. Returns false if the store had not taken everything within this time; the remaining commits are then not
+   * retried.
    */
   async leave(storeWithinMs: number): Promise<boolean> {
     await this.events.joined();
@@ -549,19 +556,20 @@ export class Call {
     this.events.stopHolding();
     const isStored = await within(this.#env.clock, storeWithinMs, this.events.settled());
     this.#take({ type: 'leave' });
-    // No step of the state leaves a call that has ended, but its summary may still wait here.
+    // The state machine does not leave an ended call, but the call's summary may still wait here and must be stopped.
     this.events.leave();
     return isStored;
   }
 
-  /** The carrier should reopen its streams with the node that has the call now. */
+  /** Closes the call's streams. The carrier should reopen them at the node that has the call now. */
   disconnect(reason: string): void {
     for (const { control } of this.#streams.values()) control.disconnect(reason);
   }
 
   /**
-   * The call is erased or taken by another node: from here on nothing of it is written or sent. Recordings of
-   * finished legs stay. An erasure deletes them itself, and another node does not have the files of this disk.
+   * Drops the call because it was erased or taken by another node: nothing more of it is written or sent. Recordings of
+   * finished legs stay. An erasure deletes them itself, and after a take-over the other node does not have the files of
+   * this disk.
    */
   async abandon(): Promise<void> {
     this.#take({ type: 'leave' });

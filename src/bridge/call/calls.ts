@@ -16,12 +16,12 @@ import type { CallEnvironment } from './environment.ts';
 import { bridgeMetrics } from '../metrics.ts';
 import { callOverrides, sessionFormat } from '../session/session-request.ts';
 
-/** Interval at which legs are checked for carriers that send nothing while nobody speaks. */
+/** Interval of the check for legs whose carrier sends nothing while nobody speaks. */
 const paceMs = 500;
 
 /**
- * A timer that fires this late shows that our own process stood still. The carriers' frames then wait in the sockets,
- * and silence written now would double that time.
+ * A timer that fires this late shows that our own process stood still. Frames that the carriers sent meanwhile wait in
+ * the sockets, and silence written now would count that time twice.
  */
 const lateTickMs = 1_000;
 
@@ -29,7 +29,7 @@ const lateTickMs = 1_000;
 const lookAgainMs = 250;
 
 /**
- * After the drain, the last events of the calls are committed within this time, even with hundreds of legs. If the
+ * After the drain, the calls may take this long to commit their last events, even with hundreds of legs. If the
  * database is unreachable, the commits would be retried without end.
  */
 const maxLeaveMs = 2_000;
@@ -47,7 +47,9 @@ const heldAgainMs = 200;
  */
 export class Calls {
   readonly #env: CallEnvironment;
-  /** Calls of lost nodes whose audio is in an object store that is unreachable. */
+  /**
+   * Calls of lost nodes that cannot be taken over yet, because their audio is in an object store that is unreachable.
+   */
   readonly waitingForObjects = new Set<string>();
   readonly #byId = new Map<string, Call>();
   /** The call that takes new streams, by the carrier's call id. */
@@ -125,11 +127,12 @@ export class Calls {
     });
   }
 
-  /** The other node that has this stream's call, if there is one. */
+  /** Finds the other node that has this stream's call. Undefined if no node has it. */
   async #ownerElsewhere(key: string, start: StreamStart): Promise<string | undefined> {
     const { store, node, takeOverMs } = this.#env;
     if (takeOverMs === 0 || this.#draining || this.#byKey.get(key)?.takesStreams) return undefined;
-    // Opening the call will hit the same error and report that the store is unreachable.
+    // If the store cannot be read, opening the call fails with the same error, which reports that the store is
+    // unreachable.
     return liveAtOther(store.db, start, node).catch(() => undefined);
   }
 
@@ -145,8 +148,8 @@ export class Calls {
   }
 
   /**
-   * Called after a callback of the carrier was stored. It takes turns with opening streams, so the call learns of
-   * both in either order.
+   * Called after a carrier's callback was stored. It runs in turn with the opening of streams, so the call learns the
+   * facts in either order.
    */
   told(status: Parameters<ReadFacts>[0]): Promise<void> {
     const key = callKey(status.carrier, status.carrierCallId);
@@ -168,7 +171,8 @@ export class Calls {
   }
 
   /**
-   * Another node has taken the call. Here nothing more of it is written, sent or received, and its audio is deleted.
+   * Drops a call that another node has taken. Nothing more of it is written, sent or received here, and its local audio
+   * is deleted.
    */
   drop(call: Call): void {
     if (this.#byId.get(call.record.id) !== call) return;
@@ -209,8 +213,8 @@ export class Calls {
   }
 
   /**
-   * Runs `work` alone for this call key: everything that opens or takes over a call of the same carrier call waits
-   * its turn.
+   * Runs `work` while no other work for the same call key runs. Everything that opens or takes over a call of one
+   * carrier call waits its turn here.
    */
   async inOrder<T>(key: string, work: () => Promise<T>): Promise<T> {
     const done = (this.#opening.get(key) ?? Promise.resolve()).then(work);
@@ -244,8 +248,8 @@ export class Calls {
   }
 
   /**
-   * `isAlone`: the call begins here although another node may have it, because that node could not be reached in
-   * time.
+   * Opens a stream. `isAlone`: the call begins here although another node may have it, because that node could not be
+   * reached in time.
    */
   async #open(
     key: string,
@@ -318,7 +322,7 @@ export class Calls {
       Promise.all([this.#endedBefore(start), toldFacts(store.db, start, this.#env.factsOf)]),
     );
     const { record, dropped, ignored } = recordOf(
-      // Values from the stream itself override those of callbacks.
+      // Values from the stream itself override values from callbacks.
       { ...facts, ...start },
       config.callParameters,
       startedAt,
@@ -382,7 +386,7 @@ export class Calls {
   }
 
   /**
-   * Retries while Postgres is unreachable. Errors that a retry cannot mend, and all errors of SQLite, are thrown at
+   * Retries while Postgres is unreachable. Errors that a retry cannot fix, and all errors of SQLite, are thrown at
    * once.
    */
   async #held<T>(start: StreamStart, untilMs: number, work: () => Promise<T>): Promise<T> {
@@ -437,7 +441,7 @@ export class Calls {
 
 type Elsewhere = { outcome: 'elsewhere'; node: string };
 
-/** Another node committed a call of the same carrier id first. */
+/** Thrown if another node committed a call with the same carrier id first. */
 class BegunElsewhere extends Error {
   readonly node: string;
 
@@ -448,8 +452,8 @@ class BegunElsewhere extends Error {
 }
 
 /**
- * Two streams of one call may reach two nodes at the same moment, and neither node sees the other's row. The lock
- * makes the second wait for the first commit; then it finds the call and joins it.
+ * Locks the carrier's call id. Two streams of one call may reach two nodes at the same moment, and neither node sees
+ * the other's row. With the lock the second node waits for the first commit, finds the call and joins it.
  */
 async function claimCall(
   tx: Transaction<Database>,

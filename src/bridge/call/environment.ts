@@ -24,18 +24,18 @@ export type CallEnvironment = {
   clock: Clock;
   log: Logger;
   recording: boolean;
-  /** The object store, if there is one. It may hold audio of lost nodes. */
+  /** The object store, if one is configured. It may hold audio of lost nodes. */
   objects?: Objects | undefined;
-  /** Is told of legs whose recording is on the disk of a lost node. */
+  /** Takes note of legs whose recording is on the disk of a lost node. */
   lostRecordings?: { lacks(legId: string, node: string): void } | undefined;
-  /** The id of this node. Calls belong to the node on whose disk they are. */
+  /** The id of this node. A call belongs to the node whose disk holds its audio. */
   node: string;
   /**
    * The longest time that a stream waits for its call to move here from a node that seems to be lost. 0 if there are
    * no other nodes.
    */
   takeOverMs: number;
-  /** Sends the stream to the node that has its call. Undefined if streams cannot be relayed. */
+  /** Sends the stream to the node that has its call. If absent, streams cannot be relayed. */
   relay?: (
     node: string,
     start: StreamStart,
@@ -43,8 +43,8 @@ export type CallEnvironment = {
   ) => Promise<OpenedStream | undefined>;
   secondPasses: {
     /**
-     * Runs in the summary's transaction. If the second pass is on and there is a recording, the recording will be
-     * read again.
+     * Runs in the summary's transaction. If the second pass is enabled and the call has a recording, the recording will
+     * be recognised again.
      */
     order(tx: Transaction<Database>, callId: string): Promise<void>;
     wake(): void;

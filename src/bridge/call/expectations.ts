@@ -8,13 +8,13 @@ import type { CallLeg } from './call-leg.ts';
 
 type HeardTurn = { channel: number; text: string; start: number; end: number };
 
-/** A party: one channel of one leg. */
+/** A speaking party: one channel of one leg. */
 type HeardParty = { leg: CallLeg; channel: number };
 
 const codes: ReadonlySet<CueKind> = new Set(['id', 'passport', 'license', 'vehicle', 'health', 'bank']); // prettier-ignore
 const dates: ReadonlySet<CueKind> = new Set(['birth', 'expiry']);
 const spelling = /\b(?:spell\w*|letter by letter|(?:last|family) name|surname)\b/i;
-/** Three digits or letters in a row count as the answer. After them the party is no longer expected to answer. */
+/** Three digits or letters in a row count as an answer. After that the party is no longer expected to answer. */
 const answered =
   /(?:(?:\b(?:zero|oh|one|two|three|four|five|six|seven|eight|nine|\p{L})\b|\d)[\s,.-]*){3,}/iu;
 
@@ -27,9 +27,9 @@ export class Expectations {
   readonly #clock: Clock;
   readonly #legs: () => readonly CallLeg[];
   readonly #questions = new Questions();
-  /** The second of the call up to which the questions to a party are answered. */
+  /** For each party, the second of the call up to which the questions to it are answered. */
   readonly #answeredS = new Map<string, number>();
-  /** The answer that was requested for each party, with the function that cancels it. */
+  /** The answer that was requested through the API for each party, with the function that cancels the request. */
   readonly #ordered = new Map<string, { answer: ExpectedAnswer; cancel: () => void }>();
 
   constructor(clock: Clock, legs: () => readonly CallLeg[]) {
@@ -37,7 +37,7 @@ export class Expectations {
     this.#legs = legs;
   }
 
-  /** A final of one party: perhaps its answer, and perhaps a question to the others. */
+  /** Takes a final of one party. It may answer a question, and it may be a question to the others. */
   heard(leg: CallLeg, { channel, text, start, end }: HeardTurn): void {
     const speaker = nameOf({ leg, channel });
     if (answered.test(text)) {
@@ -48,7 +48,7 @@ export class Expectations {
     for (const party of this.#parties()) this.#tell(party, end);
   }
 
-  /** Takes an expectation from somebody who knows it. Returns false if no party with that role is heard. */
+  /** Takes a requested expectation from an API client. Returns false if the call has no party with that role. */
   order({ answer, role, seconds }: ExpectRequest): boolean {
     const parties = this.#parties().filter(({ leg, channel }) => leg.roleOf(channel) === role);
     for (const party of parties) {
@@ -67,7 +67,7 @@ export class Expectations {
     return parties.length > 0;
   }
 
-  /** The call is over: no wait is left behind. */
+  /** Cancels all remaining waits when the call is over. */
   close(): void {
     for (const name of [...this.#ordered.keys()]) this.#forget(name);
   }
@@ -87,7 +87,7 @@ export class Expectations {
     return answerTo(turns.slice(-turnsOfQuestion));
   }
 
-  /** Nobody has asked anything since the answer. */
+  /** True if nobody has asked anything since the party's answer. */
   #isAnswered(speaker: string): boolean {
     const answeredS = this.#answeredS.get(speaker);
     return answeredS !== undefined && !this.#questions.isSince(speaker, answeredS);
@@ -107,7 +107,7 @@ export class Expectations {
   }
 }
 
-/** The question, and "mm-hm" or "go on" behind it. */
+/** Number of turns that are examined: the question, and short words such as "mm-hm" or "go on" after it. */
 const turnsOfQuestion = 3;
 
 /** The kind of answer that the last turns of the other party ask for. */

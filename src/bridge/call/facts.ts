@@ -7,9 +7,9 @@ import { metadataLimit, legKeysReserve, type CallRecord } from '../records/call-
 const statusesRead = 200;
 
 /**
- * The facts that the carrier's callbacks have given about this call so far, whichever node received them. Callbacks
- * come before, during and after the stream. The first value is kept, because later ones may be about a call that was
- * transferred.
+ * Collects the facts that the carrier's callbacks have given about this call so far, on any node. Callbacks come
+ * before, during and after the stream. The first value of each fact is kept, because later ones may be about a call
+ * that was transferred.
  */
 export async function toldFacts(
   db: Kysely<Database>,

@@ -10,8 +10,8 @@ import { shareLegs } from './leg-states.ts';
  */
 const acknowledgedWithinMs = 2_000;
 /**
- * The other nodes look five times in the time after which a node counts as lost. Our own speech service keeps running
- * for them.
+ * Other nodes check for our calls five times within the period after which a node counts as lost. Our own speech
+ * service keeps running for them that long.
  */
 const takenWithinMs = 6_000;
 const lookMs = 100;
@@ -25,8 +25,9 @@ type HandOver = {
 };
 
 /**
- * The process stops while other nodes are running. Its remaining calls continue there at once, when their streams
- * reconnect. No more audio arrives here, so all of it is soon acknowledged, and the other nodes begin where it ends.
+ * Hands this node's remaining calls to other nodes when the process stops. The calls continue there at once, when their
+ * streams reconnect. No more audio arrives here, so everything is soon acknowledged, and the other nodes begin where it
+ * ends.
  */
 export async function handOverCalls({ calls, store, nodes, clock, log }: HandOver): Promise<void> {
   const left = calls.all;

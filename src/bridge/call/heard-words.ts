@@ -14,9 +14,9 @@ import { withdraws } from './consent.ts';
 import type { Expectations } from './expectations.ts';
 import type { CallEnvironment } from './environment.ts';
 
-/** Less wordless speech than this is only stored with the call; receivers get no warning. */
+/** Less wordless speech than this is stored with the call, but receivers get no warning. */
 const wordlessTellS = 1;
-/** A warning names at most this many places and gives the number of the others. */
+/** A warning lists at most this many places and gives the number of the others. */
 const mostPlacesTold = 5;
 
 type HeardWordsOptions = {
@@ -24,14 +24,14 @@ type HeardWordsOptions = {
   env: CallEnvironment;
   callId: string;
   events: CallEvents;
-  /** The call's open streams. Some carriers want the words back. */
+  /** The call's open streams. Some carriers want the recognised words sent back. */
   streams: () => Iterable<{ control: StreamControl }>;
   /** Called when somebody withdraws their consent to the call. */
   withdraw: () => void;
 };
 
 /**
- * Puts the messages of a call's speech sessions on the call's clock, then passes them to events, watchers and
+ * Converts the times of speech session messages to the call's clock, then passes the messages to events, watchers and
  * carriers.
  */
 export class HeardWords {
@@ -53,7 +53,7 @@ export class HeardWords {
     if (message.type === 'post_final_transcript')
       this.#warnOfWordless(leg, message.data.metadata.unread ?? [], zeroS);
     if (message.type === 'speakers') {
-      // On legs of one party the role already says who speaks.
+      // Voices are reported only for mixed legs. On a leg with one party, the role already says who speaks.
       if (leg.record.role === 'mixed') this.#options.events.speakers(leg, sessionId, message.data);
       return;
     }
@@ -89,7 +89,8 @@ export class HeardWords {
 
   #showPartial(leg: CallLeg, partial: PartialResult): void {
     const { feed } = this.#options.env;
-    // An entity is recognised only when it is complete: the first half of a number would be shown unredacted.
+    // Entities are recognised only in complete text. A partial that ends in the middle of a number would be shown
+    // unredacted, so partials of redacted calls are not shown.
     if (!feed.isWatched || this.#isRedacted) return;
     const callId = this.#options.callId;
     const { utteranceId, sessionId, start, end, text, language, channel } = partial;
@@ -118,7 +119,7 @@ export class HeardWords {
   }
 
   /**
-   * The service heard somebody there and found no words. The warning keeps people from taking the transcript as
+   * Warns that the service heard speech and found no words in it. Otherwise people would take the transcript as
    * complete.
    */
   #warnOfWordless(leg: CallLeg, wordless: readonly WordlessSpeech[], zeroS: number): void {

@@ -6,15 +6,15 @@ import { smallestHoleS } from './call-clock.ts';
  */
 export const longestGapS = 10_000_000;
 
-/** A shorter rest than this is less than one sample. */
+/** A remaining stretch shorter than this is less than one sample and is ignored. */
 const leastRestS = 0.001;
 
 /** A stretch of call time, in seconds. */
 export type MissingStretch = { start: number; end: number };
 
 /**
- * The hole for audio that the carrier reported as lost. Silence that was already written for a quiet carrier is not
- * written twice. Pure.
+ * Computes the hole for audio that the carrier reported as lost. Silence that was already written for a quiet carrier
+ * is not written again. Pure.
  */
 export function lostHole(
   start: number,
@@ -29,16 +29,15 @@ export function lostHole(
 }
 
 /**
- * The length of a pause in which the carrier sent nothing. It is limited by how far the leg is behind on our clock: a
- * carrier that resets its media clock has made no silence. Pure.
+ * Computes the length of a pause in which the carrier sent nothing. It is limited to how far the leg is behind on our
+ * clock, because a carrier that only resets its media clock did not pause. Pure.
  */
 export function quietS(saidS: number, quietFilledS: number, behindS: number): number {
   return Math.max(0, Math.min(saidS - quietFilledS, behindS));
 }
 
 /**
- * The length of the audio that the carrier discarded during its pause, less the silence that was already written for
- * it. Pure.
+ * Computes how much of the audio that the carrier discarded during its pause has no silence written for it yet. Pure.
  */
 export function discardedS(saidS: number, quietFilledS: number): number {
   return Math.max(0, Math.min(saidS, longestGapS) - quietFilledS);
@@ -51,9 +50,9 @@ export function restOf(start: number, holeS: number, silenceS: number): MissingS
 }
 
 /**
- * The hole between two streams of one leg. It begins with the last frame of the first stream. Silence that was
- * written since then stands for words: they were said into a socket that was cut, and nobody knew it yet. Undefined
- * if the second stream follows at once. Pure.
+ * Computes the hole between two streams of one leg. It begins with the last frame of the first stream: silence written
+ * after that frame replaces words that were spoken after the socket was cut, when nobody had noticed the cut yet.
+ * Returns undefined if the second stream follows at once. Pure.
  */
 export function holeBetweenStreams(
   positionS: number,

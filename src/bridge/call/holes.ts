@@ -29,7 +29,7 @@ export class CallHoles {
     this.#events = events;
   }
 
-  /** The carrier reported lost audio on a leg that already has its place on the clock. */
+  /** Handles audio that the carrier reports as lost, on a leg that already has its place on the clock. */
   lost(leg: CallLeg, saidS: number, detail: string): void {
     const { hole, silenceS } = lostHole(leg.positionS(), saidS, leg.quietFilledS);
     const bytes = this.#clock.lose(leg, silenceS);
@@ -37,13 +37,16 @@ export class CallHoles {
     this.#events.gap(leg, { cause: 'carrier', ...hole, bytes, detail });
   }
 
-  /** The carrier sent nothing for this long. Only the part that is too long for silence becomes a gap. */
+  /**
+   * Handles this many seconds in which the carrier sent nothing. Only the part that is too long for silence becomes a
+   * gap.
+   */
   quiet(leg: CallLeg, saidS: number): void {
     const behindS = this.#clock.behindS(leg, this.#clock.nowS());
     this.#lose(leg, quietS(saidS, leg.quietFilledS, behindS), 'the carrier sent nothing');
   }
 
-  /** The carrier discarded this much audio during its pause. */
+  /** Handles this many seconds of audio that the carrier discarded during its pause. */
   discarded(leg: CallLeg, saidS: number): void {
     if (leg.offsetS === undefined) return;
     this.#lose(leg, discardedS(saidS, leg.quietFilledS), 'discarded');
@@ -59,7 +62,7 @@ export class CallHoles {
     if (leg.hasOwner) this.#declareRest(leg, start, behindS, bytes, 'nothing came while paused');
   }
 
-  /** Fills the hole before another stream that takes over the leg at this call time. */
+  /** Fills the hole before a second stream that takes over the leg at this call time. */
   fillBetweenStreams(leg: CallLeg, resumedS: number): void {
     const filledS = leg.quietFilledS;
     const hole = holeBetweenStreams(leg.positionS(), filledS, this.#clock.behindS(leg, resumedS));
@@ -74,15 +77,14 @@ export class CallHoles {
     });
   }
 
-  /** Fills silence while the carrier is open and sends nothing, so that the leg stays on the call's clock. */
+  /**
+   * Writes silence while the stream is open but the carrier sends nothing, so that the leg stays on the call's clock.
+   */
   keepPace(leg: CallLeg, nowMs: number): void {
     leg.quietFilledS += this.#clock.fill(leg, this.#clock.atS(nowMs)).bytes / leg.bytesPerSecond;
   }
 
-  /**
-   * The leg's session was lost with words that it had heard and not returned yet. The words are missing, not the
-   * bytes.
-   */
+  /** Declares words as missing that the leg's lost session had heard and not yet returned. No bytes are missing. */
   unsaid(leg: CallLeg): void {
     const start = Math.max(leg.heardUntilS, leg.offsetS ?? 0);
     const rest = restOf(start, leg.positionS() - start, 0);
@@ -92,8 +94,8 @@ export class CallHoles {
   }
 
   /**
-   * The leg's node was lost, and nobody knows which audio it received last. Silence is written up to `upToS`, and a
-   * gap is declared.
+   * Handles the loss of the leg's node: nobody knows which audio it received last. Silence is written up to `upToS`,
+   * and a gap is declared.
    */
   lostWithNode(leg: CallLeg, upToS: number): void {
     if (leg.offsetS === undefined) return;
@@ -103,8 +105,8 @@ export class CallHoles {
   }
 
   /**
-   * No stream came back that would show how far the lost node had heard the call. A gap is declared without silence,
-   * because nothing follows it.
+   * Declares a gap at the end of the leg if no stream came back to show how far the lost node had heard the call. No
+   * silence is written, because no audio follows.
    */
   tellUnknownEnd(leg: CallLeg): void {
     if (leg.unknownToS === undefined) return;

@@ -9,8 +9,8 @@ import type { CallLease } from '../records/lease.ts';
 import type { SharedLegState } from '../leg/after-loss.ts';
 
 /**
- * Interval of sharing, in addition to the commits of the call. If a node is lost, at most this much of its knowledge
- * becomes a gap.
+ * Leg states are shared at this interval and with each commit of the call. If a node is lost, at most this much of its
+ * knowledge becomes a gap.
  */
 const shareEveryMs = 1_000;
 const rowsPerStatement = 200;
@@ -48,7 +48,7 @@ export async function shareLegs(
       join calls on calls.id = mine.call_id and calls.node = mine.node
         and calls.fence = mine.fence and calls.state <> 'ended'
       on conflict (leg_id) do update set state = excluded.state`.execute(db);
-    // The transaction may still be rolled back. The next round then shares its legs again.
+    // A transaction may still be rolled back, so legs that are shared in one are shared again in the next round.
     if (!db.isTransaction) for (const { leg, state } of some) leg.shared = state;
   }
 }

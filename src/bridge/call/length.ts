@@ -13,14 +13,14 @@ type LengthFacts = {
 };
 
 export function callLength({ startedAt, hungUpAt, reason, audioS }: LengthFacts): CallLength {
-  // After a restart nobody knows when the caller hung up. The call is then as long as its received audio.
+  // After a restart nobody knows when the caller hung up. The length of the received audio is used instead.
   if (reason === 'restart')
     return { hungUpAt: Math.round(startedAt + audioS * 1_000), durationS: round3(audioS) };
-  // A recorded call that is played faster than real time is as long as its audio.
+  // The call is at least as long as its audio. A recorded call may be played faster than real time.
   return { hungUpAt, durationS: round3(Math.max(audioS, (hungUpAt - startedAt) / 1_000)) };
 }
 
-/** The length according to the rows; undefined until somebody has hung up. */
+/** Computes the length from the rows. Returns undefined until somebody has hung up. */
 export function lengthOf(
   call: Pick<CallRow, 'started_at' | 'hung_up_at' | 'end_reason'>,
   legs: readonly LegRow[],

@@ -1,7 +1,7 @@
 import { maxEventBytes } from '../../outbox/event-rows.ts';
 import type { CallEventData } from '../../protocol/events.ts';
 
-/** Bytes reserved for the envelope around the data: the call, its leg and its metadata, all of which are bounded. */
+/** Bytes reserved for the envelope around the data: the call, the leg and the metadata, whose sizes are limited. */
 const envelopeBytes = 32_768;
 /** The data of one event has at most this many bytes as JSON. No endpoint accepts a larger event. */
 export const maxDataBytes = maxEventBytes - envelopeBytes;
@@ -12,8 +12,8 @@ type LongData = Pick<
 > & { sentiment_course?: CallEventData<'call.summary'>['sentiment_course'] };
 
 /**
- * Shortens the data until it fits into one event. Data that can be read elsewhere goes first, the largest parts
- * before the others: the texts of the turns, the turns, then the second halves of the other lists. Data that fits is
+ * Shortens the data until it fits into one event. Parts that can be read elsewhere are removed first, and the largest
+ * of them first: the texts of the turns, the turns, then the second halves of the other lists. Data that fits is
  * returned unchanged. Pure.
  */
 export function fitted<Data extends LongData>(

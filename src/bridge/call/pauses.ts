@@ -19,8 +19,8 @@ type PausesOptions = {
 const bits: Record<Pauser, number> = { operator: 1, carrier: 2, consent: 4 };
 
 /**
- * A call is paused while an operator, its carrier or a withdrawn consent holds it. The audio stops within the same
- * turn of the event loop. The row follows; it keeps the pause through a crash.
+ * Keeps track of who pauses a call: an operator, the carrier, or a withdrawn consent. The audio stops within the same
+ * turn of the event loop. The row is written afterwards and preserves the pause through a crash.
  */
 export class Pauses {
   readonly #options: PausesOptions;
@@ -45,7 +45,10 @@ export class Pauses {
     this.#pausedAt = pausedAt;
   }
 
-  /** Resolves when the pause is durable. An operator who got the answer can rely on the pause even after a crash. */
+  /**
+   * Pauses the call and resolves when the pause is durable. An operator who got the answer can rely on the pause even
+   * after a crash.
+   */
   async pause(by: Pauser): Promise<void> {
     if (this.#heldBy.has(by)) return;
     const { clock, legs, streams, nowS } = this.#options;
@@ -67,8 +70,8 @@ export class Pauses {
     const { clock, legs, streams, nowS, keepPace, discarded } = this.#options;
     const isLast = this.#heldBy.size === 0;
     for (const leg of legs()) {
-      // A carrier may send nothing while it is paused. Silence takes the place of that audio: the length that the
-      // carrier gives by its media clock, or else the length that keeps the leg on the call's clock.
+      // If the carrier sent nothing during its pause, silence takes the place of that audio. Its length is the one that
+      // the carrier gives by its media clock, or else the length that keeps the leg on the call's clock.
       if (discardedS > 0) discarded(leg, discardedS);
       else if (isLast) keepPace(leg);
       if (isLast) leg.audio.resume();

@@ -13,7 +13,7 @@ type Ended = CallEventData<'call.ended'>;
 type Figure = 'talk' | 'talk_ratio' | 'interruptions' | 'longest_monologue' | 'dead_air';
 type Statistics = Pick<Ended, 'duration' | Figure> & { dead_air: NonNullable<Ended['dead_air']> };
 
-/** Statistics of a call of which too much was not heard. Figures would be false. */
+/** The statistics of a call with too much unheard speech: none, because the figures would be wrong. */
 export const noStatistics = {
   talk: null,
   talk_ratio: null,
@@ -22,7 +22,7 @@ export const noStatistics = {
   dead_air: null,
 } as const satisfies Record<Figure, null>;
 
-/** Silence of both parties counts as dead air from this length on. A shorter one is a normal pause. */
+/** From this length on, silence of both parties counts as dead air. Shorter silence is a normal pause. */
 export const deadAirFromS = 3;
 
 /**
@@ -38,8 +38,8 @@ type PerRole = Record<Party, number>;
 type PartyTurn = Turn & { role: Party };
 
 /**
- * Computes the statistics. `unheard` are stretches of the call in which nobody can know who spoke: they count neither
- * as talk nor as silence, and they end a monologue.
+ * Computes the statistics. `unheard` lists stretches of the call in which the speaker is unknown. They count neither as
+ * talk nor as silence, and they end a monologue.
  */
 export function statisticsOf(
   turns: readonly Turn[],
@@ -78,7 +78,7 @@ function isOfParty(turn: Turn): turn is PartyTurn {
   return turn.role !== 'mixed';
 }
 
-/** The parts of a turn outside all holes. */
+/** Returns the parts of a turn that lie outside all holes. */
 function outside(turn: Turn, holes: readonly Span[]): Turn[] {
   let rest = [turn];
   for (const { start, end } of holes)
@@ -100,7 +100,7 @@ type HeardCall = {
   length: { durationS: number };
 };
 
-/** The missing audio, and statistics of the part of the conversation that was heard. */
+/** Summarises the missing audio, and computes statistics for the part of the conversation that was heard. */
 export function talkOf({ turns, gaps, pauses, length: { durationS } }: HeardCall) {
   return {
     ...statisticsOf(turns, durationS, [...gaps, ...pauses]),

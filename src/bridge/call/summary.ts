@@ -42,7 +42,7 @@ type SummaryOptions = {
 };
 
 /**
- * The data of `call.summary`, made from the finals of all legs in order of time. `errors` names the parts that could
+ * Makes the data of `call.summary` from the finals of all legs in order of time. `errors` names the parts that could
  * not be made.
  */
 export async function summaryOf(
@@ -66,12 +66,12 @@ export async function summaryOf(
   return { ...noSummary(turns, options.type, reason), sentiment_course };
 }
 
-/** On a mixed leg, voices count as different people once diarization has separated them. */
+/** On a mixed leg, voices count as different people if diarization has separated them. */
 function named({ speaker, speaker_provisional: _isProvisional, ...turn }: Turn): SpokenTurn {
   return speaker === undefined ? turn : { ...turn, role: personName({ speaker }).toLowerCase() };
 }
 
-/** The data for a conversation that cannot be summarised. Another try would fail in the same way. */
+/** Makes the data for a conversation that cannot be summarised because another attempt would fail in the same way. */
 export function noSummary(turns: Turn[], type: SummaryType, reason: string): SummaryData {
   return {
     summary: { type, text: '' },
@@ -97,7 +97,7 @@ function insightParts(
   };
 }
 
-/** Leaves out the words of a chapter: they are in the transcript of the same event. */
+/** Leaves out the words of a chapter. They are already in the transcript of the event. */
 function withoutWords({
   headline,
   gist,

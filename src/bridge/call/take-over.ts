@@ -21,18 +21,24 @@ import { lengthOf } from './length.ts';
 import { callKey } from '../records/call-record.ts';
 import { stateFrom, triesLimit } from './call-recovery.ts';
 
-/** Calls per round. Other nodes look at the same moment and take some of the rest; the next round takes the others. */
+/**
+ * Number of calls that this node takes per round. Other nodes look at the same moment and take some of the rest; the
+ * next round takes what remains.
+ */
 const callsPerRound = 64;
 const callsAtOnce = 8;
-/** Wait for words that the lost node's session has heard. The stream that comes back waits as long. */
+/**
+ * Limit of the wait for words that the lost node's session has heard. A stream that reconnects to the call is held
+ * until this wait ends.
+ */
 const lastWordsMs = 6_000;
 const askAgainMs = 250;
 /**
- * Audio that the object store does not return in time becomes a gap. A call that is over waits this long for an
- * unreachable store, with its end; a call to which a stream comes back waits less.
+ * Limit of the wait for the object store. Audio that it does not return in time becomes a gap. A call that is over
+ * postpones its end this long; a call to which a stream comes back waits less.
  */
 const storeAwayMs = 600_000;
-/** A shorter unrecorded stretch than this is not reported. */
+/** An unrecorded stretch that is shorter than this is not reported. */
 const leastUnrecordedS = 0.1;
 
 type TakeOver = {
@@ -46,8 +52,8 @@ type TakeOver = {
 };
 
 /**
- * Continues unfinished calls of lost nodes here. If several nodes want one call, its fence number decides that one
- * gets it.
+ * Continues unfinished calls of lost nodes here. If several nodes try to take one call, the fence number lets only one
+ * succeed.
  */
 export async function takeOverCalls(work: TakeOver): Promise<number> {
   const { calls, lost } = work;
@@ -86,7 +92,8 @@ async function takeOne(
   const { calls, log } = work;
   const { store, node } = calls.environment;
   if (state !== 'live' && from.silentMs < storeAwayMs) {
-    // One object is requested for the whole round: an object store that hangs would hold up the calls behind it.
+    // One object is requested first, for the whole round. If the object store hangs, only this request waits for it and
+    // not every call.
     work.isStoreAway ||= !(await canFetch(calls.environment, id));
     if (work.isStoreAway) {
       if (!calls.waitingForObjects.has(id))
@@ -138,7 +145,7 @@ async function takeOne(
     return true;
   } catch (error) {
     log.error({ err: error, callId: id }, 'a call of a lost node could not be taken over');
-    // The next node that looks tries again, as often as a start would.
+    // The call stays for the next node that looks for lost calls. It is tried as often as after a start.
     await store.db
       .updateTable('calls')
       .set({ node: from.node })
@@ -163,8 +170,8 @@ async function goOnWith(work: TakeOver, row: CallRow, from: LostNode): Promise<C
   const env = calls.environment;
   const legs = await legsOf(env.store.db, row.id);
   const open = row.state === 'ended' ? [] : legs.filter(({ state }) => state === 'open');
-  // This includes legs that continue: their earlier recording may be missing here, because the object store did not
-  // return it in time.
+  // Every leg is listed, also legs that continue: their earlier recording may be missing here, because the object store
+  // did not return it in time.
   for (const leg of legs) env.lostRecordings?.lacks(leg.id, from.node);
   const found = await findLegs(env, row.id, open);
   // Times in the row are by the lost node's clock, which differs from ours.
@@ -201,7 +208,7 @@ async function goOnWith(work: TakeOver, row: CallRow, from: LostNode): Promise<C
 
 type FoundLegs = {
   recovered: Map<string, RecoveredLeg>;
-  /** Legs whose last session is lost as well. Nobody knows which words it still held. */
+  /** Legs whose last session was lost together with the node. Nobody knows which words the session still held. */
   silent: Set<string>;
   /** The call time up to which each leg has words. */
   heardUntil: Map<string, number>;
@@ -317,7 +324,7 @@ async function takeIn(
     gaps.map((gap) => ({ ...gap, cause: 'node' })),
     file,
   );
-  // Audio outside every gap was heard. If it is not here either, only the recording lacks it.
+  // Audio outside every gap was recognised. If it is not here either, only the recording lacks it.
   const { end, counts } = snapshot.ledger;
   const here = kept.reduce((bytes, range) => bytes + range.end - range.start, 0);
   const unrecordedBytes = recording ? Math.max(0, end - here - counts.gaps) : 0;
@@ -325,9 +332,9 @@ async function takeIn(
 }
 
 /**
- * The number of bytes that the leg's last session has heard: when it is told to stop, its record says so. Undefined
- * if there is no session or it does not answer in time; its words are then read later, with the leg. If leg and
- * session ran on the same node, both may be lost.
+ * Returns how many bytes the leg's last session has heard. The session is told to stop, and its record then gives the
+ * number. Returns undefined if there is no session or it does not answer in time; its words are then read later, with
+ * the leg. If the session ran on the lost node, both may be lost.
  */
 async function heardBySession(
   { speech, clock }: CallEnvironment,

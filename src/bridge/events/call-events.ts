@@ -63,7 +63,7 @@ type CallEventsOptions = {
 
 /** At most this many warnings are stored with one call. Later ones are only logged and counted. */
 export const maxWarnings = 100;
-/** Entities of a call that stops here may take this long to be joined, so that the journal has them. */
+/** At the end of a call here, its entities may take this long to be joined, so that the journal contains them. */
 const joinedWithinMs = 5_000;
 
 type Warning = { code: string; message: string; at: string };
@@ -135,7 +135,7 @@ export class CallEvents {
     bridgeMetrics.oddities.inc({ what });
   }
 
-  /** `told`: receivers get the warning too, as an event in its place in the order. */
+  /** Stores a warning. With `told`, receivers also get it as an event, in its place in the order. */
   warn(code: string, message: string, told = false): void {
     this.#options.log.warn({ code }, 'call has a warning');
     bridgeMetrics.warnings.inc({ code });
@@ -213,7 +213,10 @@ export class CallEvents {
     });
   }
 
-  /** One result is one event. The service may repeat a result; its identity in `leg_results` drops the repetition. */
+  /**
+   * Writes one event for one result. The service may repeat a result; its identity in `leg_results` shows the
+   * repetition, which is dropped.
+   */
   result(leg: ToldLeg, result: Result): void {
     if (result.type === 'call.transcript') this.#entities.heard(leg, result);
     if (result.type === 'call.entities')
@@ -228,7 +231,7 @@ export class CallEvents {
     else this.#held.add(leg, result);
   }
 
-  /** The results of a leg that are not told yet, for its journal. */
+  /** The results of a leg that are held back and not sent as events yet, for the leg's journal. */
   waitingOf(legId: string): WaitingResults | undefined {
     const gaps = this.#gaps.waitingOf(legId);
     const results = this.#held?.waitingOf(legId);
@@ -236,7 +239,7 @@ export class CallEvents {
     return { ...(results ?? { results: [], tails: {}, used: {} }), gaps };
   }
 
-  /** Takes over results that an earlier process had heard and not told yet. */
+  /** Takes over results that an earlier process had received and not yet sent as events. */
   restoreResults(left: readonly LeftResults[]): void {
     for (const { leg, waiting } of left)
       if (waiting.gaps !== undefined) this.#gaps.restore(leg, waiting.gaps);
@@ -245,14 +248,13 @@ export class CallEvents {
       for (const { result } of waiting.results) this.#addResult(leg, result);
   }
 
-  /** Resolves when no entities wait to be joined, or after some seconds. Until then they are in no journal. */
+  /** Resolves when no entities wait to be joined, or after some seconds. Waiting entities are in no journal. */
   async joined(): Promise<void> {
     await within(this.#options.clock, joinedWithinMs, this.#entities.settled());
   }
 
   /**
-   * Stops holding results and gaps. Those that are not told yet stay in the journal, and the next process goes on
-   * with them.
+   * Stops holding back results and gaps. Those that were not sent as events stay in the journal for the next process.
    */
   stopHolding(): void {
     this.#held?.close();
@@ -291,8 +293,8 @@ export class CallEvents {
   }
 
   /**
-   * Stores who says what on a leg with several parties. Watchers read the call again; no event reports it before the
-   * end.
+   * Stores who says what on a leg with several parties. Watchers read the call again; no event reports the speakers
+   * before the end.
    */
   speakers(leg: ToldLeg, sessionId: string, told: SpeakersData): void {
     if (!this.#speakers.take(sessionId, told)) return;
@@ -304,7 +306,10 @@ export class CallEvents {
       });
   }
 
-  /** The wall time of a second of the call. Audio that arrived faster than it was spoken ends now at the latest. */
+  /**
+   * Converts a second of the call to wall time. Audio that arrived faster than it was spoken would end in the future,
+   * so the result is at most now.
+   */
   #wallTimeOf(callS: number): number {
     return Math.round(this.#now - Math.max(0, this.#options.nowS() - callS) * 1_000);
   }
@@ -319,12 +324,13 @@ export class CallEvents {
     const { cause, bytes, detail } = gap;
     bridgeMetrics.gaps.inc({ cause });
     void this.#commits.add({
-      // A restart finds the same hole again, so the hole's place and cause are its identity.
+      // A restart finds the hole again, so the event is identified by the hole's place and cause.
       identity: {
         legId: leg.record.id,
         sessionId: '',
         kind: 'call.gap',
-        // Audio that a service gave up may be sent and lost again. Then the place alone would not be unique.
+        // Audio that was given up for one service may be sent again and lost again. The place alone would then not be
+        // unique.
         key: cause === 'service' ? `${cause}:${start}:${bytes}` : `${cause}:${start}`,
         role: leg.record.role,
         start,
@@ -353,10 +359,10 @@ export class CallEvents {
     });
   }
 
-  /** The row says who holds the pause, so that this outlives the process. */
+  /** Stores the pause. The row says who holds the pause, so that it survives the process. */
   async pauseChanged(heldBy: number, pausedAt: number, said: Said | undefined): Promise<boolean> {
-    // Finals held by the redaction are released before the pause: a number cannot continue in audio that nobody
-    // hears.
+    // The redaction releases the finals that it holds before the pause begins: a number cannot continue in audio that
+    // nobody hears.
     await this.#entities.settled();
     if (this.#held?.isEmpty === false) await this.#held.flush();
     this.#gaps.flush();
@@ -367,7 +373,7 @@ export class CallEvents {
     });
   }
 
-  /** From now on, events give the length of the phone call. */
+  /** Sets the length of the phone call that later events give. */
   knowLength(length: CallLength | undefined): void {
     this.#length = length;
   }
@@ -385,7 +391,7 @@ export class CallEvents {
     });
   }
 
-  /** From now on, events give the parties, and the call is found by their numbers. */
+  /** Sets the parties that later events give, and makes the call findable by their numbers. */
   partiesLearnt(): void {
     const { record } = this.#options;
     const { direction = null, from = null, to = null, metadata } = record;
@@ -456,8 +462,8 @@ export class CallEvents {
   }
 
   /**
-   * Both events are one commit: a crash between them would lose the second or repeat the first. The same commit also
-   * orders `also`: work on the whole call that begins now.
+   * Stores both summary events in one commit. A crash between two commits would lose the second event or repeat the
+   * first. `also` runs in the commit and orders work on the whole call that begins now.
    */
   summarised(
     data: CallEventData<'call.summary'>,

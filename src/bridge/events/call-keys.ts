@@ -2,26 +2,27 @@ import type { Transaction } from 'kysely';
 import type { Database } from '../../store/schema.ts';
 
 /**
- * The keys by which a call is found. A telephone number is stored as its digits in reverse order: people write the
- * end of a number alike and its beginning in many ways, and an index range finds keys with the same beginning.
+ * A key by which a call is found. A telephone number is stored as its digits in reverse order. People write the end of
+ * a number alike and its beginning in many ways, and an index can find keys with the same beginning.
  */
 export type CallKey = { kind: 'number' | 'address' | 'tag'; key: string };
 
 /**
- * At most this many characters of a party are examined and, for a name, stored. Postgres accepts no long text in an
- * index.
+ * At most this many characters of a party's number or name are examined and stored. Postgres cannot index long texts.
  */
 const longestParty = 300;
-/** The most digits of a key. E.164 has at most 15, and some carriers put more in front. */
+/** The largest number of digits in a key. E.164 allows 15, and some carriers put more in front. */
 const longestNumber = 64;
-/** In a shorter number, a leading zero may belong to an extension or to the end of a number. */
+/**
+ * In a number with fewer digits, a leading zero may belong to an extension or to the end of a number, so it is kept.
+ */
 const leastNationalDigits = 7;
 /**
- * A number that was stored without its country needs at least this many digits; a shorter one would be part of too
- * many numbers.
+ * A number without a country code needs at least this many digits. A shorter one would be part of too many other
+ * numbers.
  */
 const leastLocalDigits = 7;
-/** A search needs at least this many digits. Fewer would find most of all calls. */
+/** A search needs at least this many digits. Fewer digits would match most calls. */
 export const leastDigits = 3;
 
 const exitCode = /^\s*(?:\+|00)/;
@@ -56,12 +57,13 @@ export function partyKey(party: string): CallKey | undefined {
   return key === '' ? undefined : { kind: 'address', key };
 }
 
-/** The range of keys, and the single shorter keys, that mean the same number as these digits. */
+/** Finds the keys that mean the number with these digits: a range of keys, and single shorter keys. */
 export function numberRange(digits: string): { from: string; to: string; shorter: string[] } {
   const key = reversed(digits);
   return {
     from: key,
-    // This is above every longer key in any collation: keys consist of digits, and have no more than this.
+    // The upper end sorts above every longer key in any collation, because keys consist of digits and have at most this
+    // many.
     to: key.padEnd(longestNumber, '9'),
     shorter: Array.from({ length: Math.max(0, key.length - leastLocalDigits) }, (_, at) =>
       key.slice(0, leastLocalDigits + at),

@@ -134,7 +134,7 @@ export async function updateLeg(tx: Tx, leg: ToldLeg): Promise<void> {
     .execute();
 }
 
-/** Removes the shared leg states of a call that no other node has to continue any more. */
+/** Removes the shared leg states of a call that no other node will have to continue. */
 export async function forgetLegStates(tx: Tx, callId: string): Promise<void> {
   await tx.deleteFrom('leg_states').where('call_id', '=', callId).execute();
 }
@@ -153,8 +153,8 @@ export function lengthOfRecording({
 }
 
 /**
- * Stores the total of short gaps of the whole leg. It is written each time the leg is settled, and the newest total
- * replaces the ones before.
+ * Stores the total length of all short gaps of the leg. The total is written each time the leg settles, and it replaces
+ * the previous one.
  */
 export async function keepShortGaps(
   tx: Tx,
@@ -347,10 +347,10 @@ function speakerFrom(row: {
   return { speaker: row.speaker, ...(isProvisional ? { speaker_provisional: true } : {}) };
 }
 
-/** The last turn is shortened to this many characters in lists. */
+/** Lists shorten the last turn to this many characters. */
 const longestPreview = 200;
 
-/** The parts of the words that the row of an ended call keeps for lists. */
+/** The facts about the words that the row of an ended call keeps for lists: who spoke, and the last turn. */
 export function wordsInRow(turns: readonly Turn[]): Pick<CallRow, 'said_by' | 'last_turn'> {
   const last = turns.at(-1);
   const text = last && Array.from(last.text).slice(0, longestPreview).join('');

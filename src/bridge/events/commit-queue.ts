@@ -17,10 +17,10 @@ import {
 
 type DraftEvent = { said: Said; occurredAt: number; speechEndedAt?: number; leg?: EventLeg };
 
-/** One thing that happened to a call: an event, its rows, or both, written in one transaction. */
+/** A change of a call to commit: an event, its rows, or both, written in one transaction. */
 export type Draft = {
   event?: DraftEvent;
-  /** A second event of the same commit, with the next sequence number. */
+  /** A second event of the commit, with the next sequence number. */
   followedBy?: DraftEvent;
   /**
    * If a row with this identity already exists, the draft is a repetition: neither its event nor its rows are
@@ -40,16 +40,16 @@ type ResultIdentity = {
   end: number;
   text: string;
   /**
-   * The voice of a mixed leg. It is asked for when the row is written, because it may have become known while the
-   * draft waited.
+   * Returns the voice of a result on a mixed leg. The function is called when the row is written, because the voice may
+   * have become known while the draft waited.
    */
   speaker?: () => number | undefined;
 };
 
 /**
- * At most this many commits of one call wait for the store. Above that, the newest is refused and counted. This is
- * hours of a talkative call: if the store is unreachable for longer, the call loses events so that the process does
- * not run out of memory.
+ * At most this many commits of one call wait for the store. Above that, the newest is refused and counted. The number
+ * covers hours of a talkative call. If the store is unreachable for longer, the call loses events so that the process
+ * does not run out of memory.
  */
 export const maxCommitsWaiting = 20_000;
 const batchSize = 64;
@@ -57,20 +57,20 @@ const retryDelayMs = (attempt: number): number => Math.min(5_000, 50 * 2 ** atte
 
 type CommitQueueOptions = {
   record: CallRecord;
-  /** The length is known from the hang-up on. */
+  /** Returns the length of the call. It is known from the hang-up on. */
   length(): CallLength | undefined;
   store: Store;
   lease: CallLease;
-  /** Runs in every commit: shares the state from which other nodes would continue. */
+  /** Runs in every commit, and shares the state that other nodes would continue from. */
   share?: ((tx: Transaction<Database>) => Promise<void>) | undefined;
   clock: Clock;
   log: Logger;
-  /** Is called after each commit, in the order of the sequence. */
+  /** Called after each commit with its events, in the order of their sequence numbers. */
   onCommitted(events: StoredEvent[]): void;
   onRefused(): void;
-  /** Is called for a draft that the store can never take. The draft is skipped, and the drafts after it are written. */
+  /** Called for a draft that the store can never take. That draft is skipped, and later drafts are written. */
   onSetAside(draft: Draft, error: unknown): void;
-  /** Is called when another node has taken the call. None of the waiting drafts is written. */
+  /** Called when another node has taken the call. None of the waiting drafts is written. */
   onLeaseLost(): void;
 };
 
@@ -107,7 +107,9 @@ export class CommitQueue {
     await this.#working;
   }
 
-  /** The call was erased or left to the next process. Waiting drafts are no longer written. */
+  /**
+   * Stops writing, because the call was erased or is left to the next process. Waiting drafts are not written any more.
+   */
   leave(): void {
     this.#left = true;
   }
@@ -156,8 +158,8 @@ export class CommitQueue {
   }
 
   /**
-   * True if the store refused the content, or if a bug of ours keeps it from being written. Another try would fail in
-   * the same way.
+   * True if the store refused the content, or if a bug of ours prevents the write. Another attempt would fail in the
+   * same way.
    */
   #canNeverWork(error: unknown): boolean {
     return (
@@ -169,8 +171,8 @@ export class CommitQueue {
   }
 
   /**
-   * Sets the first draft aside. If it has rows of its own, it loses only its event, because a call must still be able
-   * to end; otherwise it is dropped. Returns whether the draft is gone.
+   * Sets the first draft aside. If it has rows, it loses only its event, because a call must still be able to end.
+   * Otherwise it is dropped. Returns true if the draft was dropped.
    */
   #setAside(error: unknown): boolean {
     const first = this.#waiting[0];
@@ -178,8 +180,7 @@ export class CommitQueue {
     const { draft, settle } = first;
     const { followedBy, ...without } = draft;
     if (followedBy !== undefined) {
-      // One of the two events may be storable without the other. The rows go with the second one, so that the call
-      // can end.
+      // Perhaps only one of the two events cannot be stored. The rows go with the second one, so that the call can end.
       const { rows, ...alone } = without;
       const second = { event: followedBy, ...(rows === undefined ? {} : { rows }) };
       this.#waiting.splice(0, 1, { draft: alone, settle: () => undefined }, { draft: second, settle }); // prettier-ignore
@@ -196,8 +197,8 @@ export class CommitQueue {
   }
 
   /**
-   * A commit takes a handful of statements, however many drafts there are: nobody else can write until the event loop
-   * has run all of them. The row of a leg comes before results that refer to the leg.
+   * Commits the drafts with a handful of statements, however many there are. Nobody else can write until the event loop
+   * has run all of them. The row of a leg is written before results that refer to the leg.
    */
   #commit(drafts: Draft[]): Promise<StoredEvent[]> {
     const { store, record, lease } = this.#options;
@@ -250,7 +251,7 @@ export class CommitQueue {
       .returning(['leg_id', 'session_id', 'kind', 'key'])
       .execute();
     const noted = new Set(rows.map((row) => nameOf(row.leg_id, row.session_id, row.kind, row.key)));
-    // If one batch has the same result twice, only the first is new.
+    // If one batch contains the same result twice, only the first counts as new.
     for (const { draft, identity } of identified)
       if (!noted.delete(nameOf(identity.legId, identity.sessionId, identity.kind, identity.key)))
         repeated.add(draft);
@@ -272,8 +273,8 @@ export class CommitQueue {
   }
 
   /**
-   * The record of a session may list an utterance without an id that was heard live with an id. Both have the same
-   * times.
+   * True if the utterance was already stored with the same times. The session's record may list an utterance without an
+   * id that was heard live with an id.
    */
   async #isKnownBySpan(tx: Transaction<Database>, identity: ResultIdentity): Promise<boolean> {
     const row = await tx
@@ -310,13 +311,13 @@ function identified(drafts: readonly Draft[]): Identified[] {
   );
 }
 
-/** The name as the store returns it: Postgres replaces characters that it cannot hold. */
+/** The identity as the store returns it: Postgres replaces characters that it cannot hold. */
 function nameOf(...parts: string[]): string {
   return JSON.stringify(parts.map(storableText));
 }
 
 /**
- * True for an invented id. The speech client makes up ids for utterances of a session record that has none, with this
+ * True for an invented id. If a session's record lists utterances without ids, the speech client invents ids with this
  * prefix.
  */
 function isAnonymous(identity: ResultIdentity): boolean {

@@ -8,7 +8,9 @@ import { Questions } from './questions.ts';
 import type { Final } from './redactor.ts';
 import type { ToldLeg } from './told-leg.ts';
 
-/** One entity may span at most this many finals of a speaker. People say a card number in at most eight groups. */
+/**
+ * One entity is joined from at most this many finals of a speaker. People say a card number in at most eight groups.
+ */
 export const maxFinalsJoined = 8;
 /** A speaker who is silent for longer than this, in seconds, has finished the number. */
 const longestPauseS = 8;
@@ -23,8 +25,8 @@ type EntityJoinerOptions = {
 };
 
 /**
- * At most this many entities of one call wait to be joined. Further ones go on as the service returned them, in their
- * order.
+ * At most this many entities of one call wait to be joined. Above that, new entities are passed on as the service
+ * returned them, in their order.
  */
 export const maxEntitiesWaiting = 1_000;
 
@@ -55,8 +57,8 @@ export class EntityJoiner {
   }
 
   /**
-   * Joins entities in the order in which they arrived. Entities that cannot be joined go on as the service returned
-   * them.
+   * Joins entities in the order in which they arrived. Entities that cannot be joined are passed on as the service
+   * returned them.
    */
   join(leg: ToldLeg, entities: Entities, tell: (joined: Entities) => void): void {
     const isFull = this.#waiting >= maxEntitiesWaiting;
@@ -97,7 +99,7 @@ export class EntityJoiner {
     const own = block.results
       .filter(({ pieces }) => pieces.some(({ final }) => final === finals.length - 1))
       .map((entity) => entityOf(leg, finals, entity));
-    // A hosted service may return types of entities that are unknown here.
+    // A hosted service may return types of entities that this version does not know.
     const others = entities.data.results.filter(
       (other) => !own.some(({ start, end }) => other.start < end && start < other.end),
     );
@@ -105,7 +107,7 @@ export class EntityJoiner {
     return { ...entities, data: { ...entities.data, results } };
   }
 
-  /** The finals of the speaker up to the one that holds the entities, without a long pause between them. */
+  /** Returns the speaker's finals up to the one that holds the entities. A long pause ends the search. */
   #upTo(leg: ToldLeg, entities: Entities): Final[] {
     const all = this.#finals.get(speakerOf(leg, entities)) ?? [];
     const at = all.findLastIndex(

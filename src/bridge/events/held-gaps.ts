@@ -3,13 +3,15 @@ import { round3 } from '../../lib/round.ts';
 import type { ToldLeg } from './told-leg.ts';
 import type { Gap, ShortGaps, WaitingGaps } from '../records/gap.ts';
 
-/** A listener does not notice a shorter gap than this. A bad line has hundreds of them in a minute. */
+/** A gap shorter than this is not noticed by a listener. A bad line has hundreds of them in a minute. */
 const shortGapS = 0.5;
 /** Two gaps touch if they are closer than this. The tolerance covers the rounding of bytes to seconds. */
 const touchesWithinS = 0.005;
-/** A gap is held this long for the next one that touches it. */
+/** A gap is held for this time, in case the next gap touches it. */
 const holdMs = 1_000;
-/** A gap is held at most this long in total, so that a line that is dead for an hour is reported meanwhile. */
+/**
+ * A gap is held at most this long in total, so that a line that is dead for an hour is reported before the hour ends.
+ */
 const holdMsMax = 30_000;
 
 type HeldGapsOptions = {
@@ -26,8 +28,8 @@ type OfLeg = {
 };
 
 /**
- * Reports the gaps of a call. The ledger counted every byte before a gap arrives here. Gaps that touch are reported
- * as one; a gap that is still short is only counted.
+ * Collects the gaps of a call and reports them. The ledger has already counted the bytes. Gaps that touch are reported
+ * as one; a gap that stays short is only counted.
  */
 export class HeldGaps {
   readonly #options: HeldGapsOptions;
@@ -54,14 +56,15 @@ export class HeldGaps {
       this.#close(one);
       one.open = { ...gap };
       one.heldSinceMs = clock.monotonicMs();
-      // No one repeats a carrier's loss, so it is written to the journal before the next audio.
+      // The carrier does not repeat its report of lost audio, so the gap is written to the journal before the next
+      // audio.
       leg.audio.keepState();
     }
     one.stopWaiting();
     one.stopWaiting = clock.after(holdMs, () => this.#close(one));
   }
 
-  /** Takes over the gaps that an earlier process held when it ended. */
+  /** Takes over the gaps that an earlier process still held when it ended. */
   restore(leg: ToldLeg, { open, short }: WaitingGaps): void {
     const one = this.#of(leg);
     one.short = { ...short };
@@ -87,7 +90,7 @@ export class HeldGaps {
     return { short: { ...short }, ...(open === undefined ? {} : { open }) };
   }
 
-  /** Drops the held gaps: the call is erased, or its journals keep them. */
+  /** Drops the held gaps, because the call was erased or because its journals keep them. */
   close(): void {
     this.#closed = true;
     for (const { stopWaiting } of this.#legs.values()) stopWaiting();

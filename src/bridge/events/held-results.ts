@@ -7,14 +7,14 @@ import type { Result, WaitingResults } from '../records/timeline.ts';
 type HeldResultsOptions = {
   redactor: Redactor;
   clock: Clock;
-  /** Hands on a redacted result. Results come in the order in which they arrived. */
+  /** Passes on a redacted result. Results leave in the order in which they arrived. */
   tell(leg: ToldLeg, result: Result): void;
   /**
-   * Is called when a bug of ours breaks the redaction of a result. That result is dropped so that it is not shown
-   * unredacted; the others go on.
+   * Called when a bug of ours breaks the redaction of a result. The result is dropped so that it is not shown
+   * unredacted; other results are not affected.
    */
   failed(error: unknown): void;
-  /** Is called when too many results wait. The new result is dropped. */
+  /** Called when too many results wait. The new result is dropped. */
   refused(): void;
 };
 
@@ -40,7 +40,7 @@ export class HeldResults {
   readonly #line: Entry[] = [];
   readonly #speakers = new Map<string, { speaker: Speaker; stopWaiting: () => void }>();
   readonly #questions = new Questions();
-  /** Identities of results that came from the journal. The service may send them once more; then they are ignored. */
+  /** Identities of results that came from the journal. If the service sends such a result again, it is ignored. */
   readonly #restored = new Set<string>();
   #last: Promise<unknown> = Promise.resolve();
   #order = 0;
@@ -61,7 +61,10 @@ export class HeldResults {
     this.#push({ leg, result, order: this.#order++ });
   }
 
-  /** Takes over results that an earlier process held when it ended. They come before all new results of their legs. */
+  /**
+   * Takes over results that an earlier process still held when it ended. They come before all new results of their
+   * legs.
+   */
   restore(legs: readonly LeftResults[]): void {
     const entries: Entry[] = [];
     for (const { leg, waiting } of legs) {
@@ -83,8 +86,8 @@ export class HeldResults {
     const until = this.#order;
     const waits = (entry: Entry): boolean =>
       entry.order < until && (leg === undefined || isOf(leg.record.id, entry));
-    // Results leave in the order of the call: another leg's held final may stand before this leg's. So all speakers are
-    // flushed, and in a few rounds, because releasing one final can uncover add-ons behind it.
+    // Results leave in the order of the call, so a final that another leg holds may stand before this leg's. All
+    // speakers are therefore flushed, in a few rounds, because releasing one final can make add-ons after it ready.
     for (let round = 0; round < 4 && !this.#closed && this.#line.some(waits); round++) {
       for (const key of this.#speakers.keys()) this.#flushSpeaker(key);
       await this.#last;
@@ -109,9 +112,7 @@ export class HeldResults {
       : { results, tails, used, ...(asked.length === 0 ? {} : { asked }) };
   }
 
-  /**
-   * From now on nothing is handed on: the call is erased, or the journal keeps the held results for the next process.
-   */
+  /** Stops passing on results, because the call was erased or because the journal keeps them for the next process. */
   close(): void {
     this.#closed = true;
     for (const { stopWaiting } of this.#speakers.values()) stopWaiting();
@@ -128,7 +129,7 @@ export class HeldResults {
       } finally {
         this.#tellReady();
       }
-      // The result is held, or waits behind a held one. It goes into the leg's journal before a crash can lose it.
+      // The result is held or waits for a held one. It is written to the leg's journal before a crash can lose it.
       if (this.#line.includes(entry)) entry.leg.audio.keepState();
     });
   }
@@ -181,7 +182,7 @@ export class HeldResults {
     });
   }
 
-  /** Hands on released finals, and the add-ons that waited for them. */
+  /** Passes on released finals and the add-ons that waited for them. */
   async #released(leg: ToldLeg, finals: readonly Final[]): Promise<void> {
     for (const redacted of finals) {
       const identity = identityOf(leg, redacted);

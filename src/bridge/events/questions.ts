@@ -10,17 +10,17 @@ const turnsBefore = 4;
 const reachS = 60;
 /** A quick answer may begin this many seconds before the question ends. */
 const overlapS = 0.5;
-/** A turn of at most this many words, such as "Okay, go on", is no question. */
+/** A turn with at most this many words, such as "Okay, go on", is no question. */
 const nodWords = 3;
 
-/** A turn as a question. Its numbers are removed, because the question does not need them. */
+/** A turn as a possible question. Its numbers are removed, because a question is understood without them. */
 export type AskedTurn = { speaker: string; text: string; start: number; end: number };
 
 type BareAnswer = { speaker: string; role: Role; start: number; end: number };
 
 /**
- * The last turns of the parties of a call. A bare number gets its meaning from the question. Only the leg's own
- * journal stores these turns, beside the audio.
+ * The last turns of the parties of a call. They tell what a bare number means: the answer to which question. The turns
+ * are stored only in the leg's own journal, beside the audio.
  */
 export class Questions {
   #turns: AskedTurn[] = [];
@@ -68,7 +68,7 @@ export class Questions {
   }
 }
 
-/** Removes numbers. Counts of digits ("the three digits on the back") stay, because they say what is asked for. */
+/** Removes numbers. Counts of digits ("the three digits on the back") stay, because they show what is asked for. */
 function withoutNumbers(text: string): string {
   return text
     .slice(-300)

@@ -10,13 +10,13 @@ import type { Utterance, Word } from '../../protocol/addons.ts';
 import type { BridgeConfig } from '../config.ts';
 import type { EntityOfResult, Result } from '../records/timeline.ts';
 
-/** Replaces a text that the language thread could not redact: text that nobody has checked is not sent out. */
+/** Replaces a text that the language thread could not redact. Text that nobody has checked must not be sent out. */
 const unseen = '[REDACTED]';
-/** At most this many finals of a speaker are remembered for their add-ons, which follow within moments. */
+/** At most this many finals of a speaker are remembered for their add-ons, which arrive within moments. */
 export const maxFinalsRemembered = 16;
 /**
- * At most this many ends of finals are remembered. A final that was lost with a socket is fetched later by GET, and
- * is read after these.
+ * At most this many ends of finals are remembered. A final that was lost with a socket is fetched later, and is
+ * compared with these ends to find the final before it.
  */
 export const maxTailsRemembered = 32;
 
@@ -24,14 +24,14 @@ export type Final = Extract<Result, { type: 'call.transcript' }>;
 export type AddOn = Exclude<Result, { type: 'call.transcript' }>;
 
 /**
- * The last words of one speaker (one channel of a leg). A number that continues in the next final can only have begun
- * there.
+ * The last words of one speaker (one channel of a leg). If a number continues in the speaker's next final, it began in
+ * these words.
  */
 export class Speaker {
   readonly recent = new Map<string, { raw: string; redacted: Redacted }>();
   readonly tails: { end: number; text: string }[] = [];
   held: Final[] = [];
-  /** The words of the other party before the examined finals: the question. */
+  /** The words of the other party before the examined finals. They may contain the question. */
   asked: readonly string[] = [];
   state: Omit<RedactionState, 'numbers'> = {};
   /** The call time up to which finals have arrived. */
@@ -50,8 +50,8 @@ export type Step = { released: Final[]; holdMs: number };
 
 /**
  * Removes the configured entity types from every text of a result before it is stored or sent. Each call has one
- * redactor, because an entity keeps its number (`[NAME_1]`) through the call, whoever says it. Steps run one after
- * the other: each needs the state that the step before left.
+ * redactor, because an entity keeps its number (`[NAME_1]`) through the call, whoever says it. Steps run one after the
+ * other, because each needs the state after the previous one.
  */
 export class Redactor {
   readonly #language: LanguageRunner;
@@ -83,12 +83,12 @@ export class Redactor {
     return new Redactor(language, callId, [...config.redactEntities], config.redactForm);
   }
 
-  /** Called with a bug of ours. The finals that it concerns are released fully hidden. */
+  /** Sets the function that is called with a bug of ours. The finals in question are released completely hidden. */
   onFailure(failed: (error: unknown) => void): void {
     this.#failed = failed;
   }
 
-  /** The highest number given to each kind of entity. After a restart it keeps a number from being used twice. */
+  /** The highest number used for each kind of entity. After a restart it keeps a number from being used twice. */
   get used(): Record<string, number> {
     return Object.fromEntries(
       Object.entries(this.#numbers).map(([label, keys]) => [label, Object.keys(keys).length]),
@@ -105,7 +105,8 @@ export class Redactor {
 
   /** Takes a final. Returns the finals that may leave now, in order; the others stay in the speaker's `held`. */
   async final(speaker: Speaker, final: Final, asked: readonly string[] = []): Promise<Step> {
-    // A final that was lost with a socket arrives late. It continues the final before it in time, not the newest one.
+    // A final that was lost with a socket arrives late. It continues the final that precedes it in time, not the newest
+    // one.
     const isLate = final.end < speaker.end;
     const before = isLate ? await this.flush(speaker) : [];
     if (speaker.held.length === 0 || asked.length > 0) speaker.asked = asked;
@@ -120,8 +121,8 @@ export class Redactor {
   }
 
   /**
-   * Releases the held finals, redacted as they are, because no continuation will come: their deadline has passed, or
-   * the speaker is finished.
+   * Releases the held finals and redacts them as they are. No continuation will come: their deadline has passed, or the
+   * speaker is finished.
    */
   async flush(speaker: Speaker): Promise<Final[]> {
     if (speaker.held.length === 0) return [];
@@ -194,7 +195,10 @@ export class Redactor {
     return { released, holdMs: results.holdMs };
   }
 
-  /** An add-on that repeats its final gets the final's redacted text. Any other text is redacted separately. */
+  /**
+   * Redacts an utterance of an add-on. If it repeats its final, it gets the final's redacted text; any other text is
+   * redacted on its own.
+   */
   async #utterance(utterance: Utterance, known: Known): Promise<Utterance> {
     const { text, words } =
       known?.raw === utterance.text ? known.redacted : await this.#alone(utterance);
@@ -231,8 +235,8 @@ export class Redactor {
   }
 
   /**
-   * Redacts a translation or a normalised value: once as a text of its own, and again for the digits that were
-   * redacted in the final.
+   * Redacts a translation or a normalised value twice: as a text of its own, and for digits that were redacted in the
+   * final.
    */
   async #strange(
     text: string,
@@ -266,8 +270,8 @@ type Known = { raw: string; redacted: Redacted } | undefined;
 const nothingSeen: Redacted = { text: unseen, words: [], covered: [] };
 
 /**
- * No answer came, so nobody knows what these texts reveal. All waiting finals are hidden and released: one that
- * stayed would get the next final's answer.
+ * Hides and releases all waiting finals, because no answer came and nobody knows what the texts reveal. If one stayed,
+ * it would get the next final's answer.
  */
 function hideAll(speaker: Speaker, waiting: readonly Final[]): Step {
   const released = waiting.map((final) => redactedFinal(final, nothingSeen));
@@ -307,7 +311,7 @@ function utteranceOf({ sessionId, data }: Result): string {
   return `${sessionId} ${data.utterance_id}`;
 }
 
-/** The replacement of the first redacted words of an entity. Undefined if no word of it was redacted. */
+/** The replacement for the first redacted words of an entity. Undefined if none of its words was redacted. */
 function coverOf({ recent }: Speaker, { parts = [] }: EntityOfResult): string | undefined {
   for (const { session, of_session, from, to } of parts) {
     const covered = recent.get(`${session} ${of_session}`)?.redacted.covered ?? [];

@@ -3,7 +3,7 @@ import type { Role } from '../../protocol/events.ts';
 import type { LedgerCounts } from '../records/ledger.ts';
 import type { LegRecord } from '../records/leg-record.ts';
 
-/** The part of a leg that its call's events use. */
+/** The part of a leg that the call's events need. */
 export type ToldLeg = {
   readonly record: LegRecord;
   readonly offsetS: number | undefined;
@@ -16,7 +16,7 @@ export type ToldLeg = {
     ledger(): LedgerCounts;
     /** Writes the leg's state to its journal now. */
     keepState(): void;
-    /** Makes the journal write the leg's state with its next batch. */
+    /** Marks the leg's state as changed. The journal writes it with its next batch. */
     stateChanged(): void;
   };
 };

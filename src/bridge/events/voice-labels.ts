@@ -7,25 +7,28 @@ import type { Database } from '../../store/schema.ts';
  * labels are in the rows.
  */
 export const maxLabelsKept = 20_000;
-/** Keys per statement. SQLite accepts some thousand values. */
+/** Number of keys per statement. SQLite limits the number of values. */
 const keysAtOnce = 500;
 
 type Session = {
   labels: Map<string, number>;
-  /** The number in the call that the session's voice 0 has. */
+  /** The number within the call that voice 0 of the session has. */
   base: number | undefined;
   timeS: number;
 };
 
 /**
- * The voice of each utterance on a mixed leg, as its session reports it during the call. Each session of a leg counts
- * its voices from 0, and nobody knows which of them spoke in the session before. They therefore count as further
- * voices of the call.
+ * The voice of each utterance on a mixed leg, as sessions report it during the call. Each session of a leg numbers its
+ * voices from 0, and nobody knows which of them spoke in the previous session. They therefore count as further voices
+ * of the call.
  */
 export class CallSpeakers {
   readonly #sessions = new Map<string, Session>();
 
-  /** Returns false if the data is older than the data before: a record may repeat it. */
+  /**
+   * Takes a session's speaker data. Returns false if the data is older than what was taken before: a record may repeat
+   * it.
+   */
   take(sessionId: string, { time, is_final, utterances }: SpeakersData): boolean {
     const session = this.#sessions.get(sessionId) ?? { labels: new Map<string, number>(), base: undefined, timeS: 0 }; // prettier-ignore
     this.#sessions.set(sessionId, session);
@@ -71,7 +74,7 @@ export class CallSpeakers {
   }
 }
 
-/** After a restart the session continues with the numbers in its rows. */
+/** Finds the number of a session's voice 0. After a restart the session continues with the numbers in its rows. */
 async function baseOf(
   tx: Transaction<Database>,
   { callId, sessionId }: { callId: string; sessionId: string },

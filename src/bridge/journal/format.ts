@@ -34,7 +34,8 @@ export function readSegmentHeader(bytes: Buffer): { run: number } | undefined {
 }
 
 /**
- * This is written by hand because it runs once per frame, and Buffer's own checked writes cost several times as much.
+ * The bytes are written by hand because this runs once per frame, and Buffer's checked writes cost several times as
+ * much.
  */
 export function writeRecordHeader(
   into: Buffer,

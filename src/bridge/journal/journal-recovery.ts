@@ -13,34 +13,34 @@ import {
 } from './format.ts';
 import { fileNameOf, LegFile, maxChunkBytes } from './leg-file.ts';
 
-/** A leg as a killed process left it. */
+/** A leg in the state that the killed process left it in. */
 export type RecoveredLeg = {
   legId: string;
   callId: string;
   ledger: LedgerCounts;
-  /** The live session of the leg, if it may still exist. */
+  /** The leg's live session, if it may still exist. */
   sessionId: string | undefined;
-  /** True if the leg's `finish` had begun: no more audio can come. */
+  /** True if finishing the leg had already begun, so no more audio can come. */
   finishing: boolean;
   recording: boolean;
   paused: boolean;
-  /** The new leg continues from exactly this state. */
+  /** The state that the new leg continues from. */
   snapshot: LegSnapshot;
-  /** Audio that was damaged in the journal, or lost with a node. It is declared when the leg continues. */
+  /** Audio that was damaged in the journal or lost with a node. It is declared as gaps when the leg continues. */
   gaps: { start: number; end: number; cause: 'damaged' | 'node' }[];
   file: LegFile;
 };
 
 /** Audio of a leg in the shared segments. Silence is stored there only as a length. */
 type JournalledAudio = { position: number; length: number; audio: Buffer | undefined };
-/** A leg of the earlier run, as far as the segments have been read. */
+/** A leg of the earlier run, as far as its segments have been read. */
 type FoundLeg = { snapshot: LegSnapshot; ledger: LegLedger; journalled: JournalledAudio[] };
 type Found = {
   legs: Map<string, FoundLeg>;
   /**
-   * Audio whose leg is not known yet. A leg's snapshot is written only when the leg changes. While the speech service
-   * is unreachable it does not change, so the first remaining segment may hold seconds of audio before the first
-   * snapshot.
+   * Audio of legs that are not known yet. A leg's snapshot is written only when the leg changes, which it does not
+   * while the speech service is unreachable. The first remaining segment may therefore hold seconds of audio before the
+   * first snapshot.
    */
   unnamed: Map<string, JournalledAudio[]>;
 };
@@ -48,14 +48,14 @@ type Found = {
 type Recovery = {
   recovered: Map<string, RecoveredLeg>;
   nextSeq: number;
-  /** To be called once this run has written the legs into its own segments. */
+  /** Removes the old segments. It must be called after this run has written the legs into its own segments. */
   removeOldSegments(): Promise<void>;
 };
 
 /**
  * Reads the journal of an earlier run. Each leg's state is its last snapshot and the audio after it. Audio that is
- * still needed moves into the leg's own file, so that the old segments can be removed. Every step can be done twice:
- * if the process is killed here, the next start repeats them.
+ * still needed moves into the leg's own file, so that the old segments can be removed. Every step can be repeated: if
+ * the process is killed here, the next start does them again.
  */
 export async function recoverJournal(dir: string, log: Logger): Promise<Recovery> {
   const folder = join(dir, 'wal');
@@ -69,8 +69,7 @@ export async function recoverJournal(dir: string, log: Logger): Promise<Recovery
   if (damagedBytes > 0) log.warn({ bytes: damagedBytes }, 'journal has torn or damaged parts');
   const recovered = new Map<string, RecoveredLeg>();
   for (const leg of found.legs.values()) recovered.set(leg.snapshot.legId, await rescue(dir, leg));
-  // This comes before any leg of this run is opened, because the files of new legs are not in the list of files to
-  // keep.
+  // Leftovers are removed before any leg of this run is opened: files of new legs are not in the list of files to keep.
   await removeLeftovers(join(dir, 'legs'), recovered);
   return {
     recovered,
@@ -81,7 +80,7 @@ export async function recoverJournal(dir: string, log: Logger): Promise<Recovery
   };
 }
 
-/** Later segments of the same run use the same leg numbers. Another run has its own. */
+/** Reads a segment. Later segments of one run use the same leg numbers; another run has its own numbers. */
 function readSegment(bytes: Buffer, found: Found): number {
   const header = readSegmentHeader(bytes);
   if (!header) return bytes.length;
@@ -98,7 +97,7 @@ function takeAudio(key: string, { kind, position, payload }: JournalRecord, foun
   const length = silence ? silence.bytes : payload.length;
   const audio = { position, length, audio: silence ? undefined : Buffer.from(payload) };
   if (!leg) {
-    // The leg's snapshot will say how much of it was received.
+    // Audio found earlier without a leg. The leg's snapshot, which is known now, says how much of it was received.
     const unnamed = found.unnamed.get(key);
     if (unnamed) unnamed.push(audio);
     else found.unnamed.set(key, [audio]);
@@ -108,7 +107,7 @@ function takeAudio(key: string, { kind, position, payload }: JournalRecord, foun
   // Bytes in a damaged batch count as received. `rescue` looks for them elsewhere.
   const missing = position - ledger.end;
   if (missing > 0) ledger.audio(missing);
-  // Audio that was written twice, after trouble with the disk, counts once.
+  // After trouble with the disk the same audio may have been written twice. It counts once.
   if (position >= ledger.end) {
     if (silence) ledger.filler(length, silence.paused);
     else ledger.audio(length);
@@ -121,7 +120,7 @@ function takeSnapshot(key: string, payload: Buffer, { legs, unnamed }: Found): v
   const known = legs.get(key);
   const earlier = known?.journalled ?? unnamed.get(key) ?? [];
   unnamed.delete(key);
-  // An earlier run may have used another number for the same leg. The newer snapshot counts.
+  // An earlier run may have used another number for the leg. The newer snapshot is the valid one.
   if (!known || state.done)
     for (const [other, leg] of legs) if (leg.snapshot.legId === state.legId) legs.delete(other);
   if (state.done) {
@@ -175,7 +174,7 @@ async function rescue(dir: string, leg: FoundLeg): Promise<RecoveredLeg> {
   };
 }
 
-/** Moves journalled audio that is only in the shared segments into the leg's own file, in continuous runs. */
+/** Moves journalled audio that exists only in the shared segments into the leg's own file, in continuous runs. */
 async function moveIntoFile(
   file: LegFile,
   journalled: readonly JournalledAudio[],
@@ -197,8 +196,7 @@ async function moveIntoFile(
   for (const { position, length, audio } of [...journalled].sort(byPosition)) {
     const end = position + length;
     let start = Math.max(position, file.end, from, next);
-    // A long silence is written piece by piece. It is a number here, and each piece consists of views of one short
-    // frame.
+    // A long silence is stored as a length and written piece by piece. Each piece consists of views of one short frame.
     for (; start < end; start = next) {
       const size = Math.min(end - start, maxChunkBytes);
       const at = start - position;
@@ -212,7 +210,7 @@ function byPosition(one: JournalledAudio, other: JournalledAudio): number {
   return one.position - other.position;
 }
 
-/** Removes files of legs that ended just before the process did. Only recordings outlive their leg. */
+/** Removes files of legs that ended just before the process did. Only recordings are kept after their leg has ended. */
 async function removeLeftovers(
   folder: string,
   recovered: Map<string, RecoveredLeg>,

@@ -14,12 +14,12 @@ import { recoverJournal, type RecoveredLeg } from './journal-recovery.ts';
 import { closeMs, JournalWriter, type Segment } from './writer.ts';
 
 const tickMs = 1_000;
-/** If a leg still needs a full segment after this time, the leg's audio is moved to the leg's own file. */
+/** If a leg still needs a full segment after this time, the audio moves to the leg's own file. */
 const spillAfterMs = 5_000;
 
 export type LegRecording = {
   bytes: number;
-  /** The raw audio of the leg. It has silence where the call was paused or the carrier lost audio. */
+  /** Reads the raw audio of the leg. It has silence where the call was paused or the carrier lost audio. */
   read(from: number, to: number): AsyncIterable<Buffer>;
 };
 
@@ -48,8 +48,8 @@ export class JournalEntry {
   }
 
   /**
-   * Reports a change that must be in the journal before the next audio: a session, a pause, the end, waiting results.
-   * If only the audio survived a crash, the leg would ask for a second session, or continue through a pause.
+   * Reports a change that must be in the journal before the next audio: a session, a pause, the end, or waiting
+   * results. If a crash preserved only the audio, the leg would ask for a second session, or go on during a pause.
    */
   changedNow(): void {
     this.#write(this);
@@ -87,11 +87,14 @@ type SealedSegment = {
   segment: Segment;
   sealedAtMs: number;
   /**
-   * The legs with audio in the segment that is neither settled nor in a file of their own, with the end of that
-   * audio.
+   * The legs that still need this segment, each with the end of the audio it needs: audio that is neither settled nor
+   * in the leg's own file.
    */
   needs: Map<LegStore, number>;
-  /** The writer's position after the snapshots that only this segment had were written again. */
+  /**
+   * The writer's position after this segment's newest snapshots were written again to a later segment. Undefined until
+   * then.
+   */
   movedAt?: number | undefined;
 };
 
@@ -118,8 +121,8 @@ export class Journal implements AsyncDisposable {
   readonly #sealed: SealedSegment[] = [];
   #nextNumber = 1;
   /**
-   * The snapshots of the last second. Once they are on disk, each leg's file may drop the audio that its snapshot
-   * calls settled.
+   * The snapshots written in the last second. Once they are on disk, the file of each leg may drop the audio that its
+   * snapshot counts as settled.
    */
   #lastRound: { mark: number; legs: { store: LegStore; settled: number }[] } = {
     mark: 0,
@@ -127,7 +130,9 @@ export class Journal implements AsyncDisposable {
   };
   /** The segments of the earlier run, until this run's own segments hold every leg. */
   #oldSegments: { movedAt: number | undefined; remove: () => Promise<void> } | undefined;
-  /** The writer's count of unwritten bytes at the last time when all snapshots were written or being written. */
+  /**
+   * The writer's count of unwritten bytes at the last time when all snapshots were already written or being written.
+   */
   #unwrittenBytes = 0;
   readonly #ticks: Loop;
   #closing: Promise<void> | undefined;
@@ -150,8 +155,8 @@ export class Journal implements AsyncDisposable {
   }
 
   /**
-   * Writes the legs of the earlier run into this run's segments until somebody takes them over. Only then are the old
-   * segments removed: on a full disk they stay, and each tick tries again.
+   * Writes the legs of the earlier run into this run's segments, until somebody continues them. Only then are the old
+   * segments removed. On a full disk they stay, and each tick tries again.
    */
   async takeOver(removeOldSegments: () => Promise<void>): Promise<void> {
     for (const leg of this.recovered.values())
@@ -186,7 +191,9 @@ export class Journal implements AsyncDisposable {
     return LegFile.fresh(this.#filePath(legId), silence, recording);
   }
 
-  /** Takes in a leg of a node that is lost with its disk. The leg continues here with the audio in the file. */
+  /**
+   * Takes in a leg of a node that was lost together with its disk. The leg continues here with the audio in the file.
+   */
   takeIn(snapshot: LegSnapshot, gaps: RecoveredLeg['gaps'], file: LegFile): RecoveredLeg {
     const { legId, callId, ledger, finishing, recording, paused } = snapshot;
     const left = {
@@ -205,7 +212,7 @@ export class Journal implements AsyncDisposable {
     return left;
   }
 
-  /** The leg is over. Its recording is completed, and everything else of it is removed. */
+  /** Ends the leg in the journal. Its recording is completed, and everything else of it is removed. */
   async finish(entry: JournalEntry): Promise<void> {
     const { store } = entry;
     if (this.#legs.get(entry.legId) === entry) await store?.spillRecording();
@@ -214,12 +221,12 @@ export class Journal implements AsyncDisposable {
     await store?.closeFile();
   }
 
-  /** Hands everything appended so far to the operating system. If the disk is slow, this takes a moment. */
+  /** Passes everything appended so far to the operating system. If the disk is slow, this takes a moment. */
   flush(): void {
     this.#writer.flush();
   }
 
-  /** True if everything appended so far is with the operating system. */
+  /** True if the operating system has everything appended so far. */
   get isWritten(): boolean {
     return this.#writer.isWritten(this.#writer.mark);
   }
@@ -230,8 +237,8 @@ export class Journal implements AsyncDisposable {
     if (!header?.recording) return undefined;
     const { silence } = header;
     const file = await LegFile.load(path, silence, true);
-    // The recording may have moved to the object store since its header was read. Then it is not empty, but it is not
-    // here.
+    // The recording may have moved to the object store after its header was read. An empty file without a header means
+    // that it is gone from here, not that it is empty.
     if (file.end === 0 && (await LegFile.headerOf(path)) === undefined) return undefined;
     return { bytes: file.end, read: (from, to) => readRecording(file, silence, from, to) };
   }
@@ -241,7 +248,7 @@ export class Journal implements AsyncDisposable {
     return [...this.#legs.keys(), ...this.recovered.keys()];
   }
 
-  /** Recordings of legs that are finished here, and the bytes of their files. */
+  /** Lists the recordings of legs that have finished here, with the total size of their files. */
   async finishedRecordings(): Promise<{ files: string[]; bytes: number }> {
     const folder = join(this.#dir, 'legs');
     const files: string[] = [];
@@ -258,8 +265,8 @@ export class Journal implements AsyncDisposable {
   }
 
   /**
-   * Changes the kept audio of a finished leg for good. The shared segments, which may still have the leg's audio and
-   * its words, follow within seconds. False for a leg that somebody here goes on with.
+   * Changes the kept audio of a finished leg for good. Shared segments may still hold the leg's audio and words; they
+   * are removed within seconds. Returns false if the leg is still open here.
    */
   async changeRecording(
     legId: string,
@@ -277,7 +284,10 @@ export class Journal implements AsyncDisposable {
     if (!this.#legs.has(legId)) await rm(this.#filePath(legId), { force: true });
   }
 
-  /** Removes everything of a leg from the disk, including its recording. Shared segments follow within seconds. */
+  /**
+   * Removes all data of a leg from the disk, including its recording. Shared segments that hold some of it are removed
+   * within seconds.
+   */
   async erase(legId: string): Promise<void> {
     this.recovered.delete(legId);
     const entry = this.#legs.get(legId);
@@ -311,7 +321,7 @@ export class Journal implements AsyncDisposable {
       this.#log.warn('the disk hangs: files of legs stay as they are for the next start');
   }
 
-  /** A finished or erased leg is not written again: its last record says that it is done. */
+  /** A finished or erased leg is not written again, because its last record in the journal says that it is done. */
   #writeDown(entry: JournalEntry): void {
     if (this.#legs.get(entry.legId) !== entry) return;
     const snapshot = entry.snapshot();
@@ -362,7 +372,8 @@ export class Journal implements AsyncDisposable {
   }
 
   /**
-   * The writer has dropped data since. An earlier position then proves nothing, because a later batch passes it too.
+   * The writer has dropped data since then. An earlier position proves nothing after that, because a later batch passes
+   * it too.
    */
   get #hasUnwritten(): boolean {
     return this.#writer.totals.unwrittenBytes !== this.#unwrittenBytes;
@@ -386,7 +397,7 @@ export class Journal implements AsyncDisposable {
     await old.remove();
   }
 
-  /** Segments are freed oldest first, so that a leg's last snapshot never goes before its earlier ones. */
+  /** Segments are freed oldest first, so that a leg's last snapshot is never removed before its earlier ones. */
   #freeSegments(): void {
     if (this.#hasUnwritten) return;
     for (let first = this.#sealed[0]; first; first = this.#sealed[0]) {

@@ -1,17 +1,17 @@
 const blockBytes = 4_096;
-/** Four megabytes stay with the pool. Memory that an outage needed beyond that is returned to the system. */
+/** The pool keeps four megabytes. Memory that an outage needed beyond that is returned to the system. */
 export const maxFreeBlocks = 1_024;
-/** The longest view of silence. All silent runs of an encoding are views of one buffer of this length. */
+/** The longest view of silence. All silent runs of one encoding are views of one buffer with this length. */
 const silenceFrameBytes = 16_000;
 
 /** Audio [start, end) of a leg, stored from the beginning of `memory`. */
 type AudioBlock = { readonly memory: Buffer; start: number; end: number };
-/** Silence [start, end) of a leg: two positions and the byte that means silence, for any length. */
+/** Silence [start, end) of a leg, of any length: two positions and the byte that means silence. */
 type SilentRun = { readonly memory: undefined; silence: number; start: number; end: number };
 
 /**
- * Memory for waiting audio, shared by all legs. A block is used for a second or two. With plain garbage collection
- * each block would be old by then, and only a full collection would free it.
+ * Memory for waiting audio, shared by all legs. A block is used for a second or two. If it were left to garbage
+ * collection, it would be old by then, and only a full collection would free it.
  */
 export class BlockPool {
   readonly #free: AudioBlock[] = [];
@@ -25,7 +25,7 @@ export class BlockPool {
     return block;
   }
 
-  /** Takes a block back. Nobody may use its memory any more. */
+  /** Takes a block back. The caller must not use its memory any more. */
   give(block: AudioBlock): void {
     if (this.#free.length < maxFreeBlocks) this.#free.push(block);
   }
@@ -42,9 +42,9 @@ export class Backlog {
   readonly #pool: BlockPool;
   #start: number;
   #end: number;
-  /** Bytes of the run that are silence and take no memory. */
+  /** Number of bytes of the run that are silence and take no memory. */
   #silentBytes = 0;
-  /** Number of readers that hold views of the blocks. Blocks that are dropped meanwhile are not reused. */
+  /** Number of readers that hold views of the blocks. A block that is dropped while there are readers is not reused. */
   #readers = 0;
 
   constructor(position = 0, pool = sharedPool) {
@@ -108,7 +108,7 @@ export class Backlog {
     }
   }
 
-  /** The position from which the newest `bytes` bytes are held, together with the silence between them. */
+  /** The position from which the newest `bytes` bytes of held audio begin. Silence between them is not counted. */
   startOfNewest(bytes: number): number {
     let left = bytes;
     for (const part of this.#parts.toReversed()) {
@@ -141,7 +141,7 @@ export class Backlog {
     return more.length === 0 ? first : Buffer.concat([first, ...more]);
   }
 
-  /** Views of the run, part by part. They are valid until the bytes are dropped. */
+  /** Returns views of the run, part by part. They are valid until the bytes are dropped. */
   views(position: number, maxBytes: number): Buffer[] {
     const end = Math.min(this.#end, position + maxBytes);
     const views: Buffer[] = [];
@@ -156,7 +156,7 @@ export class Backlog {
     return views;
   }
 
-  /** Visits everything that is held from the position on. A long silence is given as a length. */
+  /** Visits everything that is held from the position on. A long silence is passed as a length. */
   visit(
     position: number,
     visitor: { audio(view: Buffer): void; silence(bytes: number): void },

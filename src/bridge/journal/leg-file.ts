@@ -6,20 +6,23 @@ const fileMagic = 0x544c4c32;
 const chunkMagic = 0xc41c0de5;
 const fileHeaderBytes = 8;
 const chunkHeaderBytes = 24;
-/** At most this much of a leg's audio goes into one chunk, because a chunk is read back as a whole to check it. */
+/** A chunk has at most this many bytes of a leg's audio, because it is read back as a whole to check it. */
 export const maxChunkBytes = 262_144;
 
-/** We make leg ids ourselves; even so, a name must not lead out of the folder. */
+/** We generate leg ids ourselves. Still, a file name made from an id must not lead out of the folder. */
 export function fileNameOf(legId: string): string {
   return `${legId.replace(/[^A-Za-z0-9_-]/g, '_')}.audio`;
 }
 
-/** The leg of a file in that folder. Undefined if the name is not one of ours. */
+/** The leg id in a file name of that folder. Undefined if the name is not one of ours. */
 export function legIdOf(fileName: string): string | undefined {
   return /^([A-Za-z0-9_-]+)\.audio$/.exec(fileName)?.[1];
 }
 
-/** Its name is not that of a leg's file: what a killed process leaves of it is never read. */
+/**
+ * The temporary file for a rewrite. Its name is not that of a leg's file, so remains of a killed process are never
+ * read.
+ */
 export function rewrittenPath(path: string): string {
   return `${path}.rewritten`;
 }
@@ -39,11 +42,11 @@ export class LegFile {
   readonly #recording: boolean;
   #chunks: FileChunk[] = [];
   #size = 0;
-  /** The file stays open while the leg lives, because a recorded leg appends every few seconds. */
+  /** The handle stays open while the leg lives, because a recorded leg appends every few seconds. */
   #handle: FileHandle | undefined;
   /**
-   * The chunk being read. A leg that catches up reads a chunk in many small steps, but the chunk is read from disk
-   * and checked only once.
+   * The chunk being read. A leg that catches up reads a chunk in many small steps, but the chunk is loaded and checked
+   * only once.
    */
   #begun: { chunk: FileChunk; whole: Buffer } | undefined;
   #busy: Promise<unknown> = Promise.resolve();
@@ -54,7 +57,7 @@ export class LegFile {
     this.#recording = recording;
   }
 
-  /** Makes the file of a new leg. It touches the disk only when there is audio to keep. */
+  /** Creates the file of a new leg. Nothing is written to disk until there is audio to keep. */
   static fresh(path: string, silence: number, recording: boolean): LegFile {
     return new LegFile(path, silence, recording);
   }
@@ -66,7 +69,7 @@ export class LegFile {
     return file;
   }
 
-  /** Reads the file's own header. Undefined if there is none. */
+  /** Reads the file's own header. Returns undefined if there is none. */
   static async headerOf(
     path: string,
   ): Promise<{ silence: number; recording: boolean } | undefined> {
@@ -101,7 +104,7 @@ export class LegFile {
       const header = chunkHeader(position, bytes, crc);
       const parts = first ? [this.#fileHeader(), header, ...pieces] : [header, ...pieces];
       const length = parts.reduce((sum, part) => sum + part.length, 0);
-      // Writes at the end that is known to be good, so the remains of a failed write are overwritten.
+      // Writes start at the last position that is known to be good, so they overwrite the remains of a failed write.
       const { bytesWritten } = await this.#handle.writev(parts, this.#size);
       if (bytesWritten !== length) throw new Error('short write');
       this.#size += length;
@@ -109,7 +112,7 @@ export class LegFile {
     });
   }
 
-  /** Closes the file. It stays as it is. */
+  /** Closes the file and leaves it unchanged. */
   async release(): Promise<void> {
     await this.#inOrder(async () => {
       await this.#handle?.close();
@@ -118,7 +121,9 @@ export class LegFile {
     });
   }
 
-  /** Reads at most `maxBytes` from the position, over all adjoining chunks. Empty if the file has none. */
+  /**
+   * Reads at most `maxBytes` from the position, across adjoining chunks. Returns an empty buffer if the file has none.
+   */
   async read(position: number, maxBytes: number): Promise<Buffer> {
     const parts: Buffer[] = [];
     let bytes = 0;
@@ -158,7 +163,7 @@ export class LegFile {
     return chunk ? endOf(chunk) : position;
   }
 
-  /** The first position at or after the given one that the file has; Infinity if there is none. */
+  /** The first position in the file at or after the given one. Infinity if there is none. */
   nextFrom(position: number): number {
     for (const chunk of this.#chunks)
       if (endOf(chunk) > position) return Math.max(position, chunk.position);
@@ -166,11 +171,12 @@ export class LegFile {
   }
 
   /**
-   * Nothing before the position will be read again. A recording stays on disk and loses only its index, except the
-   * last chunk, which gives the end of the file. Another file is removed once all of it is past.
+   * Forgets audio before the position, because nobody will read it again. A recording stays on disk and loses only its
+   * index; the last chunk stays in the index because it gives the end of the file. Any other file is removed once all
+   * its audio lies before the position.
    */
   async forgetTo(position: number): Promise<void> {
-    // This waits its turn: audio that is being appended meanwhile is not past.
+    // This runs after pending appends: audio that is being appended now is still needed.
     await this.#inOrder(async () => {
       const past = this.#chunks.findIndex((chunk) => endOf(chunk) > position);
       const gone = past < 0 ? this.#chunks.length : past;
@@ -181,8 +187,8 @@ export class LegFile {
   }
 
   /**
-   * Writes the file anew with changed audio, of the same length, and puts it in the place of the old one. A process
-   * that is killed meanwhile leaves the old file. A chunk whose bytes are damaged stays damaged.
+   * Writes the file again with changed audio of the same length, and replaces the old file with it. A process that is
+   * killed meanwhile leaves the old file. A damaged chunk stays damaged.
    */
   static async rewrite(
     path: string,
@@ -200,7 +206,7 @@ export class LegFile {
       await source.read(whole, 0, bytes, offset);
       const isSound = crc32(whole) === crc;
       change(position, whole);
-      // The checksum of damaged bytes must not fit by chance or by our doing.
+      // The checksum of damaged bytes must stay wrong, so that the damage is not hidden.
       const changed = isSound ? crc32(whole) : ~crc32(whole) >>> 0;
       const parts = [chunkHeader(position, bytes, changed), whole];
       const { bytesWritten } = await target.writev(parts, size);

@@ -7,9 +7,12 @@ import type { JournalWriter, WriteListener } from './writer.ts';
 
 /** A recorded leg keeps this much in memory before it writes to the recording. */
 export const maxRecordedBytesHeld = 12_288;
-/** A leg whose service is unreachable keeps this much in memory. */
+/** A leg whose service is unreachable keeps at most this much in memory. */
 export const maxWaitingBytesHeld = 65_536;
-/** The limit while the disk refuses the leg's file. Above it the oldest audio is dropped, and a gap is declared. */
+/**
+ * Limit of audio in memory while the disk rejects writes to the leg's file. Above it the oldest audio is dropped, and a
+ * gap is declared.
+ */
 export const maxSecondsHeldWithoutDisk = 30;
 const retryMs = 1_000;
 
@@ -25,34 +28,34 @@ type LegStoreOptions = {
   bytesPerSecond: number;
   clock: Clock;
   log: Logger;
-  /** The audio is journalled and may now be sent to the speech service. */
+  /** Called when the audio is journalled. It may now be sent to the speech service. */
   onWritten(position: number, bytes: Buffer): void;
-  /** No copy of these bytes is left. */
+  /** Called when no copy of these bytes is left. */
   onLost(start: number, end: number, cause: 'journal' | 'damaged'): void;
 };
 
-/** The audio that a running leg has. The copy to the object store reads it while the leg goes on. */
+/** The audio of a running leg, as the copy to the object store sees it. The copy is made while the leg goes on. */
 export type LegTail = {
   recording: boolean;
   settled: number;
-  /** The audio is on disk up to here. */
+  /** The position up to which the audio is on disk. */
   end: number;
-  /** Before this position a recording can only be read from its file. */
+  /** Audio of a recording before this position can be read only from its file. */
   readableFrom: number;
   read(position: number, maxBytes: number): Buffer | Promise<Buffer>;
-  /** For a recording: from this position on it must stay readable here. */
+  /** For a recording: keeps audio from this position on readable here. */
   keepFrom(position: number): void;
 };
 
 /**
- * The audio of one leg from its arrival until it is acknowledged, or for good if it is recorded. It is first in the
- * shared journal and in memory. Audio that is not acknowledged soon, and recorded audio, moves to the leg's own file.
- * All of it is readable by position.
+ * The audio of one leg until it is acknowledged, or for good if it is recorded. It begins in the shared journal and in
+ * memory. Audio that is not acknowledged soon, and recorded audio, moves to the leg's own file. All of it can be read
+ * by position.
  */
 export class LegStore implements WriteListener {
   /** True once the journal has released the leg. */
   closed = false;
-  /** The leg position up to which everything is journalled. Only that may be sent to the speech service. */
+  /** The leg position up to which everything is journalled. Audio beyond it must not be sent to the speech service. */
   writtenTo: number;
   readonly #options: LegStoreOptions;
   readonly #writer: JournalWriter;
@@ -109,7 +112,7 @@ export class LegStore implements WriteListener {
     this.#bound();
   }
 
-  /** Adds silence that we make ourselves. It is stored as a number in memory and in the journal, for any length. */
+  /** Adds silence that we make ourselves. It is stored as a length in memory and in the journal, however long it is. */
   silence(bytes: number, paused: boolean): void {
     const position = this.#backlog.end;
     this.#backlog.appendSilence(bytes, this.#options.silence);
@@ -125,7 +128,8 @@ export class LegStore implements WriteListener {
   silenceWritten(position: number, bytes: number): void {
     const end = position + bytes;
     this.writtenTo = end;
-    // The silence is sent in frames that the socket can carry. Frames that it cannot take now are read back later.
+    // The silence is sent in frames that the socket can carry. Frames that the socket cannot take now are read again
+    // later.
     for (let at = position; at < end;) {
       const frame = silenceFrame(this.#options.silence, end - at);
       this.#options.onWritten(at, frame);
@@ -133,13 +137,15 @@ export class LegStore implements WriteListener {
     }
   }
 
-  /** The ledger has settled everything before the position. Audio that is not recorded may be dropped. */
+  /** Called when the ledger has settled everything before the position. Audio that is not recorded may be dropped. */
   settled(position: number): void {
     this.#settledTo = position;
     if (!this.#options.recording) this.#trim();
   }
 
-  /** Reads from memory at once or from the file in a moment. Returns silence where no audio is left. */
+  /**
+   * Reads audio: at once from memory, or asynchronously from the file. Returns silence for audio that no longer exists.
+   */
   read(position: number, maxBytes: number): Buffer | Promise<Buffer> {
     if (position >= this.#backlog.start) return this.#backlog.read(position, maxBytes);
     const { file } = this.#options;
@@ -154,7 +160,7 @@ export class LegStore implements WriteListener {
     return this.#options.recording ? kept : Math.max(this.#settledTo, kept);
   }
 
-  /** Writes into the file all audio that is only in memory, so that a shared segment can be removed. */
+  /** Writes all audio that is only in memory into the file, so that a shared segment can be removed. */
   async spillAll(): Promise<void> {
     while (this.#backlog.end > this.#spillFrom()) {
       const before = this.#spilledTo;
@@ -167,12 +173,12 @@ export class LegStore implements WriteListener {
     if (this.#options.recording) await this.spillAll();
   }
 
-  /** The position from which the file is needed, for the snapshot. */
+  /** The position from which the leg's file is needed. It is stored in the snapshot. */
   get spilled(): number {
     return this.#spilledTo;
   }
 
-  /** The journal could not be written for a while. Audio that is still in memory is written to it again. */
+  /** Writes audio that is still in memory to the journal again, after the journal could not be written for a while. */
   rejournal(): void {
     const [writer, number] = [this.#writer, this.#number];
     let position = Math.max(this.#backlog.start, this.#settledTo);
@@ -182,7 +188,8 @@ export class LegStore implements WriteListener {
         position += view.length;
       },
       silence(bytes) {
-        // The leg's snapshot says whether this was a pause. It is journalled before this.
+        // The position alone is enough here: the leg's snapshot, which is journalled earlier, says whether this was a
+        // pause.
         writer.silence(number, position, bytes, false, nobody);
         position += bytes;
       },
@@ -190,8 +197,8 @@ export class LegStore implements WriteListener {
   }
 
   /**
-   * The snapshot on disk says that everything before the position is settled, so the file may drop it now. If it did
-   * so earlier, the process after a crash would look for that audio and declare a gap.
+   * Drops audio from the file that the snapshot on disk counts as settled. If the file dropped it earlier, the process
+   * after a crash would look for that audio and declare a gap.
    */
   tidy(settledOnDisk: number): void {
     const { file } = this.#options;
@@ -199,13 +206,13 @@ export class LegStore implements WriteListener {
     if (file.end > 0 && file.start < past) file.forgetTo(past).catch(() => undefined); // the next `tidy` tries again
   }
 
-  /** The leg is over, and the journal says so. Only a recording stays. */
+  /** Closes the file of a leg that the journal marks as finished. Only a recording stays. */
   async closeFile(): Promise<void> {
     if (this.#options.recording) await this.#options.file.release();
     else await this.#options.file.remove();
   }
 
-  /** The process stops. The next one continues with the file. */
+  /** Releases the file because the process stops. The next process continues with it. */
   async releaseFile(): Promise<void> {
     this.closed = true;
     await this.#spilling;
@@ -222,8 +229,8 @@ export class LegStore implements WriteListener {
       const kept = await this.#options.file.read(position, maxBytes);
       const next = position + kept.length;
       const room = maxBytes - kept.length;
-      // After a lost connection, the first message must hold all audio that is in doubt, wherever it is. While the
-      // file was being read, more audio may have moved there.
+      // After a lost connection, the first message must hold all audio that the service may not have, whether in memory
+      // or in the file. While the file was being read, more audio may have moved into it.
       if (room === 0 || next >= this.#backlog.end) return kept;
       if (next >= this.#backlog.start) return Buffer.concat([kept, this.#backlog.read(next, room)]);
       if (!this.#options.file.holds(next)) return kept;
@@ -244,7 +251,7 @@ export class LegStore implements WriteListener {
     const limit = this.#limit();
     if (this.#backlog.heldBytes <= limit) return;
     const { clock, bytesPerSecond } = this.#options;
-    // `#spill` never rejects. Audio that the disk refuses is written again after a moment.
+    // `#spill` never rejects. If the disk rejects the audio, it is tried again after a moment.
     if (!this.#spilling && clock.monotonicMs() >= this.#retryAfterMs) void this.#spill();
     const most = Math.max(limit * 2, maxSecondsHeldWithoutDisk * bytesPerSecond);
     if (this.#backlog.heldBytes > most && this.#retryAfterMs > 0) this.#dropOldest(most);

@@ -1,7 +1,7 @@
 import { Counter, Gauge } from 'prom-client';
 import { metrics } from '../../lib/metrics.ts';
 
-/** Plain numbers, copied from the writer once a second. The registry reads them when it is asked. */
+/** Plain numbers, copied from the writer once a second. The metrics registry reads them when it is scraped. */
 export const journalTotals = { batches: 0, bytes: 0, slowestMs: 0, unwrittenBytes: 0, failures: 0 };
 
 new Counter({

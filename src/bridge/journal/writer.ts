@@ -17,35 +17,39 @@ import {
 } from './format.ts';
 import { isMissing } from '../../lib/is-missing.ts';
 
-/** The size of one batch. There are two buffers of this size: one is filled while the other is written to disk. */
+/**
+ * The size limit of one batch. There are two buffers of this size: one is filled while the other is written to disk.
+ */
 export const maxBatchBytes = 1_048_576;
 const segmentBytes = 67_108_864;
 /** A segment covers at most this much time, so that the bytes of an erased call are gone within a minute. */
 const segmentMs = 10_000;
 /**
- * A write to the page cache takes microseconds. A write that takes this long shows that the disk is overloaded, or
+ * A write into the page cache takes microseconds. A write that takes this long shows that the disk is overloaded, or
  * that the machine was busy for a moment.
  */
 const slowMs = 5;
-/** The time for which the disk then counts as slow. It doubles with each slow write, up to half a minute. */
+/**
+ * After a slow write the disk counts as slow for this time. The time doubles with each slow write, up to half a minute.
+ */
 const slowForMs = { first: 1_000, most: 30_000 };
 const retryMs = 1_000;
 /**
- * A few frames wait this long for more, because a write with its wake-ups costs more than a frame. If one turn of the
- * event loop brings as many frames as in a busy process, they do not wait.
+ * A few frames wait this long so that they are written together: a write with its wake-ups costs more than a frame. In
+ * a busy process one turn of the event loop brings enough frames, and they do not wait.
  */
 const gatherMs = 2;
 const gatheredRecords = 8;
-/** Frames wait this long for a batch that is written during a sync. If it takes longer, the disk counts as slow. */
+/** Frames wait at most this long for a batch that is written during a sync. After that the disk counts as slow. */
 const heldMs = 25;
 /**
- * When the process stops, file work that takes longer than this is assumed to hang, and the process stops without it.
+ * While the process stops, file work that takes longer than this is assumed to hang, and the process exits without it.
  */
 export const closeMs = 5_000;
 
-/** Is told when audio is with the operating system. From then on a `kill -9` cannot lose it. */
+/** Notified when audio has reached the operating system. From then on a `kill -9` cannot lose it. */
 export type WriteListener = {
-  /** The memory of the bytes is overwritten soon, so a listener that keeps them makes a copy. */
+  /** Called with written bytes. Their memory is overwritten soon, so a listener that keeps them makes a copy. */
   written(position: number, bytes: Buffer): void;
   silenceWritten(position: number, bytes: number): void;
 };
@@ -58,17 +62,20 @@ type WriterOptions = {
   firstSeq: number;
   clock: Clock;
   log: Logger;
-  /** A segment is full and takes no more data. */
+  /** Called when a segment is full and takes no more data. */
   onSealed(segment: Segment): void;
-  /** Writing works again after a failure. Data that could not be written meanwhile is missing in the journal. */
+  /**
+   * Called when writing works again after a failure. Data that could not be written meanwhile is missing in the
+   * journal.
+   */
   onRecovered(): void;
 };
 
 /**
  * Writes the audio of all legs, one batch at a time, before any of it is sent. Everything that the speech service may
- * have heard is therefore in the journal, and resuming after a `kill -9` is exact. A write takes microseconds, but
- * during a sync the file is locked for milliseconds: then the thread pool writes, and the frames wait instead of the
- * event loop. If the disk becomes slow, the thread pool writes everything, and no frame waits for it until the disk
+ * have heard is therefore in the journal, and a leg can resume exactly after a `kill -9`. A write takes microseconds,
+ * but a sync locks the file for milliseconds. During a sync the thread pool writes, so the frames wait and the event
+ * loop does not. If the disk becomes slow, the thread pool writes everything, and no frame waits for it until the disk
  * has been fast for a while.
  */
 export class JournalWriter {
@@ -86,7 +93,7 @@ export class JournalWriter {
   #heldUntilMs = 0;
   #scheduled: NodeJS.Immediate | undefined;
   #gathering: NodeJS.Timeout | undefined;
-  /** Records since the last flush. */
+  /** Number of records since the last flush. */
   #records = 0;
   #segment: Segment;
   #fd: number;
@@ -98,7 +105,7 @@ export class JournalWriter {
   /** True while the thread pool writes a batch. It writes at most one at a time. */
   #inFlight = false;
   #whenArrived: (() => void) | undefined;
-  /** True if the segment ends as soon as the batch that is being written is done. */
+  /** True if the segment is to end when the batch that is being written is finished. */
   #rollWanted = false;
   #slowUntilMs = 0;
   #slowForMs: number = slowForMs.first;
@@ -106,7 +113,7 @@ export class JournalWriter {
   #failing: { reason: string; retryAtMs: number } | undefined;
   #unsynced = false;
   #syncs = 0;
-  /** Files of ended segments whose last sync is in progress. */
+  /** Last syncs of ended segment files that are still in progress. */
   readonly #closingFiles = new Set<Promise<void>>();
   #closed = false;
 
@@ -143,7 +150,10 @@ export class JournalWriter {
     this.#notices.add(to, position, this.#arena, at, bytes.length);
   }
 
-  /** Notes silence in the journal, as a length. `paused`: it replaces audio that was discarded on request. */
+  /**
+   * Writes a silence note: a length instead of bytes. `paused`: the silence replaces audio that was discarded on
+   * request.
+   */
   silence(leg: number, position: number, bytes: number, paused: boolean, to: WriteListener): void {
     writeSilenceNote(this.#silenceNote, bytes, paused);
     this.#record(leg, recordKinds.silence, position, this.#silenceNote);
@@ -154,7 +164,7 @@ export class JournalWriter {
     this.#record(leg, recordKinds.leg, position, Buffer.from(snapshot));
   }
 
-  /** Hands everything appended so far to the operating system, then notifies the listeners. */
+  /** Passes everything appended so far to the operating system, then notifies the listeners. */
   flush(): void {
     if (this.#scheduled) clearImmediate(this.#scheduled);
     if (this.#gathering) clearTimeout(this.#gathering);
@@ -228,7 +238,8 @@ export class JournalWriter {
     writeRecordHeader(this.#arena, this.#at, leg, kind, payload.length, position);
     this.#arena.set(payload, at);
     this.#at += size;
-    // These are real timers and not the injected clock: they gather frames, and no rule depends on their time.
+    // Real timers are used here instead of the injected clock: they only gather frames, and no rule depends on their
+    // time.
     if (++this.#records >= gatheredRecords) this.#scheduled ??= setImmediate(() => this.flush());
     else this.#gathering ??= setTimeout(() => this.flush(), gatherMs);
     return at;
@@ -282,7 +293,7 @@ export class JournalWriter {
     this.#wrote(end);
   }
 
-  /** A slow write during a slow phase prolongs the phase without doubling its length. */
+  /** A slow write while the disk already counts as slow prolongs that time without doubling it. */
   #becomeSlow(nowMs: number): void {
     const again = nowMs - this.#wellSinceMs < slowForMs.most;
     if (!this.slow)
@@ -297,7 +308,10 @@ export class JournalWriter {
     this.#writeLater(heldMs);
   }
 
-  /** A write counts as slow after `slowAfterMs`: during a sync a write may take as long as the sync. */
+  /**
+   * Writes the batch in the thread pool. The disk counts as slow after `slowAfterMs`, which is long during a sync,
+   * because a write may then take as long as the sync.
+   */
   #writeLater(slowAfterMs: number): void {
     const { end, batch } = this.#takeArena();
     sealBatch(batch, end);
@@ -321,11 +335,11 @@ export class JournalWriter {
   }
 
   /**
-   * Switches to the other buffer for the next records. This buffer may still be written, and a listener that is
-   * notified may append.
+   * Switches to the other buffer for the next records. The present buffer may still be being written, and a listener
+   * that is notified may append.
    */
   #takeArena(): { batch: Buffer; end: number } {
-    // Notices that are being delivered point into the buffer that is filled next, so they are delivered first.
+    // Pending notices point into the buffer that will be filled next, so they are delivered first.
     for (const notices of this.#delivering) notices.deliver();
     const batch = this.#arena;
     const end = this.#at;
@@ -338,7 +352,7 @@ export class JournalWriter {
 
   #wrote(bytes: number): void {
     this.#offset += bytes;
-    // At most one batch is being written, so the one that is done is the one before the batch being filled.
+    // Only one batch is written at a time, so the finished batch is the one before the batch that is being filled.
     this.#writtenBatch = this.#batch - 1;
     this.totals.batches++;
     this.totals.bytes += bytes;
@@ -369,7 +383,7 @@ export class JournalWriter {
     fdatasync(this.#fd, (error) => {
       this.#syncs--;
       if (!error || this.#closed) return;
-      // The kernel forgets a failed sync: a later one would succeed although these bytes are lost. So nothing more is
+      // The kernel forgets a failed sync: a later sync would succeed although these bytes are lost. Nothing more is
       // written to this file.
       this.totals.failures++;
       this.#options.log.error({ err: error }, 'journal could not be synced');
@@ -389,7 +403,7 @@ export class JournalWriter {
   }
 }
 
-/** A batch of a busy process holds some hundred frames. Memory for more is released. */
+/** A batch of a busy process holds some hundred frames. Memory for more than this number is released. */
 const noticesKept = 1_024;
 
 /**
@@ -423,8 +437,8 @@ class WriteNotices {
   }
 
   deliver(): void {
-    // The loop runs by index: a listener may append more notices, which are delivered in the same loop, or may
-    // trigger a delivery itself.
+    // The loop runs by index, because a listener may append notices, which this loop then delivers, or may trigger a
+    // delivery itself.
     while (this.#next < this.#count) {
       const at = this.#next++;
       const memory = this.#memories[at];
@@ -444,7 +458,7 @@ class WriteNotices {
   }
 }
 
-/** Never rejects: nothing can be done for a file that can no longer be synced or closed. */
+/** Syncs and closes a file. Never rejects, because a failure cannot be repaired. */
 function syncAndClose(fd: number): Promise<void> {
   return new Promise((resolve) => fdatasync(fd, () => close(fd, () => resolve())));
 }

@@ -2,23 +2,23 @@ import { LegLedger } from '../records/ledger.ts';
 import type { LegSnapshot } from '../records/leg-snapshot.ts';
 
 /**
- * The state of a leg that other nodes keep in case its node is lost. It has no audio, and no words, because these may
- * be unredacted.
+ * The state of a leg that the database keeps for other nodes, in case this node is lost. It contains no audio and no
+ * words, because the words may be unredacted.
  */
 export type SharedLegState = Omit<LegSnapshot, 'waiting'>;
 
 type LegAfterLoss = {
   snapshot: LegSnapshot;
-  /** Leg positions whose audio nobody has any more, in order. */
+  /** Leg positions of audio that no longer exists anywhere, in order. */
   gaps: LegRange[];
 };
 
 type LegRange = { start: number; end: number };
 
 /**
- * The state from which another node continues a leg whose node is lost with its disk. Audio that the service has
- * heard (`heard` bytes of the leg's last session) counts as acknowledged, even if the lost node had not recorded that
- * yet. Audio that is stored elsewhere (`kept`, in order) is sent to the service again; the rest is lost. The next
+ * Computes the state from which another node continues a leg whose node was lost with its disk. Audio that the service
+ * has heard (`heard` bytes of the leg's last session) counts as acknowledged, even if the lost node had not recorded
+ * that yet. Audio that is stored elsewhere (`kept`, in order) is sent to the service again; the rest is lost. The next
  * bytes go to a new session. Pure.
  */
 export function legAfterLoss(
@@ -32,7 +32,7 @@ export function legAfterLoss(
   const base = current?.flight.base ?? 0;
   if (current !== undefined && heard !== undefined) {
     const said = base + heard;
-    // Durations have a precision of milliseconds at best. One that is this close to the last byte means the last
+    // Durations are exact to milliseconds at best. A duration that ends this close to the last byte means the last
     // byte.
     const slack = Math.ceil(bytesPerSecond / 1_000);
     const position = Math.abs(said - ledger.end) <= slack ? ledger.end : said;

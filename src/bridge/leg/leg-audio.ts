@@ -25,15 +25,18 @@ export type LegOptions = {
   region?: 'us-west' | 'eu-west' | undefined;
   journal: Journal;
   speech: SpeechClient;
-  /** An utterance that ends inside a number waits this much longer. */
+  /** The session waits this much longer before it ends an utterance inside a number. */
   numberPauseS?: number | undefined;
   /** True keeps the audio after it is acknowledged. `journal.recordingOf(legId)` reads it. */
   recording: boolean;
   /** True starts the leg paused: the call was paused before this leg opened or before the process was killed. */
   paused?: boolean;
-  /** The entry of `journal.recovered` for this leg after a restart. Session, position and ledger continue from it. */
+  /**
+   * The entry of `journal.recovered` for this leg after a restart. The leg continues with its session, position and
+   * ledger.
+   */
   recovered?: RecoveredLeg;
-  /** Results that the call holds and has not told yet. They are journalled with the leg. */
+  /** Returns the results that the call holds and has not sent as events yet. They are journalled with the leg. */
   waiting?(): WaitingResults | undefined;
   log: Logger;
   clock: Clock;
@@ -63,9 +66,9 @@ type FinishDeadlines = {
   /** The longest time that unacknowledged audio waits for an unreachable service. */
   withinMs: number;
   /**
-   * Is awaited after the last message and gap, before the journal forgets the unfinished leg. Everything handed over
-   * is durable then; a process that is killed earlier finds the leg again. False means that it is not durable and
-   * will not become so here: the journal keeps the leg.
+   * Awaited after the last message and gap, before the journal forgets the unfinished leg. True: everything that was
+   * handed over is durable. False: it is not durable and will not become so in this process, so the journal keeps the
+   * leg. If the process is killed earlier, the next one finds the leg again.
    */
   settled?: () => Promise<boolean>;
 };
@@ -91,7 +94,7 @@ export class Leg {
   /** The byte that means silence in the leg's encoding. */
   readonly #silence: number;
   readonly #bytesPerSecond: number;
-  /** Only this class writes to the ledger. */
+  /** The ledger of the leg. Only this class writes to it. */
   readonly #ledger: LegLedger;
   readonly #store: LegStore;
   readonly #entry: JournalEntry;
@@ -102,7 +105,7 @@ export class Leg {
   #outcome: Promise<LegOutcome> | undefined;
   #resolveOutcome: (outcome: LegOutcome) => void = () => undefined;
   #isOver = false;
-  /** The snapshot that the journal keeps of a leg left to the next process. */
+  /** The snapshot of a leg that is left to the next process. Undefined until then. */
   #left: LegSnapshot | undefined;
 
   constructor(options: LegOptions) {
@@ -150,8 +153,8 @@ export class Leg {
   }
 
   /**
-   * Called once, as soon as the owner's callbacks may be called. It declares audio that the journal of an earlier run
-   * had lost, and asks for the first session. A leg with `recovered` continues its old session.
+   * Starts the leg. Called once, as soon as the owner's callbacks may be called. It declares audio that the journal of
+   * an earlier run had lost, and asks for the first session. A leg with `recovered` continues its old session.
    */
   begin(): void {
     for (const { start, end, cause } of this.#options.recovered?.gaps ?? [])
@@ -173,7 +176,7 @@ export class Leg {
     this.#sessions.ensure();
   }
 
-  /** Replaces audio that the carrier lost by silence of this many bytes. The ledger counts it separately. */
+  /** Replaces audio that the carrier lost with silence of this many bytes. The ledger counts the silence separately. */
   filler(bytes: number): void {
     if (this.#deadlines || this.#isOver || bytes <= 0) return;
     this.#ledger.filler(bytes, false);
@@ -181,7 +184,10 @@ export class Leg {
     this.#sessions.ensure();
   }
 
-  /** From here on, pushed bytes go neither to the journal nor to the service; silence of the same length does. */
+  /**
+   * Pauses the leg. From now on pushed bytes go neither to the journal nor to the service; silence of equal length
+   * replaces them.
+   */
   pause(): void {
     this.#setPaused(true);
   }
@@ -199,7 +205,7 @@ export class Leg {
     return this.#ledger.end / this.#bytesPerSecond;
   }
 
-  /** Bytes of the leg's audio in memory. The other waiting audio is on disk. */
+  /** Number of bytes of the leg's audio that are in memory. Its other waiting audio is on disk. */
   get heldBytes(): number {
     return this.#store.heldBytes;
   }
@@ -221,7 +227,7 @@ export class Leg {
     return this.#isOver ? 0 : this.#ledger.underWay();
   }
 
-  /** The state for other nodes, which continue the leg if this node is lost. Undefined once the leg is over. */
+  /** The state that another node continues from if this node is lost. Undefined once the leg is over. */
   sharedState(): SharedLegState | undefined {
     if (this.#isOver) return undefined;
     const { waiting: _words, ...state } = this.#snapshot();
@@ -234,8 +240,8 @@ export class Leg {
   }
 
   /**
-   * No more audio comes. Resolves once: when all audio is acknowledged and the finals have arrived, or when a
-   * deadline passes.
+   * Finishes the leg: no more audio comes. Resolves once, when all audio is acknowledged and the finals have arrived,
+   * or when a deadline passes.
    */
   finish(deadlines: FinishDeadlines): Promise<LegOutcome> {
     this.#outcome ??= new Promise((resolve) => {
@@ -250,12 +256,12 @@ export class Leg {
     this.#sessions.changeRequest(request);
   }
 
-  /** The next words of a channel may be such an answer, or anything. */
+  /** Tells the sessions which kind of answer may come next on a channel. The next words may also be something else. */
   expect(channel: number, answer: ExpectedAnswer | undefined): void {
     this.#sessions.expect(channel, answer);
   }
 
-  /** Reports that the result of `waiting` has changed and must survive a crash. */
+  /** Called when the result of `waiting` has changed. The change must survive a crash. */
   keepState(): void {
     if (!this.#isOver) this.#entry.changedNow();
   }
@@ -265,9 +271,9 @@ export class Leg {
     if (!this.#isOver) this.#entry.changed();
   }
 
-  /** The process stops. Sockets close; journal and session stay for the next start. */
+  /** Closes the sockets because the process stops. Journal and session stay for the next start. */
   leave(): void {
-    // The snapshot is taken while the session is still known, and kept: the next process resumes that session.
+    // The snapshot is taken while the session is still known. The next process resumes that session.
     if (!this.#isOver) this.#left = this.#snapshot();
     this.#release();
     this.#entry.changedNow();
@@ -297,7 +303,10 @@ export class Leg {
     else if (!this.#sessions.isCreating) this.#end(this.#deadlines);
   }
 
-  /** No time or no means are left. Audio that is not acknowledged is declared lost, in the ledger and to the call. */
+  /**
+   * Ends the leg because no time is left or its audio can no longer be transcribed. Audio that is not acknowledged is
+   * declared lost, in the ledger and to the call.
+   */
   #giveUp(cause: LegGapCause): void {
     if (this.#isOver) return;
     this.#lost(this.#ledger.settled, this.#ledger.end, cause);
@@ -321,15 +330,15 @@ export class Leg {
   }
 
   /**
-   * The leg is removed only when everything handed over is durable. Until then the process after a crash must find it
-   * again.
+   * Removes the leg from the journal once everything that was handed over is durable. Until then the process after a
+   * crash must find the leg again.
    */
   async #putAway({ settled }: FinishDeadlines): Promise<void> {
     if (settled && !(await settled())) return;
     await this.#options.journal.finish(this.#entry);
   }
 
-  /** From now on the leg does nothing. */
+  /** Releases everything that the leg uses. After this it does nothing. */
   #release(): void {
     if (this.#isOver) return;
     this.#isOver = true;
@@ -356,7 +365,7 @@ export class Leg {
     if (bytes > 0) this.#tellGap(start, end, bytes, cause);
   }
 
-  /** These bytes were acknowledged once, and the service no longer has them. */
+  /** The service had acknowledged these bytes and no longer has them. */
   #takenBack(start: number, end: number): void {
     const bytes = this.#ledger.takenBack(end - start);
     this.#entry.changed();
@@ -374,7 +383,7 @@ export class Leg {
     this.#options.onGap({ startS: start / rate, durationS: (end - start) / rate, bytes, cause });
   }
 
-  /** No bytes may be in progress at the end. If there are any, an alarm is raised. */
+  /** Raises an alarm if bytes are still in progress at the end. */
   #checkEven(): void {
     if (this.#ledger.balanced() && this.#ledger.underWay() === 0) return;
     legTotals.unbalanced++;

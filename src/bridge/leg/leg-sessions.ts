@@ -36,7 +36,7 @@ import type { LegSnapshot } from '../records/leg-snapshot.ts';
  */
 const changeAfterS = 10_200;
 const changeAtLatestS = 10_500;
-/** The time that the service has to finish a session that was replaced. */
+/** The service gets this long to finish a session that was replaced. */
 const replacedMs = 180_000;
 
 type LegSessionsOptions = {
@@ -49,31 +49,36 @@ type LegSessionsOptions = {
   log: Logger;
   bytesPerSecond: number;
   /**
-   * True if the audio stays on disk after the call. Then nothing has to wait for a service that refuses the request.
+   * True if the audio stays on disk after the call. The leg then need not wait for a service that refuses the request.
    */
   recording: boolean;
-  /** An utterance that ends inside a number waits this much longer, where the service can. */
+  /** The session waits this much longer before it ends an utterance inside a number, if the service supports that. */
   numberPauseS?: number | undefined;
-  /** This class reads the ledger; only the leg writes it. */
+  /** The ledger of the leg. This class only reads it; only the leg writes to it. */
   ledger: Pick<LegLedger, 'settled' | 'end' | 'isSettled'>;
   store: LegStore;
   left: LegSnapshot | undefined;
   onMessage(message: ServerMessage, sessionId: string, offsetS: number): void;
   onSession?(session: LegSession): void;
-  /** The service has everything before this leg position. */
+  /** Called when the service has everything before this leg position. */
   onAcknowledged(position: number): void;
-  /** The service had acknowledged these leg positions and, by its own count, has lost them. */
+  /** Called when the service, by its own count, has lost audio at these leg positions that it had acknowledged. */
   onTakenBack: (start: number, end: number) => void;
   onState: (state: LegState) => void;
-  /** To be journalled at once: a crash would lose a session that is not on record. */
+  /**
+   * Called when a session has started. The leg journals it at once, because a crash would lose a session that is not on
+   * record.
+   */
   onStarted(): void;
-  /** Something changed that the next process must know. It is to be journalled within a second. */
+  /** Called when something has changed that the next process must know. It is journalled within a second. */
   onChanged: () => void;
-  /** Nothing is in progress here any more, so the leg may be done. */
+  /** Called when nothing is in progress here any more, so the leg may be done. */
   onIdle: () => void;
-  /** A session had acknowledged these leg positions before it was lost. Their words will never be returned. */
+  /**
+   * Called when a session was lost after it had acknowledged these leg positions. Their words will never be returned.
+   */
   onUnsaid: (start: number, end: number) => void;
-  /** The rest of the leg's audio can no longer be transcribed. */
+  /** Called when the rest of the leg's audio can no longer be transcribed. */
   onHopeless: (cause: LegGapCause) => void;
 };
 
@@ -82,25 +87,25 @@ export class LegSessions {
   /** `late`: a deadline passed before the service had sent its last result. */
   finals: 'complete' | 'late' = 'complete';
   readonly #options: LegSessionsOptions;
-  // A copy of the option: frames and acks use it, fifty times a second each.
+  // Copied from the option because frames and acks use it, each fifty times a second.
   readonly #bytesPerSecond: number;
   readonly #ledger: LegSessionsOptions['ledger'];
   readonly #store: LegStore;
   readonly #known: KnownSession[];
   readonly #past: PastSessions;
   readonly #abort = new AbortController();
-  /** The time at which the leg began. In a queue, the oldest leg goes first. */
+  /** The time at which the leg began. In the queue for sessions, the oldest leg comes first. */
   readonly #sinceMs: number;
   #state: SessionsState = noSession;
   #request: LegRequest;
-  /** The session that the state names, and the leg position at which its audio ends. */
+  /** The session that currently hears the leg, with the leg position at which its audio ends. */
   #current: SpeechSession | undefined;
   #cutCurrent: (position: number) => void = () => undefined;
   /** Leg positions, by channel, up to which the current session has returned finals. */
   #said: number[] = [];
-  /** Sessions that are not finished, including those that only deliver their last messages. */
+  /** Sessions that are not finished, including sessions that only deliver their last messages. */
   readonly #open = new Map<string, SpeechSession>();
-  /** The kind of answer that each channel may give next. */
+  /** The kind of answer that each channel is expected to give next. */
   readonly #expects = new Map<number, ExpectedAnswer>();
   #stopRetry: (() => void) | undefined;
   #stopDeadline: (() => void) | undefined;
@@ -135,8 +140,8 @@ export class LegSessions {
         options.onIdle();
       },
     });
-    // The process before was killed while it asked for a session. A session that was made for that request must not
-    // stay at the service.
+    // The previous process was killed while it asked for a session. If the service made a session for that request, it
+    // must be cancelled.
     if (left?.asking === true) this.#cancelOrphans();
   }
 
@@ -193,7 +198,7 @@ export class LegSessions {
     this.#take({ type: 'request-changed' });
   }
 
-  /** The next words of a channel may be such an answer, or anything. */
+  /** Tells the sessions which kind of answer may come next on a channel. The next words may also be something else. */
   expect(channel: number, answer: ExpectedAnswer | undefined): void {
     if (this.#expects.get(channel) === answer) return;
     if (answer === undefined) this.#expects.delete(channel);
@@ -219,17 +224,19 @@ export class LegSessions {
       flight: session.inFlight.state(),
       said: this.#said.length === 0 ? undefined : [...this.#said],
     };
-    // A session that waits to take over is recorded nowhere else.
+    // A session that is about to take over is recorded nowhere else.
     const asking = this.isCreating || nextOf(this.#state) !== undefined || undefined;
     return { current, sessions: this.#known.map(snapshotOf), asking };
   }
 
-  /** No more audio comes. The session is told so; if audio still waits without a session, one is requested. */
+  /**
+   * Called when no more audio comes. The session is told so. If audio still waits without a session, one is requested.
+   */
   finish({ finalsMs, withinMs }: { finalsMs: number; withinMs: number }): void {
     this.#take({ type: 'finish', finalsMs, withinMs });
   }
 
-  /** No time is left. The sessions also end at the service. */
+  /** Ends the sessions, also at the service, because no time is left. */
   giveUp(): void {
     this.#take({ type: 'given-up' });
   }
@@ -239,7 +246,7 @@ export class LegSessions {
     this.#take({ type: 'closed' });
   }
 
-  /** From now on nothing happens here. The service keeps the session for its grace time. */
+  /** Stops all work here. The service keeps the session for its grace time. */
   release(): void {
     this.#take({ type: 'released' });
   }
@@ -346,7 +353,9 @@ export class LegSessions {
     if (known) void this.#past.read(pastOf(session, known));
   }
 
-  /** Acks may have been lost with the socket. The record says how much of its audio the session heard. */
+  /**
+   * Acks may have been lost with the socket. The session's record at the service says how much of the audio it heard.
+   */
   #readRecord(sessionId: string, doubtMs?: number): void {
     const session = this.#open.get(sessionId);
     const known = this.#knownBy(sessionId);
@@ -380,7 +389,7 @@ export class LegSessions {
   /** A bug of ours must not end the process. It counts as a refusal, and the leg asks for a session again. */
   #notBegun(error: unknown): void {
     this.#options.log.error({ err: error }, 'a live session could not be begun');
-    // The state already says that a session hears the leg, although none was opened.
+    // The state already says that a session hears the leg, although none could be opened.
     const { at } = this.#state;
     if (this.#current === undefined && (at === 'hearing' || at === 'handing-over'))
       this.#take({ type: 'not-begun' });
@@ -396,7 +405,8 @@ export class LegSessions {
   }
 
   /**
-   * An answer was lost, perhaps in an earlier process. The session that was made for it must not stay at the service.
+   * The service's answer to a request was lost, perhaps in an earlier process. A session that was made for that request
+   * is cancelled at the service.
    */
   #cancelOrphans(): void {
     const { speech, callId, legId } = this.#options;
@@ -425,7 +435,9 @@ export class LegSessions {
     if (left) this.#start(session, left.flight, left.said ?? []);
   }
 
-  /** `from`: the leg position of the session's first byte, or the state in which an earlier process left it. */
+  /**
+   * Opens a session. `from` is the leg position of its first byte, or the state in which an earlier process left it.
+   */
   #start(
     { id, url, service }: MadeSession,
     from: InFlightState | number,
@@ -472,7 +484,7 @@ export class LegSessions {
     if (session !== this.#current) return;
     if (message.type === 'transcript' && message.data.is_final) {
       const { channel, end } = message.data.utterance;
-      // A number from the service must not decide the length of an array.
+      // The channel number comes from the service, so it must not decide the length of an array.
       if (channel < this.#options.request.channels)
         this.#said[channel] = origin + Math.round(end * bytesPerSecond);
     }
@@ -509,8 +521,8 @@ export class LegSessions {
   }
 
   /**
-   * The next session does not hear audio that a lost one had acknowledged without returning words. It is declared as
-   * a gap.
+   * Declares a gap for audio that a lost session had acknowledged without returning its words. The next session does
+   * not hear that audio.
    */
   #unsaid(session: KnownSession): void {
     const { channels } = this.#options.request;

@@ -2,12 +2,12 @@ import { Counter, Gauge } from 'prom-client';
 import { metrics } from '../../lib/metrics.ts';
 import type { LedgerCounts, LegLedger } from '../records/ledger.ts';
 
-/** Plain numbers; the registry reads them when it is asked. */
+/** Plain numbers. The metrics registry reads them when it is scraped. */
 export const legTotals = { sessions: 0, unbalanced: 0 };
 
 const ledgerParts = ['received', 'acknowledged', 'gaps', 'paused', 'filler'] as const;
 
-/** The open ledgers. Byte counts of the whole process are their sum: no second count exists that could differ. */
+/** The open ledgers. Byte counts of the whole process are sums over them, so no second count can differ from them. */
 const openLedgers = new Set<LegLedger>();
 const endedLegs: LedgerCounts = { received: 0, acknowledged: 0, gaps: 0, paused: 0, filler: 0 };
 

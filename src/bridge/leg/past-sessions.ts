@@ -8,14 +8,14 @@ import type { SpeechSession } from '../../speech-client/speech-session.ts';
 import { spokenBy } from './session-span.ts';
 import type { KnownSession } from './session-records.ts';
 
-/** A session that takes no more audio, and everything that is needed to read its record. */
+/** A session that takes no more audio, with everything that is needed to read its record. */
 type PastSession = {
   entry: KnownSession;
   seen: SeenMessages;
   /** Seconds of audio that were sent to the session. */
   sentS: number;
   originOf(message: ServerMessage): number;
-  /** The leg position for the session's own count of bytes. */
+  /** Converts the session's own count of bytes to a leg position. */
   heardUpTo(bytes: number): number;
 };
 
@@ -33,7 +33,7 @@ type PastSessionsOptions = {
   onHeard(entry: KnownSession, position: number): void;
   /** Called when the last words of a session cannot be read. */
   onLate: () => void;
-  /** Called when a session was lost: its audio after its last final will not be transcribed by it. */
+  /** Called when a session was lost. It will not transcribe its audio after its last final. */
   onUnsaid(entry: KnownSession): void;
   onChange(): void;
 };
@@ -94,8 +94,8 @@ export class PastSessions {
           break;
         }
       }
-      // The session's speech node is unreachable and others are running. The call does not wait for words that this
-      // node may still have.
+      // The session's speech node is unreachable while others are running. The call does not wait for words that only
+      // this node may have.
       if (result.outcome === 'unavailable' && speech.hasOther(entry.service)) {
         answeredAtMs ??= clock.monotonicMs();
         if (clock.monotonicMs() - answeredAtMs > this.#options.patienceMs()) {
@@ -119,9 +119,9 @@ export class PastSessions {
       this.#add(session, message);
   }
 
-  /** The record's duration replaces a lost ack, unless another session has begun to hear the same bytes. */
+  /** The duration in the record replaces a lost ack, unless another session has begun to hear the same bytes. */
   #heard(session: PastSession, durationS: number): void {
-    // Durations have a precision of milliseconds at best. One that is this close to the last frame's end means that
+    // Durations are exact to milliseconds at best. A duration that ends this close to the last frame's end means that
     // end.
     const slack = Math.ceil(this.#options.bytesPerSecond / 1_000);
     const position = session.heardUpTo(Math.round(durationS * this.#options.bytesPerSecond));
@@ -157,7 +157,9 @@ export function pastOf(session: SpeechSession, entry: KnownSession): PastSession
   };
 }
 
-/** A session of a killed process. Its messages come again; the last acks that the process read are in the ledger. */
+/**
+ * Describes a session of a killed process. Its messages come again; the ledger has the last acks that the process read.
+ */
 export function unknownPast(entry: KnownSession, sentS: number): PastSession {
   const seen = new SeenMessages();
   return { entry, seen, sentS, originOf: () => entry.base, heardUpTo: () => 0 };

@@ -1,30 +1,30 @@
 import type { SessionSnapshot } from '../records/leg-snapshot.ts';
 
-/** Less audio than this after a final is only the breath after a sentence. */
+/** Less unreturned audio than this after a final is only a pause for breath. */
 const leastUnsaidS = 0.3;
 
-/** A live session as its leg remembers it. */
+/** A live session, as its leg keeps it in memory. */
 export type KnownSession = Omit<SessionSnapshot, 'unread'> & {
-  /** True if messages may be missing that the service's record still has. */
+  /** True if messages of the session may be missing here that the service's record still has. */
   isUnfetched: boolean;
 };
 
-/** The field keeps the name `unread`, which it has in journals on disk. */
+/** Converts a snapshot's session. Journals on disk call the field `unread`. */
 export function knownOf({ unread, ...session }: SessionSnapshot): KnownSession {
   return { ...session, isUnfetched: unread };
 }
 
 /**
- * In the journal every session counts as unfetched: its messages may not be durable when this process is killed, and
- * the next process reads the record again.
+ * In the journal every session counts as unfetched. Its messages may not be durable when this process is killed, so the
+ * next process reads the record again.
  */
 export function snapshotOf({ isUnfetched: _now, ...session }: KnownSession): SessionSnapshot {
   return { ...session, unread: true };
 }
 
 /**
- * Leg positions, by channel, up to which the sessions so far have returned words, if these are beyond `base`. Finals
- * can overtake acks. Words of audio that a new session hears again must not be reported twice. Pure.
+ * Leg positions, by channel, up to which the sessions so far have returned words. Only positions beyond `base` are
+ * listed: finals can overtake acks, so a new session may hear audio again whose words must not be reported twice. Pure.
  */
 export function saidBefore(sessions: readonly KnownSession[], base: number): number[] | undefined {
   const from: number[] = [];
@@ -36,15 +36,15 @@ export function saidBefore(sessions: readonly KnownSession[], base: number): num
 
 /**
  * Leg positions that a lost session had acknowledged without returning their words. The next session does not hear
- * them, so no session will return these words. Undefined if this was reported before, or if the stretch is too short
- * to hold a word. Pure.
+ * them, so their words are lost. Undefined if this was reported before, or if the stretch is too short to hold a word.
+ * Pure.
  */
 export function unsaidOf(
   { base, end, said, isUnsaid }: KnownSession,
   { channels, bytesPerSecond }: { channels: number; bytesPerSecond: number },
 ): { start: number; end: number } | undefined {
-  // `said` is known only for a session whose loss this process saw. What another process heard is in that process's
-  // rows.
+  // `said` is known only for a session whose loss this process saw. Words that another process heard are in that
+  // process's rows.
   if (said === undefined || end === undefined || isUnsaid === true) return undefined;
   const spoken = Array.from({ length: channels }, (_, channel) => said[channel] ?? base);
   const start = Math.max(base, Math.min(...spoken));

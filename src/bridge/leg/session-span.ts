@@ -2,11 +2,11 @@ import type { Utterance } from '../../protocol/addons.ts';
 import type { ServerMessage } from '../../protocol/live-messages.ts';
 import type { SessionSnapshot } from '../records/leg-snapshot.ts';
 
-/** The session times between which a session's words count for the leg. The beginning can differ by channel. */
+/** The part of a session's time whose words count for the leg. Its beginning can differ by channel. */
 export type SpokenSpan = { fromS(channel: number): number; toS(channel: number): number };
 
 /**
- * The part of a message for which its session's words count; undefined if there is none. If two sessions heard the
+ * Finds the part of its session in which a message's words count. Undefined if there is none. If two sessions heard the
  * same audio, the first one that returned words counts. Pure.
  */
 export function spokenBy(
@@ -24,7 +24,7 @@ export function spokenBy(
     isReplaced: boolean;
   },
 ): ServerMessage | undefined {
-  // Audio that the session heard beyond its end was sent again to the session after it.
+  // Audio that the session heard beyond its end was also sent to the next session, which transcribes it.
   const to = isReplaced ? end : undefined;
   if (from === undefined && to === undefined) return message;
   return withinSpan(message, {
@@ -35,8 +35,8 @@ export function spokenBy(
 }
 
 /**
- * The part of a message within a span; other sessions of the leg cover the rest. An utterance across a border is cut
- * between two words. Undefined if nothing is left. Pure.
+ * Cuts a message to a span; other sessions of the leg cover the rest. An utterance that crosses a border is cut between
+ * two words. Returns undefined if nothing is left. Pure.
  */
 export function withinSpan(message: ServerMessage, span: SpokenSpan): ServerMessage | undefined {
   switch (message.type) {
@@ -73,7 +73,7 @@ export function withinSpan(message: ServerMessage, span: SpokenSpan): ServerMess
 
 type Timed = { start: number; end: number };
 
-/** The results of an add-on are cut with the words that they belong to. */
+/** Cuts the results of an add-on together with their words. */
 function cutResults<D extends { utterance: Utterance; results: Timed[] }>(
   data: D,
   span: SpokenSpan,
@@ -84,7 +84,10 @@ function cutResults<D extends { utterance: Utterance; results: Timed[] }>(
   return utterance && { ...data, utterance, results };
 }
 
-/** The larger part of a word decides: if a border divides it, one session heard more of it than the other. */
+/**
+ * True if the larger part of a word lies in the span. If a border divides a word, the session that heard more of it
+ * counts.
+ */
 function isWithin({ start, end }: Timed, channel: number, span: SpokenSpan): boolean {
   const middle = (start + end) / 2;
   return middle >= span.fromS(channel) && middle < span.toS(channel);
@@ -92,7 +95,7 @@ function isWithin({ start, end }: Timed, channel: number, span: SpokenSpan): boo
 
 function cut(utterance: Utterance, span: SpokenSpan): Utterance | undefined {
   const { words, channel } = utterance;
-  // An utterance without words cannot be cut. It belongs to the span that has the larger part of it.
+  // An utterance without words cannot be cut. It belongs to the span that covers the larger part of it.
   if (words.length === 0) return isWithin(utterance, channel, span) ? utterance : undefined;
   const first = words.findIndex((word) => isWithin(word, channel, span));
   const last = words.findLastIndex((word) => isWithin(word, channel, span));
@@ -108,7 +111,7 @@ function cut(utterance: Utterance, span: SpokenSpan): Utterance | undefined {
   };
 }
 
-/** The original text with its spaces and punctuation, from one word to another. */
+/** The original text from one word to another, with spaces and punctuation. */
 function textOf({ text, words }: Utterance, first: number, last: number): string {
   let at = 0;
   let from = 0;

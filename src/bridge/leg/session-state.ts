@@ -2,40 +2,49 @@ import { backOffMs } from '../../speech-client/back-off.ts';
 import type { LegGapCause } from '../records/ledger.ts';
 
 /**
- * A leg waits this long for the record of a lost session, so that the next session does not hear the same audio
- * again.
+ * A leg waits at most this long for the record of a lost session. The record prevents the next session from hearing the
+ * same audio again.
  */
 const liveDoubtMs = 1_500;
-/** The service refused the request. Only a change at the service can help, so the leg asks again rarely. */
+/**
+ * After the service refused the request, the leg asks again after this pause. Only a change at the service can help, so
+ * it asks rarely.
+ */
 const refusedRetryMs = 60_000;
 /**
  * Up to this many sessions that end without any result are replaced at once, because one bad node of the service may
  * be the reason.
  */
 const barrenAtOnce = 3;
-/** The pauses after that make the sessions of a leg last for minutes. The pauses of a call that is over are shorter. */
+/**
+ * Pauses after further sessions without a result. They make the limited number of sessions last for minutes. A call
+ * that is over uses shorter pauses.
+ */
 const barrenMs = { first: 250, max: 10_000, finishing: 1_000 };
 
-/** `service`: the speech node that made the session; undefined in the journals of an earlier version. */
+/** A session that the service made. `service` is its speech node; journals of an earlier version do not have it. */
 export type MadeSession = { id: string; url: string; service?: string | undefined };
 
 /** The next session exists. The current one hears the audio before `cut`, the next one the rest. */
 export type CutOver = { cut: number; next: MadeSession };
 
-/** The end of the leg, from the view of its sessions. */
+/** How far the leg's end has come, for its sessions. */
 type LegEnd =
   | { at: 'open' }
-  /** No more audio comes. */
+  /** The leg's audio is complete. */
   | { at: 'finishing'; finalsMs: number }
-  /** The service has every byte. The wait for its last words is running. */
+  /** The service has every byte, and the wait for its last words has begun. */
   | { at: 'last-words'; finalsMs: number };
 
 type Asking = {
-  /** At most one request for a session is in progress. After a refusal or a barren session a timer runs instead. */
+  /**
+   * At most one request for a session is in progress. After a refusal or a session without a result, a timer runs
+   * instead.
+   */
   request: 'none' | 'asked' | 'refused' | 'pausing';
-  /** The number of sessions in a row that ended before the service acknowledged any of their audio. */
+  /** Number of sessions in a row that ended before the service acknowledged any of their audio. */
   barren: number;
-  /** True if the request has changed since a session was last asked for. */
+  /** True if the leg's request has changed since a session was last asked for. */
   isOutdated: boolean;
   end: LegEnd;
 };
@@ -58,13 +67,13 @@ type HandingOver = Asking & {
  *      └── record read, or late ── in-doubt ◀── lost, and acks may be missing ────────┘
  */
 export type SessionsState =
-  /** No session hears the leg. Its audio waits in the journal. */
+  /** No session hears the leg, and its audio waits in the journal. */
   | Without
-  /** A session was lost, and acks may have been lost with it. Its record says how much it had heard. */
+  /** A session was lost, perhaps together with acks. Its record says how much it had heard. */
   | InDoubt
   | Hearing
   | HandingOver
-  /** The sessions are finished. Nothing more happens. */
+  /** The sessions have finished. No input changes this state. */
   | { at: 'over' };
 
 type Going = Exclude<SessionsState, { at: 'over' }>;
@@ -80,7 +89,7 @@ export type LegFacts = {
   sessions: number;
   maxSessions: number;
   /**
-   * True if the audio stays on disk after the call. Then nothing has to wait for a service that refuses the request.
+   * True if the audio stays on disk after the call. The leg then need not wait for a service that refuses the request.
    */
   recording: boolean;
 };
@@ -103,9 +112,12 @@ export type SessionOverInput = {
 export type SessionsInput =
   /** The leg begins. An earlier process may have left a session. */
   | { type: 'begun'; left?: MadeSession | undefined }
-  /** There may be audio that no session hears. */
+  /** Some audio may have no session that hears it. */
   | { type: 'needed' }
-  /** `orphans`: the number of answers that were lost. Each of them may have made a session. */
+  /**
+   * The service answered a request. `orphans` counts earlier requests whose answer was lost; each may have made a
+   * session.
+   */
   | { type: 'answered'; answer: SessionAnswer; orphans: number }
   /** A session was made, but a bug of ours kept it from being opened. */
   | { type: 'not-begun' }
@@ -122,7 +134,7 @@ export type SessionsInput =
   | { type: 'finals-due' }
   /** The last words of a finished session cannot be read. */
   | { type: 'words-missing' }
-  /** No time is left. */
+  /** The leg has no time left. */
   | { type: 'given-up' }
   | { type: 'closed' }
   | { type: 'released' };
@@ -131,7 +143,7 @@ export type SessionsEffect =
   | { do: 'tell'; state: LegState }
   /** Ask the service for a session; the reply is the input `answered`. */
   | { do: 'ask' }
-  /** The session that is being requested is no longer wanted. */
+  /** Withdraw the request for a session, because the session is no longer wanted. */
   | { do: 'withdraw-request' }
   | { do: 'retry-after'; ms: number }
   | { do: 'stop-retry' }
@@ -140,37 +152,40 @@ export type SessionsEffect =
   | { do: 'resume'; left: MadeSession }
   /** The current session takes no audio from this leg position on. */
   | { do: 'cut'; position: number }
-  /** Tell the session that its audio is over, and read its messages until it closes. */
+  /** Tell the session that its audio is complete, and read its messages until it closes. */
   | { do: 'stop-session' }
-  /** Like `stop-session`, for a session that another one replaces. */
+  /** End the session like `stop-session`, after another one has replaced it. */
   | { do: 'retire-session' }
   | { do: 'close-session' }
   /** Close the current session, and read from its record the messages that its socket did not deliver. */
   | { do: 'close-and-read' }
-  /** Read the record. With `doubtMs` the input `doubt-over` follows, when the record was read or after that time. */
+  /**
+   * Read the session's record. With `doubtMs`, the input `doubt-over` follows when the record was read or that time has
+   * passed.
+   */
   | { do: 'read-record'; sessionId: string; doubtMs?: number }
   | { do: 'await-deadline'; ms: number }
   | { do: 'await-finals'; ms: number }
   | { do: 'stop-finals' }
   | { do: 'say-late' }
   | { do: 'cancel-orphans' }
-  /** The snapshot has changed. */
+  /** Journal the changed snapshot within a second. */
   | { do: 'changed' }
-  /** The leg may be done now. */
+  /** Check whether the leg is done now. */
   | { do: 'idle' }
   /** The rest of the leg's audio can no longer be transcribed. */
   | { do: 'hopeless'; cause: LegGapCause }
   | { do: 'release' };
 
 export type LegState =
-  /** A session is being requested. Audio waits in the journal. */
+  /** A session is being requested, and the audio waits in the journal. */
   | { at: 'opening' }
   | { at: 'live'; sessionId: string }
-  /** The socket was lost. The same session is being resumed. */
+  /** The socket was lost, and the same session is being resumed. */
   | { at: 'resuming'; sessionId: string }
   /** No session is available for now. The leg asks again by itself. */
   | { at: 'waiting'; cause: 'unreachable' | 'busy' | 'unauthorized' | 'refused' }
-  /** The leg has used up its sessions. Its audio is kept, and no more of it is sent. */
+  /** The leg has used up its sessions. Its audio is kept but no longer sent. */
   | { at: 'journal-only' }
   | { at: 'finishing'; sessionId?: string | undefined }
   | { at: 'ended' };
@@ -186,15 +201,15 @@ export const noSession: Without = {
 };
 
 /**
- * The next state of a leg's sessions and the effects. Pure: `LegSessions` owns the sockets and the timers and carries
- * out the effects.
+ * Returns the next state of a leg's sessions and the effects. Pure: `LegSessions` owns the sockets and the timers and
+ * carries out the effects.
  */
 export function step(state: SessionsState, input: SessionsInput, leg: LegFacts): SessionsStep {
   const [after, effects] = advance(state, input, leg);
   const next = nextOf(state);
   const isForgotten =
     next !== undefined &&
-    // When a process stops, the leg's journal gives the next one this state.
+    // When a process stops, it keeps this state in the journal for the next process.
     after.at !== 'over' &&
     nextOf(after) !== next &&
     !effects.some((effect) => effect.do === 'start' && effect.made === next);
@@ -231,7 +246,8 @@ function advance(state: SessionsState, input: SessionsInput, leg: LegFacts): Ses
     case 'grown-old':
       return state.request === 'none' ? changeOver(state) : [state, []];
     case 'request-changed':
-      // One session is reserved for trouble: a carrier that keeps changing its request must not use up all of them.
+      // One session stays reserved for failures, because a carrier that keeps changing its request must not use up all
+      // of them.
       if (isFinishing(state) || leg.sessions + 2 > leg.maxSessions) return [state, []];
       return changeOver({ ...state, isOutdated: true });
     case 'finish':
@@ -355,8 +371,8 @@ function created(state: Going, made: MadeSession, leg: LegFacts): SessionsStep<G
 }
 
 /**
- * The service refuses the request. If the audio is recorded, the call may end without words and be read again later.
- * Otherwise the journal has the only copy: the leg keeps it as long as for an unreachable service.
+ * Handles a refused request. If the audio is recorded, the call may end without words and be recognised again later.
+ * Otherwise the journal has the only copy, and the leg keeps it as long as for an unreachable service.
  */
 function refused(before: Going, leg: LegFacts): SessionsStep<Going> {
   const state: Going = { ...before, request: 'refused' };
@@ -383,7 +399,7 @@ function sessionOver(before: Going, input: SessionOverInput, leg: LegFacts): Ses
   effects.push({ do: 'changed' });
   if (!isCurrent) return [before, [...effects, { do: 'idle' }]];
   const state = { ...before, barren: wasUseful ? 0 : before.barren + 1 };
-  // Audio that the session did hear must not be heard twice.
+  // Audio that the session has heard must not be sent to the next one.
   if (isInDoubt) {
     const handOver = handOverOf(state);
     const doubt: InDoubt = { ...asking(state), at: 'in-doubt', sessionId, handOver };
@@ -393,7 +409,9 @@ function sessionOver(before: Going, input: SessionOverInput, leg: LegFacts): Ses
   return [after, [...effects, ...more, { do: 'idle' }]];
 }
 
-/** The cut is reached. The old session only delivers its last messages, and the next one hears the leg. */
+/**
+ * Moves on when the cut is reached: the old session only delivers its last messages, and the next one hears the leg.
+ */
 function afterCut(state: HandingOver | InDoubt, leg: LegFacts): SessionsStep<Going> {
   const [after, effects] = afterSession(state, leg);
   const retired: SessionsEffect[] = state.at === 'handing-over' ? [{ do: 'retire-session' }] : [];
@@ -405,13 +423,13 @@ function afterSession(state: InDoubt | Hearing | HandingOver, leg: LegFacts): Se
   if (made) return started(state, made);
   const alone = without(state);
   if (alone.request !== 'none' || alone.barren <= barrenAtOnce) return ensure(alone, leg);
-  // A leg has a limited number of sessions. A service whose sessions all end without a result is given time.
+  // A leg has a limited number of sessions. If all of them end without a result, the leg pauses before it uses another.
   const maxMs = isFinishing(alone) ? barrenMs.finishing : barrenMs.max;
   const ms = backOffMs(alone.barren - barrenAtOnce - 1, { firstMs: barrenMs.first, maxMs });
   return [{ ...alone, request: 'pausing' }, [{ do: 'retry-after', ms }]];
 }
 
-/** A new session hears the leg. If its request is already outdated, it is replaced at once. */
+/** Moves on when a new session hears the leg. If its request is already outdated, it is replaced at once. */
 function started(before: Going, made: MadeSession): SessionsStep<Going> {
   const effects: SessionsEffect[] = [{ do: 'start', made }];
   if (isFinishing(before)) effects.push({ do: 'stop-session' });
@@ -439,7 +457,7 @@ function linkChanged(
 
 // --- the end ----------------------------------------------------------------------------------------
 
-/** No more audio comes. The session is told so; if audio still waits without a session, one is requested. */
+/** Handles the end of the audio. The session is told so. If audio still waits without a session, one is requested. */
 function finish(
   before: Going,
   { finalsMs, withinMs }: Extract<SessionsInput, { type: 'finish' }>,
@@ -447,7 +465,7 @@ function finish(
 ): SessionsStep {
   const deadline: SessionsEffect = { do: 'await-deadline', ms: withinMs };
   const state: Going = { ...before, end: { at: 'finishing', finalsMs } };
-  // Nobody spoke, and no session is available. None is needed.
+  // Nobody spoke and no session exists yet, so none is needed.
   if (leg.isSettled && state.request === 'asked' && state.at === 'without' && leg.sessions === 0)
     return [{ ...state, request: 'none' }, [deadline, { do: 'withdraw-request' }]];
   if (state.request === 'refused' && leg.recording)
@@ -463,7 +481,7 @@ function finish(
   return [after, [...effects, ...more]];
 }
 
-/** The time for the last finals begins when the service has every byte and is reachable. */
+/** Starts the time for the last finals when the service has every byte and is reachable. */
 function awaitFinals(state: Going, leg: LegFacts): SessionsStep<Going> {
   const { end } = state;
   if (end.at !== 'finishing' || !isHeard(state) || !state.isOpen || !leg.isSettled)
@@ -475,8 +493,8 @@ function awaitFinals(state: Going, leg: LegFacts): SessionsStep<Going> {
 }
 
 /**
- * The service has every byte and is reachable, but its last words did not come through the socket. Its record may
- * have them.
+ * Handles a service that has every byte and is reachable, but whose last words did not come through the socket. Its
+ * record may have them.
  */
 function finalsDue(before: Going): SessionsStep {
   const { end } = before;

@@ -18,7 +18,10 @@ type LostRecordingsOptions = {
   store: Store;
   journal: Journal;
   node: string;
-  /** A node that restarts after a crash is back by then and delivers the whole recording. */
+  /**
+   * Time after which a silent node counts as gone. A node that restarts after a crash is back earlier and delivers the
+   * whole recording.
+   */
   goneMs: number;
   clock: Clock;
   log: Logger;
@@ -27,14 +30,14 @@ type LostRecordingsOptions = {
 type Lacking = { node: string; sinceMs: number };
 
 const lookMs = 5_000;
-/** A node that is running but has not delivered the recording by then will not do so. */
+/** A running node that has not delivered the recording after this time will not do so any more. */
 const lateMs = 600_000;
 const keptMs = 86_400_000;
 const roles = ['customer', 'agent'] as const;
 
 /**
- * Recordings of legs that were finished when their call was taken over. They are complete on the former node's disk,
- * and that node sends them to the object store when it runs. If it is gone, the pieces in the store become the
+ * Recordings of legs that had finished when their call was taken over. They are complete on the former node's disk, and
+ * that node sends them to the object store when it runs. If the node is gone, the pieces in the store become the
  * recording.
  */
 export class LostRecordings implements AsyncDisposable {
@@ -76,7 +79,7 @@ export class LostRecordings implements AsyncDisposable {
     }
   }
 
-  /** Returns true if nothing more is to be done for the leg. */
+  /** Returns true if the leg needs nothing more. */
   async #isSettled(legId: string, { node, sinceMs }: Lacking): Promise<boolean> {
     const { objects, store, journal, clock, log } = this.#options;
     const leg = await store.db
@@ -113,7 +116,7 @@ export class LostRecordings implements AsyncDisposable {
     return true;
   }
 
-  /** Legs of calls that this node took over before it was restarted. */
+  /** Finds legs of calls that this node took over before it was restarted. */
   async #ofEarlierRun(): Promise<void> {
     const { store, clock, node } = this.#options;
     const rows = await store.db

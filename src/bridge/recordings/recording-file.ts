@@ -11,7 +11,7 @@ import { recordingRoles } from '../roles.ts';
 import type { StreamEncoding } from '../streams.ts';
 import { framesOf, toneAt, type HiddenSpan } from './tone.ts';
 
-/** The kept audio of one leg and its place in the call. */
+/** The kept audio of one leg, with its place in the call. */
 export type RecordedLeg = {
   role: Role;
   channelRoles: readonly [Role, Role];
@@ -36,8 +36,8 @@ export type RecordingSection = {
 };
 
 /**
- * The call as a stereo WAV, 16 bit: the customer on the left, the agent on the right, a mixed leg on both sides. It
- * is computed for the requested bytes, so nothing is stored twice and every range is equally fast.
+ * The call as a stereo WAV, 16 bit: the customer on the left, the agent on the right, a mixed leg on both sides. The
+ * file is computed for the requested bytes. Nothing is stored twice, and every range is equally fast.
  */
 export class StereoRecording {
   readonly sampleRate: number;
@@ -65,12 +65,12 @@ export class StereoRecording {
     return this.#frames / this.sampleRate;
   }
 
-  /** The bytes of the file from `from` up to, but without, `to`. */
+  /** Reads the bytes of the file from `from` up to but not including `to`. */
   read(from: number, to: number): AsyncGenerator<Buffer> {
     return this.#read({ firstFrame: 0, frames: this.#frames }, from, to);
   }
 
-  /** The seconds from `fromS` up to, but without, `toS`, as a file of their own. */
+  /** Makes a file of its own from the seconds from `fromS` up to but not including `toS`. */
   part(fromS: number, toS = this.seconds): RecordingSection {
     const frameAt = (seconds: number): number =>
       Math.min(this.#frames, Math.max(0, Math.round(seconds * this.sampleRate)));
@@ -119,7 +119,7 @@ export class StereoRecording {
     }
   }
 
-  /** Writes the part of a leg in these frames to its place. Legs of one role follow each other. */
+  /** Writes the leg's audio in these frames into the block. Legs of one role follow each other. */
   async #lay(leg: RecordedLeg, fromFrame: number, toFrame: number, block: Buffer): Promise<void> {
     const perSample = bytesPerSample(leg.encoding) * leg.channels;
     const offsetFrames = Math.round(leg.offsetS * this.sampleRate);
@@ -149,7 +149,7 @@ export class StereoRecording {
   }
 
   #header(frames: number): Buffer {
-    // Players of a file that is too long for its header read on to the end.
+    // If a file is too long for the length field of its header, players read on to the end.
     const dataBytes = Math.min(frames * frameBytes, maxDataBytes);
     const header = Buffer.alloc(headerBytes);
     header.write('RIFF', 0, 'latin1');
@@ -197,7 +197,7 @@ type RecordingPlace = {
 };
 
 type RecordingRequest = RecordingPlace & {
-  /** True refuses calls in progress: words that are said now are not redacted yet. */
+  /** If true, calls in progress are refused: words that are said now are not redacted yet. */
   onlyEnded?: boolean;
   request: Request<{ id: string }>;
   response: Response;

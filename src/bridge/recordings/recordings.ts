@@ -17,7 +17,7 @@ type RecordingsOptions = {
   node: string;
   clock: Clock;
   log: Logger;
-  /** Without an object store, recordings stay on this disk. */
+  /** The object store. Without one, recordings stay on this disk. */
   objects: Objects | undefined;
 };
 
@@ -25,7 +25,7 @@ type RecordingsOptions = {
 export const recordingKeys = 'recordings/';
 export const tailKeys = 'tails/';
 const folder = recordingKeys;
-/** A node that has not delivered a recording by then no longer has it. */
+/** A node that has not delivered a recording within this time no longer has it. */
 const copiedWithinMs = 3_600_000;
 const batch = 100;
 /** The number of calls whose covered audio is remembered. */
@@ -35,7 +35,7 @@ const lookMs = { next: 600_000, afterTrouble: 30_000 };
 /** The kept audio of legs: on this disk until the call has ended, then in the object store, if there is one. */
 export class Recordings {
   readonly #options: RecordingsOptions;
-  /** Calls whose audio on this disk has its tones already. */
+  /** Calls whose audio on this disk already has its tones. */
   readonly #covered = new Set<string>();
 
   constructor(options: RecordingsOptions) {
@@ -75,8 +75,8 @@ export class Recordings {
   }
 
   /**
-   * Writes a tone over the seconds of redacted words in all audio of the call that is on this disk. Their sound is then
-   * nowhere any more. It happens before a recording may leave for the object store, and repeating it changes nothing.
+   * Writes a tone over the redacted words in all audio of the call that is on this disk. The sound of these words then
+   * no longer exists. This happens before a recording may leave for the object store. Repeating it changes nothing.
    */
   async cover(callId: string): Promise<void> {
     const { store, journal } = this.#options;
@@ -90,14 +90,14 @@ export class Recordings {
         coverWithTone(bytes, position, leg, hidden);
       });
     }
-    // Forgetting all of them only has them looked at once more.
+    // If the set is emptied, each call is only checked once more.
     if (this.#covered.size >= maxCovered) this.#covered.clear();
     this.#covered.add(callId);
   }
 
   /**
-   * Covers the recordings on this disk whose call was ended elsewhere, or by a version that kept the sound of redacted
-   * words. Each call is looked at once in the life of a process.
+   * Covers recordings on this disk that another node, or a version without tones, left uncovered at the end of the
+   * call. Each call is checked once per process.
    */
   async #coverEnded(): Promise<void> {
     const { journal, store } = this.#options;
@@ -118,14 +118,16 @@ export class Recordings {
     }
   }
 
-  /** Deletes recordings from this disk at once. Those in the object store are deleted with the rows: `eraseStored`. */
+  /**
+   * Deletes recordings from this disk at once. `eraseStored` deletes those in the object store together with the rows.
+   */
   async eraseHere(legIds: readonly string[]): Promise<void> {
     for (const legId of legIds) await this.#options.journal.erase(legId);
   }
 
   /**
-   * Runs in the transaction that deletes the legs or their recordings, after that. Another node may be down; it
-   * deletes its own copies when it next looks.
+   * Deletes the stored recordings. It runs in the transaction that deletes the legs or their recordings, after those.
+   * If another node is down, it deletes its own copies when it next checks.
    */
   async eraseStored(tx: Transaction<Database>, legIds: readonly string[]): Promise<void> {
     const { objects, store, clock } = this.#options;
@@ -143,7 +145,7 @@ export class Recordings {
     for (const id of legIds) await objects.eraseBelow(tx, `${tailKeys}${id}/`);
   }
 
-  /** Returns true if everything to be deleted is gone from the object store within this time. */
+  /** Returns true if the object store has deleted everything on its list within this time. */
   async erasedNow(withinMs: number): Promise<boolean> {
     return (await this.#options.objects?.eraseNow(withinMs)) ?? true;
   }
@@ -169,7 +171,7 @@ export class Recordings {
     return erased;
   }
 
-  /** Looks now and then regularly: other nodes also erase calls of this node when their retention ends. */
+  /** Checks now and then regularly: other nodes also erase calls of this node when their retention ends. */
   watchErased(): AsyncDisposable & { look(): Promise<void> } {
     const { clock, log } = this.#options;
     let isClosed = false;
@@ -211,8 +213,8 @@ export class Recordings {
   }
 
   /**
-   * Complete recordings of ended calls on this disk: calls of this node, and legs that were finished here when
-   * another node took their call over. The other node continues the incomplete ones.
+   * Finds complete recordings of ended calls on this disk: calls of this node, and legs that finished here before
+   * another node took their call over. The other node continues the incomplete legs.
    */
   async *#ready(): AsyncGenerator<LocalAudio> {
     const { journal, store, node, objects } = this.#options;
@@ -243,7 +245,7 @@ export class Recordings {
           continue;
         }
         if (row.node !== node && local.bytes !== lengthOfRecording(row)) continue;
-        // The node that ended the call could not reach this disk.
+        // The node that ended the call could not cover audio on this disk.
         if (row.node !== node && !this.#covered.has(row.call_id)) await this.cover(row.call_id);
         yield {
           key: folder + id,
@@ -266,9 +268,9 @@ export class Recordings {
       ) // prettier-ignore
       .where('node', '=', node)
       .where('has_recording', '=', 1)
-      // Until then the audio may still have to be erased because a consent was withdrawn.
+      // Until the summary is made, a withdrawn consent may still require erasing the audio.
       .where('summary_due', '=', 0);
-    // Either an erasure of the call waits for this transaction, or this query finds no row.
+    // Either an erasure of the call waits for this transaction, or the erasure came first and this query finds no row.
     if (store.kind === 'postgres') select = select.forUpdate();
     if ((await select.executeTakeFirst()) === undefined) return false;
     // Only one node writes at a time: two nodes with the same leg must not overwrite each other.

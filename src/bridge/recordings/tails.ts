@@ -36,20 +36,20 @@ type TailsOptions = {
 type Piece = { from: number; to: number; object: StoredObject };
 type Sent = { to: number; pieces: Piece[] };
 
-/** The most bytes of one leg in one round. The next rounds take the rest. */
+/** At most this many bytes of one leg are copied in one round. Later rounds copy the rest. */
 const maxPieceBytes = 1_048_576;
 const atOnce = 8;
-/** The wait for the store. The stream of a live call that comes back waits as long. */
+/** Limit of the wait for the object store. While it waits, a stream that reconnects to a live call is held as well. */
 const fetchWithinMs = 20_000;
 const answersWithinMs = 2_000;
 const askAgainMs = 500;
-/** No call lasts this long. Pieces that are older belong to no call. */
+/** No call lasts this long, so older pieces belong to no call. */
 const leftAfterMs = 86_400_000;
 
 /**
  * Copies new audio of running legs from the journal to the object store in every round. If this node's disk is lost,
- * only the last seconds are lost with it. The pieces of a leg that is not recorded stay until the speech service has
- * acknowledged them.
+ * only the last seconds of audio are lost with it. The pieces of a leg that is not recorded stay until the speech
+ * service has acknowledged them.
  */
 export class Tails implements AsyncDisposable {
   readonly #options: TailsOptions;
@@ -144,7 +144,7 @@ export class Tails implements AsyncDisposable {
     const parts: Buffer[] = [];
     let at = from;
     if (from < tail.readableFrom) {
-      // This part is no longer in the recording's index, but it is in the file.
+      // This part is no longer in the recording's index in memory, but it is in the file.
       const recording = await this.#options.journal.recordingOf(legId);
       const until = Math.min(to, recording?.bytes ?? 0);
       if (recording !== undefined)
@@ -175,7 +175,10 @@ export class Tails implements AsyncDisposable {
     objects.wake();
   }
 
-  /** The leg is over. Its pieces are deleted once the store has its complete recording, or if it has none. */
+  /**
+   * Handles the end of a leg. Its pieces are deleted once the store has its complete recording, or at once if it has
+   * none.
+   */
   async #forget(legId: string): Promise<void> {
     const { objects, store, node } = this.#options;
     const row = await store.db
@@ -206,7 +209,10 @@ export class Tails implements AsyncDisposable {
   }
 }
 
-/** Checks with one byte whether the object store can return its audio of the leg. True if it has none. */
+/**
+ * Requests one byte to check whether the object store can return its audio of the leg. Returns true if it has no audio
+ * of the leg.
+ */
 export async function canFetchTail(objects: Objects, legId: string): Promise<boolean> {
   const [first] = await piecesOf(objects, legId);
   if (first === undefined) return true;
@@ -221,8 +227,9 @@ export async function canFetchTail(objects: Objects, legId: string): Promise<boo
 }
 
 /**
- * Copies the audio that the object store has of a lost node's leg into a file here. Returns the positions that the
- * file now has, without those that could not be read in time. A store that does not answer is asked again until then.
+ * Copies the audio that the object store has of a lost node's leg into a file here. A store that does not answer is
+ * asked again until the time is over. Returns the positions that the file now has, without those that could not be read
+ * in time.
  */
 export async function fetchTail(
   objects: Objects,

@@ -1,14 +1,14 @@
 import { linearToAlaw, linearToMulaw } from '../../audio/g711.ts';
 import type { StreamEncoding } from '../streams.ts';
 
-/** The times of words are exact to about so much. */
+/** Times of words are exact to about this many seconds. */
 const marginS = 0.2;
 const toneHz = 1_000;
 const toneLevel = 3_000;
 
 export type HiddenSpan = { start: number; end: number };
 
-/** The place of a leg's audio in the call, and its form. */
+/** The place of a leg's audio in the call, with its format. */
 type TonedLeg = {
   encoding: StreamEncoding;
   sampleRate: number;
@@ -22,14 +22,15 @@ export function toneAt(frame: number, sampleRate: number): number {
   return Math.round(toneLevel * Math.sin((2 * Math.PI * toneHz * frame) / sampleRate));
 }
 
-/** The first frame under the tone and the frame behind the last one. */
+/** The first frame of the tone and the first frame after it. */
 export function framesOf({ start, end }: HiddenSpan, sampleRate: number): [number, number] {
   return [Math.floor((start - marginS) * sampleRate), Math.ceil((end + marginS) * sampleRate)];
 }
 
 /**
- * Writes the tone over the hidden seconds of a piece of a leg's audio, in every channel. `position` is that of the
- * piece's first byte in the leg. A sample that lies across two pieces is covered in both. Repeating it changes nothing.
+ * Writes the tone over the hidden seconds of a piece of a leg's audio, in every channel. `position` is the leg position
+ * of the piece's first byte. A sample that is divided between two pieces is covered in both. Repeating it changes
+ * nothing.
  */
 export function coverWithTone(
   bytes: Buffer,

@@ -2,8 +2,8 @@ import type { EventCall, Role } from '../../protocol/events.ts';
 import type { Direction } from '../streams.ts';
 
 /**
- * The facts of a call. Callbacks may add facts about the parties that the stream did not give. Of the other facts
- * only `overrides` may still change.
+ * The facts of a call. Callbacks may add facts about the parties that the stream did not give. After the start,
+ * `overrides` is the only other fact that may change.
  */
 export type CallRecord = {
   readonly id: string;
@@ -66,14 +66,13 @@ type LegMetadataFacts = { legId: string; role: Role; track: string };
 
 export type CustomMetadata = Record<string, unknown>;
 
-/** Those of our keys whose text the carrier chose and which may be long. Each is in the event's `call` anyway. */
+/** Our keys whose value the carrier chose and which may be long. Each value is in the event's `call` anyway. */
 const chosenByCarrier = ['carrier_call_id', 'from', 'to'] as const;
 
 /**
- * The metadata of a call's sessions and events: our keys, the operator's additions, and the carrier's ids in
- * `carrier_ids`. Our keys override equal names. If the metadata is too long, the longest values from outside are
- * dropped first, then the longest of `chosenByCarrier`, because the service refuses a session whose metadata is too
- * long. `dropped` is their number.
+ * Builds the metadata of a call's sessions and events: our keys, the operator's additions, and the carrier's ids in
+ * `carrier_ids`. Our keys override equal names. The service refuses a session whose metadata is too long. The longest
+ * values from outside are therefore dropped first, then the longest of `chosenByCarrier`. `dropped` is their number.
  */
 export function callMetadata(facts: MetadataFacts): { metadata: CustomMetadata; dropped: number } {
   const ours: CustomMetadata = {
@@ -124,8 +123,8 @@ export function legMetadata(metadata: CustomMetadata, leg: LegMetadataFacts): Cu
 }
 
 /**
- * The longest entry of these objects, measured by its name and its value as JSON. With `among`, only these names
- * count.
+ * The longest entry of these objects, measured by its name and its value as JSON. With `among`, only these names are
+ * considered.
  */
 function longestOf(
   parts: readonly CustomMetadata[],

@@ -6,5 +6,5 @@ export type Gap = { cause: GapCause; start: number; end: number; bytes: number; 
 /** The total of gaps that are too short for an event. */
 export type ShortGaps = { count: number; seconds: number; bytes: number };
 
-/** The gaps in a leg's journal: a killed process must neither lose one nor report it twice. */
+/** The gaps in a leg's journal. They are stored so that a killed process neither loses one nor reports it twice. */
 export type WaitingGaps = { open?: Gap; short: ShortGaps };

@@ -6,18 +6,18 @@ export type GapSpan = { cause: GapCause; start: number; end: number };
 export type Span = { start: number; end: number };
 
 /**
- * A call that lost less than this counts as complete: no word is that short, and carriers lose single frames all the
- * time.
+ * A call with less missing audio than this counts as complete: no word is that short, and carriers lose single frames
+ * all the time.
  */
 const leastS = 0.5;
 
 /**
- * If more than this share of a call was not heard, it gets no statistics: those of the rest would be mistaken for the
- * whole.
+ * If more than this share of a call was not heard, it gets no statistics, because people would take figures of the rest
+ * for the whole call.
  */
 const mostUnheard = 0.1;
 
-/** True for causes whose audio is in the recording: the service did not hear or transcribe it, but it did reach us. */
+/** True for causes whose audio is in the recording: we received it, but the service did not hear or transcribe it. */
 export function isInRecording(cause: GapCause): boolean {
   return canBeReadAgain.includes(cause);
 }
@@ -38,7 +38,7 @@ export function incompleteOf(gaps: readonly GapSpan[], durationS: number): Incom
   };
 }
 
-/** True if statistics of the heard part are valid for the whole call. */
+/** True if enough of the call was heard, so that statistics of that part hold for the whole call. */
 export function tellsOfTheWhole(gaps: readonly GapSpan[], durationS: number): boolean {
   return lengthOf(within(gaps, durationS)) <= durationS * mostUnheard;
 }

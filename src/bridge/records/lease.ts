@@ -5,7 +5,7 @@ import type { Store } from '../../store/store.ts';
 /** A call belongs to one node at a time. Its fence number rises when another node takes it over. */
 export type CallLease = { readonly node: string; readonly fence: number };
 
-/** Another node has the call, or it is erased. Nothing of it may be written here any more. */
+/** Thrown if another node has the call or the call is erased. Nothing of the call may be written here any more. */
 export class LeaseLost extends Error {}
 
 /**

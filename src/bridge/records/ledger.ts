@@ -1,4 +1,4 @@
-/** Bytes of one leg's carrier audio. received = acknowledged + gaps + paused + bytes still in progress. */
+/** Counts of bytes of one leg's carrier audio. received = acknowledged + gaps + paused + bytes still in progress. */
 export type LedgerCounts = {
   received: number;
   acknowledged: number;
@@ -8,7 +8,10 @@ export type LedgerCounts = {
   filler: number;
 };
 
-/** Bytes of the leg's stream that are no carrier audio to be transcribed. Acknowledging them counts nothing. */
+/**
+ * Bytes in the leg's stream that are not carrier audio to be transcribed. Acknowledging them does not change the
+ * counts.
+ */
 type LedgerMark = { start: number; end: number; kind: 'filler' | 'gap' };
 
 export type LedgerSnapshot = {
@@ -26,7 +29,7 @@ export type LegGapCause =
   | 'damaged'
   /** The service acknowledged the audio and, by its own count after a lost connection, no longer has it. */
   | 'service'
-  /** `finish` ran out of time. */
+  /** The leg's time for finishing was over. */
   | 'deadline'
   /** The leg used up its number of sessions. */
   | 'sessions'
@@ -75,7 +78,7 @@ export class LegLedger {
     this.#end += bytes;
   }
 
-  /** Adds silence to the stream. `paused`: it replaces carrier bytes that were discarded on request. */
+  /** Adds silence to the stream. `paused`: the silence replaces carrier bytes that were discarded on request. */
   filler(bytes: number, paused: boolean): void {
     this.#total.filler += bytes;
     if (paused) {
@@ -87,8 +90,8 @@ export class LegLedger {
   }
 
   /**
-   * The service has everything before the position, which never moves back. Returns the number of newly acknowledged
-   * carrier bytes.
+   * Records that the service has everything before the position, which never moves back. Returns the number of newly
+   * acknowledged carrier bytes.
    */
   acknowledge(position: number): number {
     const to = Math.min(position, this.#end);
@@ -99,7 +102,9 @@ export class LegLedger {
     return bytes;
   }
 
-  /** These bytes will never be transcribed. Returns how many of them were carrier audio still in progress. */
+  /**
+   * Records that these bytes will never be transcribed. Returns how many of them were carrier audio still in progress.
+   */
   gap(start: number, end: number): number {
     const from = Math.max(start, this.#settledTo);
     const to = Math.min(end, this.#end);
@@ -112,8 +117,9 @@ export class LegLedger {
   }
 
   /**
-   * The service no longer has this many bytes that it had acknowledged. It is no longer known which of them were our
-   * own silence. All count as carrier audio, so the loss can only look greater than it is. Returns their number.
+   * Records that the service no longer has this many bytes that it had acknowledged. Nobody knows any more which of
+   * them were our own silence, so all count as carrier audio: the loss can only look greater than it is. Returns their
+   * number.
    */
   takenBack(bytes: number): number {
     const lost = Math.min(bytes, this.#total.acknowledged);
@@ -126,12 +132,12 @@ export class LegLedger {
     return { ...this.#total };
   }
 
-  /** Carrier bytes that are neither acknowledged nor declared lost yet. */
+  /** Number of carrier bytes that are neither acknowledged nor declared lost yet. */
   underWay(): number {
     return this.#end - this.#settledTo - this.#marked(this.#settledTo, this.#end);
   }
 
-  /** The promise of the ledger. If it is false, an alarm is raised. */
+  /** True if the counts add up as `LedgerCounts` promises. If they do not, an alarm is raised. */
   balanced(): boolean {
     const { received, acknowledged, gaps, paused } = this.#total;
     return received === acknowledged + gaps + paused + this.underWay();

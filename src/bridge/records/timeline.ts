@@ -6,20 +6,20 @@ import type { CallEventData, JoinedEntity, NewCallEvent } from '../../protocol/e
 import type { ServerMessage } from '../../protocol/live-messages.ts';
 import type { WaitingGaps } from './gap.ts';
 
-/** The type and the data of an event to be stored. */
+/** The type and the data of an event that is to be stored. */
 export type Said = {
   [Event in NewCallEvent as Event['type']]: { type: Event['type']; data: Event['data'] };
 }[NewCallEvent['type']];
 
-/** The event types that messages of a speech session become. */
+/** Types of the events that are made from messages of a speech session. */
 type ResultType = 'call.transcript' | 'call.sentiment' | 'call.entities' | 'call.translation';
 
-/** An entity before it is reported. The positions of its words are needed for redaction. */
+/** An entity before it is sent as an event. The redaction needs the positions of its words. */
 export type EntityOfResult = JoinedEntity & {
   parts?: { session: string; of_session: string; from: number; to: number }[];
 };
 
-/** The data of an event before it is reported. An add-on still has the words that are needed to redact its texts. */
+/** The data of an event before it is sent. An add-on still has the words that are needed to redact its texts. */
 type ResultData<Type extends ResultType> = Type extends 'call.entities'
   ? Omit<CallEventData<Type>, 'utterance' | 'results'> & {
       utterance: Utterance;
@@ -38,7 +38,7 @@ export type Result = {
     channel: number;
     start: number;
     end: number;
-    /** The times of redacted words. The recording has a tone there. */
+    /** The times of redacted words. The recording has a tone at these times. */
     hidden?: { start: number; end: number }[];
     /**
      * Text that is stored with the result: the words of a transcript or the values of a sentiment. It is empty for
@@ -49,14 +49,17 @@ export type Result = {
   };
 }[ResultType];
 
-/** Results and gaps that are not reported yet, as the leg's journal keeps them: a killed process must not lose them. */
+/**
+ * Results and gaps that were not sent as events yet. The leg's journal keeps them so that a killed process does not
+ * lose them.
+ */
 export type WaitingResults = {
   gaps?: WaitingGaps;
-  /** `order` counts through the whole call, in the order of arrival. */
+  /** The results. `order` is their order of arrival, counted over the whole call. */
   results: { order: number; result: Result }[];
-  /** The end of the last words of each channel, where a number that continues may have begun. */
+  /** The last words of each channel. A number that continues may have begun there. */
   tails: Record<string, string>;
-  /** The last turns of the leg's parties, without numbers. They may be the question to a later answer. */
+  /** The last turns of the leg's parties, without numbers. They may contain the question to a later answer. */
   asked?: { speaker: string; text: string; start: number; end: number }[];
   /** The highest entity number given so far, by label. */
   used: Record<string, number>;
@@ -75,7 +78,7 @@ export type PartialResult = {
 type Placed =
   | { kind: 'result'; result: Result }
   | { kind: 'partial'; partial: PartialResult }
-  /** Acknowledgements, life-cycle and post-processing messages do not appear on the call's timeline. */
+  /** The message does not appear on the call's timeline: acknowledgements, life-cycle and post-processing messages. */
   | { kind: 'none' };
 
 type SentimentPoint = CallEventData<'call.summary'>['sentiment_course']['customer'][number];
@@ -87,7 +90,7 @@ type SessionPlace = { sessionId: string; zeroS: number };
 export type LastFinal = { utteranceId: string; utterance: Utterance } | undefined;
 
 /**
- * Puts a session's message on the call's clock: call time = leg offset + session offset + session time. Pure. Texts
+ * Converts a session's message to the call's clock: call time = leg offset + session offset + session time. Pure. Texts
  * lose the leading space of live messages. The speech client has already limited times, texts and lists, because the
  * service may belong to anybody.
  */
@@ -110,7 +113,7 @@ export function place(message: ServerMessage, at: SessionPlace, lastFinal?: Last
       const utterance = placedUtterance(about.utterance, at);
       const results = placedItems(message.data?.results ?? [], at);
       const data = { utterance_id: key, utterance, results, ...errorOf(message) };
-      // The sentiment over the call is made from this at the end, whatever was reported in between.
+      // The call's sentiment over time is made from this text at the end, whatever events were sent in between.
       const text = JSON.stringify(results.map(pointOf));
       return result({ type: 'call.sentiment', key, text, data }, utterance, at);
     }
@@ -120,7 +123,8 @@ export function place(message: ServerMessage, at: SessionPlace, lastFinal?: Last
       const key = about.utterance_id;
       const utterance = placedUtterance(about.utterance, at);
       const results = placedItems(message.data?.results ?? [], at);
-      // Most utterances have no entity, but one may still hold a part of an entity.
+      // Most utterances have no entity. They are kept because they may hold a part of an entity that spans several
+      // utterances.
       const data = { utterance_id: key, utterance, results, ...errorOf(message) };
       return result({ type: 'call.entities', key, text: '', data }, utterance, at);
     }
@@ -170,7 +174,7 @@ export function toldOf(result: Result, legId: string): Said {
 }
 
 /**
- * The id of an utterance within its call. It is made only from its leg and session, so that a restart gives the same
+ * The id of an utterance within its call. It is derived only from the leg and the session, so a restart gives the same
  * id. The parts are used in the form that the store keeps.
  */
 export function utteranceIdOf(legId: string, sessionId: string, ofSession: string): string {
@@ -178,12 +182,12 @@ export function utteranceIdOf(legId: string, sessionId: string, ofSession: strin
   return `utt_${digestOf(JSON.stringify(parts)).slice(0, 16)}`;
 }
 
-/** True for an utterance without an entity and without an error. It becomes no event. */
+/** True for a result without an entity and without an error. No event is sent for it. */
 export function isNothing({ type, data }: Result): boolean {
   return type === 'call.entities' && data.results.length === 0 && data.error === undefined;
 }
 
-/** True for a result without an error and without a feeling. Nobody would act on it. */
+/** True for a neutral result without an error. No event is sent for it, because nobody would act on it. */
 export function isNeutral(result: Result): boolean {
   if (result.type !== 'call.sentiment' || result.data.error !== undefined) return false;
   return result.data.results.every(({ sentiment }) => sentiment === 'neutral');
@@ -198,7 +202,7 @@ function result(draft: ResultDraft, utterance: Utterance, at: SessionPlace): Pla
   return { kind: 'result', result: { ...draft, sessionId: at.sessionId, channel, start, end } };
 }
 
-/** The part of a sentence's sentiment that is stored. Its words are with the final. */
+/** The part of a sentence's sentiment that is stored. Its words are stored with the final. */
 function pointOf({ start, end, sentiment, emotion }: SentimentPoint): SentimentPoint {
   return { start, end, sentiment, emotion };
 }

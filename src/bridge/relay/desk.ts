@@ -5,14 +5,14 @@ import { bridgeMetrics } from '../metrics.ts';
 import type { CallStream, OpenedStream, StreamControl, StreamStart } from '../streams.ts';
 import { FromCarrierNode, readMessage, type FromCallNode } from './relay-messages.ts';
 
-/** A node that has lost its connection to us may come back within this time without any effect on the call. */
+/** A node that lost its connection to us may reconnect within this time without any effect on the call. */
 const graceMs = 5_000;
 const firstMessageMs = 5_000;
-/** The largest frame. A node never sends more without a confirmation. */
+/** The largest frame. The other node never sends more than this without a confirmation. */
 const maxFrameBytes = 262_144;
-/** Frames after which the other node is told how much it may forget: half a second of one track. */
+/** After this many frames the other node is told how much it may forget: half a second of one track. */
 export const tellEvery = 25;
-/** Bytes after which it is told earlier, for large frames. */
+/** After this many bytes the other node is told earlier, for large frames. */
 const tellEveryBytes = 65_536;
 
 type RelayIn = {
@@ -26,7 +26,7 @@ type RelayIn = {
 };
 
 type RelayDeskOptions = {
-  /** Opens the stream in a call of this node. Undefined if the call is not here. */
+  /** Opens the stream in a call of this node. Returns undefined if the call is not here. */
   open(start: StreamStart, control: StreamControl): Promise<OpenedStream | undefined>;
   clock: Clock;
   log: Logger;
@@ -106,14 +106,14 @@ export class RelayDesk {
     if (relay.socket !== socket || relay.stream === undefined) return;
     if (isBinary) {
       const track = relay.tracks[bytes[0] ?? -1];
-      // None of our nodes sends that much at once: its connection would count as cut before.
+      // None of our nodes sends this much at once. Its connection would already have counted as cut.
       if (track === undefined || bytes.length > maxFrameBytes) return socket.terminate();
       relay.stream.take({ type: 'audio', track, payload: bytes.subarray(1) });
     } else {
       const message = readMessage(FromCarrierNode, bytes);
       if (message === undefined || message.type === 'open') return socket.terminate();
       if (message.type === 'end') {
-        // The node with the carrier's socket shuts down. The carrier reconnects elsewhere, and we wait for that.
+        // The node with the carrier's socket is shutting down. The carrier reconnects elsewhere, and we wait for that.
         const reason = message.reason === 'drain' ? 'close' : message.reason;
         say(socket, { type: 'ended' });
         this.#end(relay, reason, message.detail);
@@ -146,7 +146,7 @@ export class RelayDesk {
 
 function controlOf(relay: RelayIn): StreamControl {
   const ask = (message: FromCallNode): void => {
-    // Before the stream is open, the answer itself says whether it begins paused.
+    // Before the stream is open, the answer to its opening says whether it begins paused.
     if (relay.socket !== undefined && relay.stream !== undefined) say(relay.socket, message);
   };
   return {

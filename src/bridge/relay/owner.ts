@@ -10,7 +10,7 @@ type OwnerOptions = {
   node: string;
   /** The address of a running node. Undefined if it is not running. */
   addressOf: (node: string) => Promise<string | undefined>;
-  /** Returns false if that node did not begin to answer in this time. */
+  /** Forwards a request. Returns false if that node did not begin to answer in time. */
   forward: (
     address: string,
     request: Request,
@@ -22,8 +22,8 @@ type OwnerOptions = {
 };
 
 /**
- * Forwards requests that only the node with the call can answer: data in its memory during the call, and its
- * recording. If that node is down, the rows answer instead.
+ * Forwards requests that only the node with the call can answer: they need data in its memory during the call, or its
+ * recording. If that node is down, the request is answered here from the rows.
  */
 export function toOwner({ store, node, addressOf, forward, isInStore }: OwnerOptions): Router {
   const router = Router();
@@ -47,7 +47,7 @@ export function toOwner({ store, node, addressOf, forward, isInStore }: OwnerOpt
     const withinMs = request.method === 'GET' ? readWithinMs : changeWithinMs;
     if (await forward(address, request, response, withinMs)) return true;
     if (response.destroyed) return true;
-    // For a read, the rows are better than no answer. A change that nobody carried out must not look successful.
+    // For a read, the rows are better than no answer. A change is not answered here, because nobody has carried it out.
     if (request.method === 'GET' && !needsDisk) return false;
     throw new Problem(503, 'the node that has this call does not answer: try again', {
       headers: { 'retry-after': '5' },

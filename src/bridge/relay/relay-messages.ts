@@ -2,13 +2,13 @@ import { z } from 'zod';
 import type { StreamEnd, StreamEvent, StreamStart } from '../streams.ts';
 
 /*
- * The messages of two nodes about one stream that arrived at one of them and belongs to a call of the other. The node
- * with the carrier's socket speaks first. Audio is a binary message: one byte for the track, then the payload. Both
- * nodes count every audio message and every event, and the other node confirms the number it has taken. So nothing is
+ * Messages between two nodes about a stream that arrived at one node and belongs to a call of the other. The node with
+ * the carrier's socket speaks first. Audio is a binary message: one byte for the track, then the payload. Both nodes
+ * count every audio message and every event, and the other node confirms the number it has taken. Nothing is therefore
  * lost or repeated when the connection is cut.
  */
 
-/** Our own nodes are on both ends. The schema checks only what a node of another version might send differently. */
+/** Both ends are our own nodes. The schema checks only fields that a node of another version might send differently. */
 export const OpenMessage = z.object({
   type: z.literal('open'),
   relay: z.string().min(1).max(64),
@@ -69,7 +69,7 @@ export const FromCallNode = z.discriminatedUnion('type', [
   }),
   z.object({ type: z.literal('duplicate'), callId: z.string() }),
   z.object({ type: z.literal('refused'), reason: z.string() }),
-  /** The call is not, or no longer, at that node. */
+  /** The call is not at that node, or not any more. */
   z.object({ type: z.literal('elsewhere') }),
   z.object({ type: z.literal('taken'), taken: z.number().int().min(0) }),
   z.object({ type: z.literal('ended') }),

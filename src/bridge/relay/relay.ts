@@ -23,14 +23,14 @@ type RelayOptions = {
   feed: LiveFeed;
   store: Store;
   recordings: Pick<Recordings, 'areStored'>;
-  /** The routes that other nodes may use for our calls: the same as for operators. */
+  /** The routes that other nodes may use for calls of this node. Operators use them too. */
   api: readonly Router[];
   clock: Clock;
   log: Logger;
 };
 
 /**
- * Connects the bridge to the other nodes. The router must stand before those that answer for the calls of this node.
+ * Connects the bridge with the other nodes. Its router must come before the routers that answer for calls of this node.
  */
 export function openRelay(options: RelayOptions): { router: Router } & Disposable {
   const { link, nodes, calls, feed, store, clock, log } = options;

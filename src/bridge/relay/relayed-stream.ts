@@ -16,18 +16,18 @@ import { tellEvery } from './desk.ts';
 import { FromCallNode, readMessage, type FromCarrierNode } from './relay-messages.ts';
 
 /**
- * Limit of sent bytes that are not confirmed; later bytes are held here. A stream that has waited for its call brings
- * seconds more.
+ * At most this many sent bytes may be unconfirmed; later bytes are held here. A stream that has waited for its call
+ * brings several seconds more.
  */
 export const maxUntakenBytes = 262_144;
 /**
- * Limit of bytes held here. A node that takes nothing for that long counts as lost, and the stream looks for the call
- * again.
+ * At most this many bytes are held here. A node that takes nothing for that long counts as lost, and the stream looks
+ * for the call again.
  */
 export const maxHeldBytes = maxOpeningBytes + maxUntakenBytes;
 const openWithinMs = 10_000;
 const endWithinMs = 5_000;
-/** After a cut the same node is tried for this long before the stream looks for the call. */
+/** After a cut the stream tries to reconnect to the same node for this long, then it looks for the call. */
 const mendWithinMs = 3_000;
 const mendEveryMs = 200;
 const pingEveryMs = 1_000;
@@ -37,7 +37,9 @@ export type RelayedStreamOptions = {
   control: StreamControl;
   /** Opens a new socket to the node that has the call. */
   connect: () => WebSocket;
-  /** The call is no longer there. Opens the stream wherever the call is now, here or at another node. */
+  /**
+   * Called when the call is no longer at that node. Opens the stream wherever the call is now, here or at another node.
+   */
   reopen(): Promise<OpenedStream>;
   durationMsOf: (bytes: number) => number;
   clock: Clock;
@@ -48,7 +50,7 @@ type Item = { readonly bytes: Buffer | string; readonly event: StreamEvent; read
 
 type Way =
   | { at: 'linked'; socket: WebSocket }
-  /** Between two connections. Events wait. */
+  /** The connection was cut and the next one is not open yet. Events wait. */
   | { at: 'cut'; queue: OpeningQueue }
   /** The call has left that node. The stream continues directly. */
   | { at: 'handed-over'; stream: CallStream }
@@ -63,11 +65,11 @@ export class RelayedStream implements CallStream {
   readonly #relay: string;
   readonly #trackNumbers: ReadonlyMap<string, number>;
   #way: Way;
-  /** Items that were sent and may have to be sent again, from number `#taken` on. */
+  /** Items that were sent and not confirmed. They may have to be sent again. The first one has the number `#taken`. */
   #untaken: Item[] = [];
   #untakenBytes = 0;
   #taken = 0;
-  /** Events that were not sent yet. They follow the unconfirmed ones. */
+  /** Events that were not sent yet. They follow the unconfirmed items. */
   #held: StreamEvent[] = [];
   #heldBytes = 0;
   #ended: { reason: StreamEnd; detail: string | undefined } | undefined;
@@ -81,7 +83,7 @@ export class RelayedStream implements CallStream {
     this.#way = { at: 'over' };
   }
 
-  /** Returns undefined if that node cannot be reached, or does not have the call. */
+  /** Opens the stream. Returns undefined if that node cannot be reached or does not have the call. */
   static async open(options: RelayedStreamOptions): Promise<OpenedStream | undefined> {
     const relay = randomUUID();
     const asked = await ask(options, relay);
@@ -106,7 +108,7 @@ export class RelayedStream implements CallStream {
     if (this.#ended === undefined) this.#pass(event);
   }
 
-  /** This also serves a stream that has ended meanwhile: its end follows all its events. */
+  /** A stream that has ended meanwhile is handled here too: its end follows all its events. */
   #pass(event: StreamEvent): void {
     const way = this.#way;
     if (way.at === 'handed-over') way.stream.take(event);
@@ -114,7 +116,9 @@ export class RelayedStream implements CallStream {
     else if (way.at === 'linked') this.#send(way.socket, event);
   }
 
-  /** A closing socket reports it late. Events until then are placed after the ones that were sent. */
+  /**
+   * A closing socket is reported late. Events that arrive before the report are queued after the ones that were sent.
+   */
   #isOpen(socket: WebSocket): boolean {
     if (socket.readyState === socket.OPEN) return true;
     this.#lost(socket);
@@ -162,7 +166,7 @@ export class RelayedStream implements CallStream {
     socket.send(item.bytes, () => undefined);
   }
 
-  /** The other node has taken some items. Waiting events are sent, and after them the end. */
+  /** Sends waiting events after the other node has confirmed some items, and after them the end. */
   #sendHeld(socket: WebSocket): void {
     const held = this.#held;
     if (held.length === 0 || this.#untakenBytes > maxUntakenBytes) return;
@@ -262,8 +266,9 @@ export class RelayedStream implements CallStream {
   }
 
   /**
-   * The call continues elsewhere. The former node may have taken unconfirmed items up to its next confirmation. They
-   * are not sent again, so that nobody hears them twice; their time is in the gap that the call declares.
+   * Hands the stream over after the call moved elsewhere. The former node may have taken items that it had not
+   * confirmed. They are not sent again, so that nobody hears them twice; their time is in the gap that the call
+   * declares.
    */
   async #handOver(queue: OpeningQueue): Promise<void> {
     const opened = await this.#options.reopen();
@@ -296,7 +301,7 @@ function bytesOf(event: StreamEvent): number {
   return event.type === 'audio' ? event.payload.length : 1;
 }
 
-/** Opens a socket and waits for the first answer. Undefined if none comes. */
+/** Opens a socket and waits for the first answer. Returns undefined if none comes. */
 function ask(
   { connect, start, clock }: RelayedStreamOptions,
   relay: string,

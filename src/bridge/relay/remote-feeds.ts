@@ -33,7 +33,7 @@ export class RemoteFeeds implements Disposable {
     });
   }
 
-  /** Serves another node that watches: it gets the notices of our own calls. */
+  /** Sends notices of our own calls to another node that watches. */
   serve(socket: WebSocket): void {
     const stop = this.#options.feed.watchOwn((message) => {
       if (socket.bufferedAmount > maxUnreadFeedBytes) socket.terminate();
@@ -77,7 +77,7 @@ export class RemoteFeeds implements Disposable {
     socket.on('close', () => {
       if (this.#sockets.get(node) !== socket) return;
       this.#sockets.delete(node);
-      // Messages in between were missed, so watchers reload everything.
+      // Messages were missed while the connection was cut, so watchers reload everything.
       if (wasOpen && this.#looks !== undefined) feed.publishRemote({ kind: 'reset' });
     });
   }

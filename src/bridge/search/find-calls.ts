@@ -5,9 +5,12 @@ import { passing, type CallListQuery } from '../api/call-search.ts';
 import type { Atom, Condition } from './search-query.ts';
 import { postgresQuery, sqliteMatch } from './word-match.ts';
 
-/** Number of hits of a word that one statement examines, newest first. This bounds the time of a statement. */
+/** Number of hits of a word that one statement examines, newest first. It limits the time of a statement. */
 const hitsAtOnce = 400;
-/** Statements per page. If the other filters reject all hits of a frequent word, the next page continues. */
+/**
+ * Number of statements per page. If the other filters reject all hits of a frequent word, the next page continues the
+ * search.
+ */
 const mostStatements = 25;
 /** Number of calls for which one statement tests the other conditions. */
 const callsAtOnce = 40;
@@ -65,7 +68,7 @@ export async function findSaid(ask: Ask): Promise<FoundPage> {
   return { callIds, hits: await hitsOf(store, conditions, callIds), next };
 }
 
-/** Estimates how many hits a condition has, without asking an index. The condition with the fewest comes first. */
+/** Estimates how many hits a condition has, without querying an index. The condition with the fewest comes first. */
 function weightOf({ isNot, anyOf }: Condition): number {
   if (isNot) return -1;
   const lengths = anyOf.map((atom) =>
@@ -74,7 +77,7 @@ function weightOf({ isNot, anyOf }: Condition): number {
   return Math.min(...lengths);
 }
 
-/** Hits of the condition with the fewest, in calls that pass the filters. */
+/** Returns hits of the condition that has the fewest, in calls that pass the filters. */
 async function candidates(
   { store, filters }: Ask,
   driver: Condition,
@@ -103,8 +106,8 @@ async function candidates(
 }
 
 /**
- * The calls that pass all other conditions and were on no earlier page. A call appears on the page of its newest
- * words; its older hits are skipped.
+ * Returns the calls that pass all other conditions and were on no earlier page. A call appears on the page of its
+ * newest matching words; its older hits are skipped.
  */
 async function passedOf(
   { store, below }: Ask,
@@ -123,14 +126,17 @@ async function passedOf(
 
 type Candidates = { hits: { id: number; call_id: string }[]; next: SearchPlace | null };
 
-/** The place at which a search continues: below an id. `span` is the range of ids for the next statement (Postgres). */
+/**
+ * The place at which a search continues: below this id. `span` is the range of ids for the next statement (Postgres
+ * only).
+ */
 type SearchPlace = { below: number | undefined; span: number };
 
 const firstSpan = 2_000;
 
 type Hits = { ids: number[]; next: SearchPlace | null };
 
-/** FTS5 has its hits in the order of the ids, so only the newest hits are read. */
+/** FTS5 keeps its hits in the order of the ids, so only the newest hits are read. */
 async function hitsOnSqlite(
   db: Kysely<Database>,
   condition: Condition,
@@ -146,8 +152,8 @@ async function hitsOnSqlite(
 }
 
 /**
- * Postgres would read every hit of a frequent word before sorting. Growing spans of ids end soon for a frequent word
- * and cost a few more statements for a rare one.
+ * Postgres would read every hit of a frequent word before it sorts them. The search therefore examines growing ranges
+ * of ids: a frequent word is found in the first ranges, and a rare word costs a few more statements.
  */
 async function hitsOnPostgres(
   db: Kysely<Database>,
@@ -175,7 +181,7 @@ function ofRole(row: RawBuilder<unknown>, { role }: Condition): RawBuilder<unkno
   return role === undefined ? sql`` : sql`and ${row}.role = ${role}`;
 }
 
-/** Tests whether call `c` has such words, from the id `least` on. */
+/** Tests whether call `c` contains words that match the condition, from the row id `least` on. */
 function inCall(kind: Store['kind'], condition: Condition, least?: number): RawBuilder<unknown> {
   const there =
     kind === 'sqlite'
@@ -186,8 +192,8 @@ function inCall(kind: Store['kind'], condition: Condition, least?: number): RawB
 }
 
 /**
- * Tests rows `t` with such words in the id range of call `c`. FTS5 reads a range of ids in the time that its hits
- * take; asked row by row, it would start from the beginning each time.
+ * Tests rows `t` in the id range of call `c` against the condition. FTS5 reads a range of ids in the time that its hits
+ * take. If it were asked row by row, it would start from the beginning each time.
  */
 function saidWith(condition: Condition, least?: number): RawBuilder<unknown> {
   const first = sql`(select min(id) from said where call_id = c.id)`;

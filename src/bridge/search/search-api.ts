@@ -29,7 +29,7 @@ const SearchQuery = CallListQuery.omit({
 
 type SearchApiOptions = { store: Store; calls: Calls; backlog: SearchBacklog };
 
-/** Serves `GET /api/search`: finds calls by their words, with the places where these were said. */
+/** Serves `GET /api/search`: finds calls by their words, and returns the places where the words were said. */
 export function searchApi({ store, calls, backlog }: SearchApiOptions): Router {
   const router = Router();
   router.get('/api/search', async (request, response) => {

@@ -7,11 +7,11 @@ import { maxDatabaseWaitMs } from '../../store/backend.ts';
 import type { Store } from '../../store/store.ts';
 
 const callsAtOnce = 20;
-/** A step ends after the call with which it reaches this many rows, because live calls need the store's writer. */
+/** A step ends after the call that brings it to this many rows, because live calls need the store's writer. */
 const rowsOfStep = 500;
 /** Rows of one statement. */
 const rowsAtOnce = 100;
-/** The pause between two steps, in which live calls have the database to themselves. */
+/** The pause between two steps, so that live calls can use the database. */
 const pauseMs = 50;
 const afterTroubleMs = 10_000;
 
@@ -19,7 +19,8 @@ type BacklogOptions = { store: Store; clock: Clock; log: Logger };
 
 /**
  * Adds calls from before the search existed to its index, newest first. Each step is one transaction that also stores
- * the place it reached. A killed process continues there, and of several nodes one takes each step.
+ * how far it came. The next process continues there after a kill. If several nodes try the same step, only one takes
+ * it.
  */
 export class SearchBacklog implements AsyncDisposable {
   readonly #options: BacklogOptions;
@@ -46,7 +47,7 @@ export class SearchBacklog implements AsyncDisposable {
     if (step !== 'more') return 'over';
   }
 
-  /** `done` if nothing was left, `finished` if this step was the last. */
+  /** Runs one step. `done`: nothing was left. `finished`: this step was the last. */
   async #step(): Promise<'more' | 'finished' | 'done'> {
     const { store } = this.#options;
     return store.transaction(async (tx) => {
@@ -114,8 +115,8 @@ export class SearchBacklog implements AsyncDisposable {
   }
 
   /**
-   * True if calls are still to be indexed, otherwise undefined. It is only a yes or no, because a count would read
-   * the whole table.
+   * True if calls still have to be indexed, otherwise undefined. No number is given, because a count would read the
+   * whole table.
    */
   async isBehind(): Promise<boolean> {
     const { rows } = await sql<{

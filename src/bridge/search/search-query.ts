@@ -14,7 +14,7 @@ export type Atom =
   | { kind: 'prefix'; word: string }
   | { kind: 'near'; words: readonly string[]; within: number };
 
-/** A call passes if one of its turns holds one of the atoms, or, with `isNot`, if none does. */
+/** A call passes if one of its turns contains one of the atoms. With `isNot`, it passes if none does. */
 export type Condition = { isNot: boolean; role: string | undefined; anyOf: readonly Atom[] };
 
 export type ParsedQuery = { conditions: readonly Condition[] } | { problem: string };

@@ -32,7 +32,8 @@ function postgresAtom(atom: Atom): RawBuilder<unknown> {
     case 'prefix':
       return sql`to_tsquery('simple', ${`${atom.word}:*`})`;
     case 'near':
-      // Each pair is tested in either order and at each distance up to the requested one, because `<n>` is exact.
+      // Each pair is tested in both orders and at each distance up to the requested one, because `<n>` matches only the
+      // exact distance.
       return sql`(${sql.join(
         pairsOf(atom.words).map((pair) => nearPair(pair, atom.within)),
         sql` && `,

@@ -15,7 +15,7 @@ import {
 
 /** The new record of an incomplete call after its recording was read. */
 export type Completion = {
-  /** The parts that are still missing: the recording has silence where the carrier lost audio. */
+  /** The parts that are still missing. If the carrier lost audio, the recording has only silence there. */
   incomplete: Incomplete | null;
   keep: (tx: Transaction<Database>, call: CallRow) => Promise<void>;
 };
@@ -24,10 +24,10 @@ export type Completion = {
 const rowsAtOnce = 500;
 
 /**
- * Returns undefined for a call that was complete: its live transcript stays the record, and the revised words are
- * added beside it. For a call with missing words, or with both parties in one channel, the recording gives the better
- * record.
- * `isLong`: the event has no room for the revised words, so the record is the one place to read them.
+ * Makes the new record from the recording. Returns undefined for a call that was complete: its live transcript stays
+ * the record, and the revised words are added beside it. For a call with missing words, or with both parties in one
+ * channel, the recording gives the better record. `isLong`: the revised words do not fit into the event, so the record
+ * is the only place to read them.
  */
 export async function completionOf(
   db: Kysely<Database>,
@@ -55,7 +55,7 @@ export async function completionOf(
       await updateCall(tx, callId, {
         incomplete: incomplete === null ? null : JSON.stringify(incomplete),
         statistics: JSON.stringify({ ...before, ...talk, gap_count: left.length }),
-        // The sentiment of the call stays: the recording is read again only for its words.
+        // The sentiment of the call is kept: the recording is recognised again only for its words.
         summary: JSON.stringify({ ...moodFrom(row.summary), ...data.summary }),
         ...wordsInRow(turns),
       });

@@ -1,15 +1,15 @@
 import type { Spoken } from '../../speech-client/jobs-api.ts';
 
-/** A stretch of the live call with its speaker's number. These numbers hold for the whole call. */
+/** A stretch of the live call with its speaker's number. A number means one speaker throughout the call. */
 export type LiveTurn = { start: number; end: number; speaker: number };
 
 /** The words of one piece, in seconds of the piece. */
 export type PieceWords = { startS: number; endS: number; spoken: readonly Spoken[] };
 
 /**
- * Joins the words of a recording that was read in pieces, in seconds of the recording. Each piece numbers its voices
- * anew. A voice gets the live call's number of the speaker with whom it shares the most time. A voice that the live
- * call does not know gets a new number, because nothing shows that it is a voice of another piece. Pure.
+ * Joins the words of a recording that was recognised in pieces, in seconds of the recording. Each piece numbers its
+ * voices anew. A voice gets the live call's number of the speaker with whom it shares the most time. Any other voice
+ * gets a new number, because nothing shows whether it is also a voice of another piece. Pure.
  */
 export function joinedWords(pieces: readonly PieceWords[], live: readonly LiveTurn[]): Spoken[] {
   if (pieces.length < 2) return pieces.flatMap(({ spoken }) => [...spoken]);
@@ -32,7 +32,9 @@ export function joinedWords(pieces: readonly PieceWords[], live: readonly LiveTu
   });
 }
 
-/** The voices of a piece with their numbers in the live call. Pairs with the most common time come first. */
+/**
+ * Maps the voices of a piece to their numbers in the live call. The pairs that share the most time are chosen first.
+ */
 function knownVoices(spoken: readonly Spoken[], live: readonly LiveTurn[]): Map<number, number> {
   const together = new Map<string, { voice: number; number: number; seconds: number }>();
   for (const { speaker: voice, start, end } of spoken) {

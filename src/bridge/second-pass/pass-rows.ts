@@ -19,7 +19,8 @@ type PassState = PassRow['state'];
 export type OrderedAgain = 'ordered' | 'already' | 'no-recording';
 
 /**
- * The rows of `second_passes`: the calls that still have to be read again, and the data that the service has of each.
+ * The rows of `second_passes`: calls whose recording still has to be recognised again, and the data that the service
+ * has of each.
  */
 export class PassRows {
   readonly #store: Store;
@@ -30,7 +31,7 @@ export class PassRows {
     this.#node = node;
   }
 
-  /** The node whose disk has the recording does the work: each node looks at its own rows. */
+  /** Each node works on its own rows, so the row names the node whose disk has the recording. */
   async orderAgain(
     tx: Transaction<Database>,
     callId: string,
@@ -71,7 +72,7 @@ export class PassRows {
       .execute();
   }
 
-  /** The call is erased. The node that sent its data to the service deletes that data there. */
+  /** Marks the pass of an erased call. The node that sent its data to the service deletes that data there. */
   async erase(tx: Transaction<Database>, callId: string): Promise<void> {
     await tx
       .updateTable('second_passes')
@@ -81,9 +82,9 @@ export class PassRows {
   }
 
   /**
-   * Takes over the passes of lost nodes, if they need no disk of that node: the service has the data, or the object
+   * Takes over the passes of lost nodes that do not need that node's disk: the service has the data, or the object
    * store has the recording. A pass that waits for its upload is taken only after its node has been lost for so long
-   * that its disk is not expected any more.
+   * that its disk is no longer expected back.
    */
   async takeOver(lost: readonly string[], lostForLong: readonly string[]): Promise<number> {
     const taken = await this.#store.db
@@ -100,7 +101,10 @@ export class PassRows {
     return taken.length;
   }
 
-  /** Hands passes to another node while this one shuts down. The other node continues those that need no disk. */
+  /**
+   * Hands passes to another node while this one shuts down. The other node continues the passes that do not need this
+   * disk.
+   */
   async handOver(to: string): Promise<string[]> {
     const given = await this.#store.db
       .updateTable('second_passes')
@@ -125,7 +129,10 @@ export class PassRows {
       .execute();
   }
 
-  /** The row as it is now, if it is due. A list of rows is outdated when its last row is reached. */
+  /**
+   * Reads the row again and returns it if it is due. By the time a list of rows has been worked through, its last rows
+   * are out of date.
+   */
   async current(id: string, now: number): Promise<PassRow | undefined> {
     return this.#store.db
       .selectFrom('second_passes')
@@ -136,7 +143,7 @@ export class PassRows {
       .executeTakeFirst();
   }
 
-  /** Ids of passes whose recording is with the service. */
+  /** Ids of passes whose recording is at the service. */
   async begun(): Promise<string[]> {
     const rows = await this.#store.db
       .selectFrom('second_passes')
@@ -166,7 +173,7 @@ export class PassRows {
       .updateTable('second_passes')
       .set(changes)
       .where('id', '=', row.id)
-      // A stalled node whose passes another node has taken changes none of them.
+      // A stalled node must not change passes that another node has taken.
       .where('node', '=', this.#node)
       .where('state', '=', row.state)
       .returning('id')

@@ -32,7 +32,7 @@ export type PassOptions = {
   store: Store;
   recordings: Recordings;
   jobs: SpeechJobs;
-  /** The operator's name for the model, if one is set. */
+  /** The model name that the operator configured, if any. */
   model: string | undefined;
   language: LanguageRunner;
   feed: LiveFeed;
@@ -47,9 +47,9 @@ export type PassOptions = {
 /** At most this many jobs for one recording may fail because of the service itself. */
 const maxRounds = 3;
 const delays = { firstMs: 2_000, maxMs: 300_000 };
-/** The status with which a service refuses a file that is too long or too large. */
+/** The status of a service that refuses a file because it is too long or too large. */
 const tooLong = 413;
-/** The state before the service has received any of the next piece. */
+/** The state before the service has received anything of the next piece. */
 const anew = {
   state: 'waiting',
   asked: 0,
@@ -60,10 +60,13 @@ const anew = {
   piece_end_s: null,
 } as const;
 const pollMs = { first: 1_000, last: 15_000 };
-/** After a week the service is no longer asked to delete. Its ids are logged so that the operator can follow it up. */
+/**
+ * After a week the service is no longer asked to delete its data. The ids are logged so that the operator can follow it
+ * up.
+ */
 const keepCleaningMs = 7 * 24 * 3_600_000;
 
-/** The delay in ms after which the row is due again. No other recording is started in that time. */
+/** The row is due again after this many milliseconds. No other recording is started before that. */
 type PutOff = number | undefined;
 type DoneJob = Extract<Awaited<ReturnType<SpeechJobs['state']>>, { outcome: 'done' }>;
 
@@ -128,7 +131,7 @@ export class PassSteps {
     if (signal.aborted) return undefined;
     const piece = recording.part(startS, endS);
     const read = (from: number, to: number) => slowly(piece, { from, to }, pace);
-    // The file name says nothing about the call, because names appear in logs and lists.
+    // The file name contains nothing about the call except our id of the pass, because names appear in logs and lists.
     const audio = { filename: `${row.id}.wav`, bytes: piece.bytes, read };
     const result = await jobs.upload(audio, signal);
     if (result.outcome === 'refused') return this.#refused(row, result.status, result.reason);
@@ -147,7 +150,7 @@ export class PassSteps {
     return recordingOf({ db: store.db, recordings, callId: call_id ?? '', stereoRoles });
   }
 
-  /** The reason why this node cannot read the recording. Undefined if the recording is its own. */
+  /** The reason why this node cannot read the recording. Undefined if it can, because the recording is its own. */
   async #elsewhere({ call_id }: PassRow): Promise<string | undefined> {
     const { store, node } = this.#options;
     const call = await store.db
@@ -228,7 +231,7 @@ export class PassSteps {
     }
   }
 
-  /** The present piece is read. The next one needs the recording again. */
+  /** Continues with the next piece, which needs the recording again. */
   async #nextPiece(row: PassRow, endS: number): Promise<undefined> {
     const read = piecesIn(row);
     const { job_id, file_id: fileId, service } = row;
@@ -238,7 +241,7 @@ export class PassSteps {
     await this.#rows.change(row, { ...anew, pieces, rounds: 0, tries: 0, due_at: this.#now });
   }
 
-  /** The last piece is read. The words of all pieces make the revised transcript. */
+  /** Joins the words of all pieces after the last one is recognised. They make the revised transcript. */
   async #join(row: PassRow, last: DoneJob): Promise<PutOff> {
     const { jobs, store } = this.#options;
     const read = piecesIn(row);

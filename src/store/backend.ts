@@ -8,19 +8,19 @@ import type { FolderLock } from './folder-lock.ts';
 import type { Database } from './schema.ts';
 
 /**
- * When a store closes, work in progress may take this long. Then waiting work is refused and connections are broken:
- * a database that cannot commit must not delay a shutdown. As after a crash, the next start finds work that was not
- * stored.
+ * When a store closes, running work may take this long. Then waiting work is refused and connections are broken,
+ * because a database that cannot commit must not delay a shutdown. As after a crash, the next start finds the work that
+ * was not stored.
  */
 export const maxCloseMs = 4_000;
 
 /**
- * A part that stops waits this long for its work at the database. As after a crash, the next start continues that
- * work. A database that does not answer must not delay the shutdown of one part after another.
+ * A part that stops waits this long for its work at the database. As after a crash, the next start continues that work.
+ * Without this limit, a database that does not answer would delay the shutdown of one part after another.
  */
 export const maxDatabaseWaitMs = 1_000;
 
-/** The promise of a database behind the store. */
+/** The interface of a database to the store. */
 export type Backend = {
   db: Kysely<Database>;
   retried<T>(work: () => Promise<T>): Promise<T>;

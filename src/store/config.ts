@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** The place of the store. `TRUNKLINE_DATA` also holds journals and recordings. */
+/** Settings of the store. `TRUNKLINE_DATA` also holds journals and recordings. */
 export const StoreConfig = z.strictObject({
   dataDir: z.string().min(1).default('./data').meta({
     env: 'TRUNKLINE_DATA',

@@ -11,9 +11,9 @@
  * Models lie in a folder of their own, outside the data folder.
  */
 
-/** The data disk has no room for work that can wait. */
+/** Thrown if the data disk has no room for work that can wait. */
 export class NoRoomError extends Error {
-  /** The room above the mark that the work needs before another try is worth it. */
+  /** The free bytes above the low-water mark that the work needs. Before there are as many, another try is useless. */
   readonly neededBytes: number;
 
   constructor(message: string, neededBytes: number) {
@@ -26,15 +26,15 @@ export class NoRoomError extends Error {
 /** Room on the data disk that is promised to one piece of work, until it is disposed of. */
 export type DiskRoom = Disposable & {
   /**
-   * Aborted with a `NoRoomError` when the disk fell below its mark. The work then ends and deletes the bytes it
-   * wrote.
+   * Aborts with a `NoRoomError` when the disk falls below its low-water mark. The work then ends and deletes the bytes
+   * it wrote.
    */
   readonly signal: AbortSignal;
   /** Lets the work write up to this many bytes in total. Throws a `NoRoomError` if they do not fit. */
   extend(reachBytes: number): void;
   /** Reports that the work has written this many bytes in total. It may not write more than it was promised. */
   wrote(totalBytes: number): void;
-  /** Ends the work's writing. Promised bytes that it did not use are free for others. */
+  /** Ends the work's writing. Promised bytes that were not used are free for other work. */
   settle(): void;
 };
 
@@ -51,7 +51,7 @@ export class DiskRooms {
   readonly #markBytes: number;
   readonly #promised = new Set<Promised>();
   #freeBytes = Number.POSITIVE_INFINITY;
-  /** All that was written, and how much of it the last measurement holds. */
+  /** The bytes that were written in total, and how many of them the last measurement includes. */
   #writtenBytes = 0;
   #measuredBytes = 0;
 
@@ -73,7 +73,7 @@ export class DiskRooms {
     const knownBytes = this.#writtenBytes;
     return (freeBytes) => {
       this.#freeBytes = freeBytes;
-      // Two measurements may overlap: each says what it holds, and what one took off the other does not take off again.
+      // Measurements may overlap. Each says which written bytes it includes, and its result replaces the one before.
       this.#measuredBytes = knownBytes;
       if (freeBytes >= this.#markBytes) return;
       for (const { abort, reachBytes } of this.#promised)
@@ -81,7 +81,7 @@ export class DiskRooms {
     };
   }
 
-  /** Throws a `NoRoomError` if this many bytes do not fit. */
+  /** Promises this many bytes to the caller. Throws a `NoRoomError` if they do not fit. */
   reserve(bytes: number): DiskRoom {
     const promised: Promised = { reachBytes: 0, writtenBytes: 0, abort: new AbortController() };
     const extend = (reachBytes: number): void => {

@@ -19,7 +19,7 @@ type DiskOptions = {
   ballastBytes: number;
   log: Logger;
   clock: Clock;
-  /** Replaces the file system's answer in tests. */
+  /** Returns the free bytes in place of the file system, for tests. */
   freeBytes?: () => Promise<number>;
 };
 
@@ -30,7 +30,7 @@ const maxCloseMs = 500;
 export class DiskWatch {
   readonly #options: DiskOptions;
   readonly #ballastPath: string;
-  /** Bytes that are promised to work that can wait. */
+  /** The bytes that are promised to work that can wait. */
   readonly rooms: DiskRooms;
   #freeBytes = Number.POSITIVE_INFINITY;
   #hasBallast = false;
@@ -54,7 +54,7 @@ export class DiskWatch {
     });
   }
 
-  /** Measures now. If a measurement is in progress, joins it. */
+  /** Measures now, or joins a measurement that is in progress. */
   check(): Promise<void> {
     this.#checking ??= this.#measure().finally(() => {
       this.#checking = undefined;
@@ -76,7 +76,7 @@ export class DiskWatch {
     };
   }
 
-  /** The database met a full disk: the reserve is given back so that running calls can finish. */
+  /** Called when the database met a full disk. The reserve file is deleted, so that running calls can finish. */
   async releaseBallast(): Promise<void> {
     this.#freeBytes = 0;
     this.rooms.measuring()(0);
@@ -110,12 +110,15 @@ export class DiskWatch {
         this.#options.log.error(fields, 'disk under the low-water mark: no new calls');
       else this.#options.log.info(fields, 'disk has room again');
     }
-    // The reserve must not itself push the disk under the mark.
+    // The reserve file must not itself bring the disk below the mark.
     const room = this.#options.lowWaterBytes + 2 * this.#options.ballastBytes;
     if (!this.#hasBallast && !this.#closed && this.#freeBytes > room) await this.#makeBallast();
   }
 
-  /** A folder that cannot be read (unmounted, no permission) has no room: no call could be stored there. */
+  /**
+   * Returns the free bytes. A folder that cannot be read (unmounted, no permission) has none, because no call could be
+   * stored there.
+   */
   async #freeOrNone(): Promise<number> {
     try {
       return await this.#free();
@@ -131,7 +134,7 @@ export class DiskWatch {
     return bavail * bsize;
   }
 
-  /** Written, not only sized: a sparse file reserves nothing. */
+  /** Writes the reserve file with real bytes, because a sparse file would reserve nothing. */
   async #makeBallast(): Promise<void> {
     if (this.#options.ballastBytes === 0) return;
     try {

@@ -5,8 +5,8 @@ import { reasonOf, TrunklineError } from '../lib/errors.ts';
 import { makeFolder } from '../lib/make-folder.ts';
 
 /**
- * One process owns a data folder. The lock is SQLite's own file lock on a small file: the kernel
- * drops it when the process dies, however it dies, so nothing stale is left to clear by hand.
+ * Ensures that only one process owns a data folder. The lock is SQLite's own file lock on a small file. The kernel
+ * frees it when the process ends in any way, so nobody has to remove a stale lock.
  */
 export class FolderLock {
   readonly #database: DatabaseSync;
@@ -29,7 +29,7 @@ export class FolderLock {
   }
 
   static #take(dataDir: string): FolderLock {
-    // Transcripts and audio live here: nobody else on the machine may look.
+    // Transcripts and audio lie in this folder, so no other user of the machine may read it.
     const made = makeFolder(dataDir, 0o700);
     chmodSync(dataDir, 0o700);
     if (made !== undefined) syncFolder(dirname(made));
@@ -51,7 +51,10 @@ export class FolderLock {
     return new FolderLock(database);
   }
 
-  /** True if a database was ever created here. An empty file in its place then means a loss, not a first start. */
+  /**
+   * True if a database was ever created in this folder. If its file is empty now, data was lost; otherwise this is a
+   * first start.
+   */
   get databaseWasMade(): boolean {
     return this.#database.prepare('PRAGMA user_version').get()?.['user_version'] === 1;
   }
@@ -65,19 +68,25 @@ export class FolderLock {
   }
 }
 
-/** SQLITE_BUSY: the lock is held. A disk that fails, or a file that is no database, is something else. */
+/**
+ * True for SQLITE_BUSY: another process holds the lock. A failing disk or a file that is not a database gives another
+ * error.
+ */
 function isBusy(error: unknown): boolean {
   return error instanceof Error && 'errcode' in error && error.errcode === 5;
 }
 
-/** SQLite gives its additional files the mode of the database file. */
+/** Creates a file that only its owner can read. SQLite gives its additional files the mode of the database file. */
 export function createPrivate(path: string): void {
   closeSync(openSync(path, 'a', 0o600));
   chmodSync(path, 0o600);
   syncFolder(dirname(path));
 }
 
-/** After a power cut a file is gone if its name was not synced to the disk, even if its contents were. */
+/**
+ * Syncs a folder to the disk. Without this, a power cut can remove the name of a new file even if its contents were
+ * synced.
+ */
 function syncFolder(path: string): void {
   const folder = openSync(path, 'r');
   try {

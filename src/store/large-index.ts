@@ -1,11 +1,11 @@
-/** An index of a table that may be large, in the words of SQL. */
+/** An index of a table that may be large, written as parts of an SQL statement. */
 export type LargeIndex = {
   name: string;
   table: string;
-  /** Columns or expressions, separated by commas. */
+  /** The columns or expressions, separated by commas. */
   columns: string;
   where?: string;
-  /** True for indexes that SQLite does not need. */
+  /** `postgres` if SQLite does not need this index. */
   only?: 'postgres';
 };
 

@@ -9,8 +9,8 @@ export const commitSeconds = new Histogram({
 });
 
 /**
- * The wait of callers. A write is a whole transaction with its wait for the writer and its synced commit; a read is one
- * select outside of any.
+ * The time that callers waited. A write is a whole transaction, with its wait for the writer and its synced commit. A
+ * read is one select outside a transaction.
  */
 const storeSeconds = new Histogram({
   name: 'trunkline_store_seconds',
@@ -20,7 +20,7 @@ const storeSeconds = new Histogram({
   registers: [metrics],
 });
 
-/** Failed work counts too: a database that refuses after 5 s is slow as well. */
+/** Measures the work. Failed work counts too, because a database that refuses after 5 s is slow as well. */
 export async function timed<T>(operation: 'read' | 'write', work: () => Promise<T>): Promise<T> {
   const end = storeSeconds.startTimer({ operation });
   try {

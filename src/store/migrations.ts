@@ -34,8 +34,8 @@ type Migration = {
   // eslint-disable-next-line @typescript-eslint/no-explicit-any -- a migration outlives the tables' types
   up: (db: Kysely<any>) => Promise<void>;
   /**
-   * Set only for a migration that removes something: the number of migrations that a program must know to run beside
-   * it. Without it the migration only adds, and every program since `018-rolling` keeps working beside it.
+   * Set only if the migration removes something: the number of migrations that a program must know to run beside it. If
+   * absent, the migration only adds, and every program since `018-rolling` keeps working beside it.
    */
   needs?: number;
   /**
@@ -45,7 +45,10 @@ type Migration = {
   concurrently?: readonly LargeIndex[];
 };
 
-/** In order, forward only. A released migration is never edited: databases out there have run it. The next one mends it. */
+/**
+ * The migrations in order. They only lead forward. A released migration is never edited, because databases in use have
+ * run it. A mistake is corrected by a new migration.
+ */
 export const migrations: Migration[] = [
   { name: '001-calls', ...calls },
   { name: '002-events', ...events },
@@ -74,22 +77,26 @@ export const migrations: Migration[] = [
   { name: '025-closed-links', ...closedLinks },
 ];
 
-/** The first migration whose programs know that a newer schema may be one that they can work with. */
+/**
+ * Programs from this migration on can accept a newer schema. Earlier programs refuse any schema newer than their own.
+ */
 const rollingSince = 18;
 
-/** Any number, equal in every process. Postgres uses it to let one process migrate at a time. */
+/**
+ * An arbitrary number, equal in every process. Postgres uses it as a lock, so that only one process migrates at a time.
+ */
 const migrationLock = 7_260_515;
 
 const lockMaxMs = 120_000;
 
 export type SchemaState = {
-  /** Migrations that the database has had. */
+  /** The number of migrations that the database has had. */
   applied: number;
-  /** Migrations that this program knows. */
+  /** The number of migrations that this program knows. */
   known: number;
-  /** Migrations that the database has not had yet, in order. */
+  /** The names of the migrations that the database has not had yet, in order. */
   missing: string[];
-  /** The fewest migrations that a program must know to work with the database as it is. */
+  /** A program must know at least this many migrations to work with the database as it is. */
   needs: number;
 };
 
@@ -105,8 +112,8 @@ export async function migrate(
 ): Promise<SchemaState> {
   return db.transaction().execute(async (tx) => {
     if (kind === 'postgres') {
-      // A wait for a table's lock would block all later users, including calls. So the whole migration is retried
-      // instead.
+      // A wait for a table's lock would block all later users of the table, running calls included. The whole migration
+      // is retried instead.
       await sql`set local lock_timeout = '1500ms'`.execute(tx);
       await sql`set local statement_timeout = '120s'`.execute(tx);
       await lockMigrations(tx, clock);
@@ -129,7 +136,7 @@ export async function migrate(
             await sql.raw(`create index ${indexWords(index)}`).execute(tx);
       const version = index + 1;
       const row = { version, name: migration.name, applied_at: clock.now() };
-      // The column is younger than the migrations before it.
+      // The column `needs` does not exist before this migration.
       const needs = version < rollingSince ? {} : { needs: migration.needs ?? rollingSince };
       await tx
         .insertInto('schema_version')
@@ -140,7 +147,9 @@ export async function migrate(
   });
 }
 
-/** Large indexes that Postgres lacks or has only half of, without those that another process is creating. */
+/**
+ * Lists large indexes that Postgres lacks or has only in part. Indexes that another process is creating are left out.
+ */
 export async function missingIndexes(
   db: Kysely<Database>,
   list: Migration[] = migrations,
@@ -154,7 +163,7 @@ export async function missingIndexes(
   return wanted.filter(({ name }) => !there.has(name));
 }
 
-/** Only reads. */
+/** Compares the schema of the database with the migrations that this program knows. It changes nothing. */
 export async function schemaState(
   db: Kysely<Database>,
   list: Migration[] = migrations,
@@ -166,7 +175,8 @@ export async function schemaState(
 }
 
 /**
- * For a start that may not migrate: succeeds if this program can work with the schema, and otherwise says what to do.
+ * For a start that may not migrate: returns if this program can work with the schema, and otherwise throws with the
+ * step to take.
  */
 export async function refuseOtherSchema(
   db: Kysely<Database>,
@@ -181,7 +191,10 @@ export async function refuseOtherSchema(
     );
 }
 
-/** A newer schema that only adds is usable: nodes of this version keep working, and start, beside newer ones. */
+/**
+ * Throws if the schema is too new. A newer schema that only adds is fine: nodes of this version run and start beside
+ * newer ones.
+ */
 function refuseNewer({ applied, known, needs }: SchemaState): void {
   if (needs <= known) return;
   const whom = Number.isFinite(needs) ? ` and takes programs that know ${needs} or more` : '';
@@ -192,8 +205,8 @@ function refuseNewer({ applied, known, needs }: SchemaState): void {
 }
 
 /**
- * Waits until no other process migrates. It asks for the lock repeatedly: a single waiting statement would need a
- * deadline as long as another node's longest migration.
+ * Waits until no other process migrates. It asks for the lock again and again, because a single waiting statement would
+ * need a deadline as long as the longest migration of another node.
  */
 async function lockMigrations(tx: Transaction<Database>, clock: Clock): Promise<void> {
   const endMs = clock.monotonicMs() + lockMaxMs;
@@ -220,8 +233,8 @@ async function stateOf(db: Kysely<Database>, list: Migration[]): Promise<SchemaS
   const missing = list.slice(applied).map(({ name }) => name);
   const state = { applied, known: list.length, missing, needs: 0 };
   if (applied <= list.length) return state;
-  // A migration that does not state its needs comes from a program that does not know this rule. Nothing can be
-  // promised beside it.
+  // A migration that does not state its needs comes from a program that does not know this rule. Running beside it may
+  // not be safe.
   const unknown = await db
     .selectFrom('schema_version')
     .select('needs')

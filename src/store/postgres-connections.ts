@@ -8,22 +8,27 @@ import { indexWords, type LargeIndex } from './large-index.ts';
 import { isConnectionTrouble, ReplicaReached, refusesSettings } from './postgres-errors.ts';
 import { TrunklineError } from '../lib/errors.ts';
 
-/** Connections of one process. Further callers wait for at most `connectMaxMs` and then fail. */
+/**
+ * At most this many connections are open in one process. Further callers wait for at most `connectMaxMs` and then fail.
+ */
 export const maxPostgresConnections = 10;
 const connectMaxMs = 5_000;
-/** This is longer than the server's own limit for a statement. After it the connection itself is given up. */
+/**
+ * This process waits this much longer than the server's own limit for a statement. After that, the connection itself is
+ * given up.
+ */
 const answerGraceMs = 5_000;
 
 type KyselyPool = Exclude<PostgresDialectConfig['pool'], (...args: never[]) => unknown>;
 type DatabaseConfig = Pick<StoreConfig, 'databaseUrl' | 'statementTimeoutMs'>;
 
 /**
- * The connections to whichever server takes the writes: of several hosts the next is tried when one cannot be reached or
- * is a replica. Whether a pool such as PgBouncer stands before it is learned at the start: there a session belongs to
- * nobody, and each transaction brings its settings along.
+ * The connections to the server that accepts writes. If one of several hosts cannot be reached or is a replica, the
+ * next host is tried. At the start, we test whether a pool such as PgBouncer stands in front of the server. Behind a
+ * pool, sessions are shared, so each transaction sets its own settings.
  */
 export class PostgresConnections {
-  /** True from the time when the table of marks exists. */
+  /** True once the table of commit marks exists. */
   marksCommits = false;
   /** The pool from which Kysely takes its connections. */
   readonly forKysely: KyselyPool;
@@ -58,8 +63,8 @@ export class PostgresConnections {
       onConnect: refuseReplica,
     });
     pool.on('error', (error) => log.warn({ err: error }, 'an idle database connection was lost'));
-    // A connection that breaks while it is lent out fails its statement, whose caller hears the reason. Without this
-    // listener the error event would end the process as well.
+    // If a connection breaks while it is in use, its statement fails and the caller gets the reason. Without this
+    // listener, the error event would also end the process.
     pool.on('connect', (client) => client.on('error', () => undefined));
     pool
       .on('connect', (client) => this.#clients.add(client))
@@ -72,7 +77,10 @@ export class PostgresConnections {
     };
   }
 
-  /** SQL statements, each ended by a semicolon. Empty if the connection itself has the settings. */
+  /**
+   * SQL statements that set the settings for one transaction, each ended by a semicolon. Empty if the connection itself
+   * has the settings.
+   */
   get settingsOfTransaction(): string {
     if (!this.#isPooled) return '';
     return Object.entries(this.#settings)
@@ -80,7 +88,7 @@ export class PostgresConnections {
       .join(' ');
   }
 
-  /** Finds out which server is at the address. Rejects while there is none. */
+  /** Tests which kind of server is at the address. Rejects if no server can be reached. */
   async learn(): Promise<void> {
     this.#isPooled = await this.#isBehindPool();
     // A setting that the server refuses is left out, because every connection of this pool uses these options.
@@ -121,8 +129,8 @@ export class PostgresConnections {
   }
 
   /**
-   * Runs beside all other work, for as long as it takes; the table stays writable. Remains of an earlier try are
-   * dropped.
+   * Creates an index beside all other work, for as long as that takes. The table stays writable. Remains of an earlier
+   * try are dropped first.
    */
   async makeIndex(index: LargeIndex, signal?: AbortSignal): Promise<void> {
     const client = new pg.Client({
@@ -131,7 +139,7 @@ export class PostgresConnections {
       ...(this.#isPooled ? {} : { options: '-c statement_timeout=0 -c lock_timeout=0' }),
     });
     client.on('error', () => undefined);
-    // The server continues or leaves half of the index. A stop waits for neither.
+    // The server continues, or leaves half of the index. A process that stops waits for neither.
     const leave = (): void => void client.connection.stream.destroy();
     signal?.addEventListener('abort', leave, { once: true });
     try {
@@ -168,7 +176,7 @@ export class PostgresConnections {
       try {
         return await this.#pool.connect();
       } catch (error) {
-        // The query was not sent: all connections are in use.
+        // All connections are in use, so the query was not sent.
         const isCrowded = error instanceof Error && error.message.includes('timeout exceeded');
         if (isCrowded || this.#urls.length === 1) throw error;
         // When many callers fail at one host, only one of them switches to the next.
@@ -180,7 +188,10 @@ export class PostgresConnections {
     }
   }
 
-  /** A pool such as PgBouncer refuses settings, or accepts and forgets them. */
+  /**
+   * True if a pool such as PgBouncer stands in front of the server. A pool refuses settings, or accepts and forgets
+   * them.
+   */
   async #isBehindPool(): Promise<boolean> {
     let last: unknown;
     for (const connectionString of this.#urls) {
@@ -208,7 +219,7 @@ export class PostgresConnections {
   }
 }
 
-/** One address for each host of a list, as libpq writes it. */
+/** Returns one address for each host of a list of hosts in the form of libpq. */
 export function addressesOf(databaseUrl: string): string[] {
   const [, start = '', hosts = '', rest = ''] =
     /^(postgres(?:ql)?:\/\/(?:[^/?]*@)?)([^/?@]*)(.*)$/s.exec(databaseUrl) ?? [];
@@ -216,7 +227,10 @@ export function addressesOf(databaseUrl: string): string[] {
   return list.length < 2 ? [databaseUrl] : list.map((host) => `${start}${host}${rest}`);
 }
 
-/** A replica may lack commits that were acknowledged, and takes no writes: claims and reads go to the primary. */
+/**
+ * Throws for a replica. A replica accepts no writes and may lack commits that were acknowledged, so claims and reads
+ * must go to the primary.
+ */
 async function refuseReplica(client: pg.ClientBase): Promise<void> {
   const { rows } = await client.query<{ replica: boolean }>(
     'select pg_is_in_recovery() as replica',
@@ -224,13 +238,13 @@ async function refuseReplica(client: pg.ClientBase): Promise<void> {
   if (rows[0]?.replica === true) throw new ReplicaReached();
 }
 
-/** A connection that once timed out or broke is ended, never given to the next caller. */
+/** Wraps a connection so that it is closed after a time-out or a break, and is never given to the next caller. */
 function discarding(client: pg.PoolClient): Awaited<ReturnType<KyselyPool['connect']>> {
   const query = client.query.bind(client) as (...args: unknown[]) => Promise<unknown>;
   const release = client.release.bind(client);
   let broken = false;
   let isInTransaction = false;
-  // Kysely awaits promises only; the callback form of `query` is not used here.
+  // Kysely only awaits promises. It never uses the callback form of `query`.
   const checked = async (...args: unknown[]): Promise<unknown> => {
     const kind = kindOf(args[0]);
     // The transaction's deadline covers its statements.
@@ -264,7 +278,10 @@ function kindOf(statement: unknown): 'begin' | 'end' | 'read' | 'write' {
   return /^\s*select\b/i.test(text) ? 'read' : 'write';
 }
 
-/** The last check for all parts: text that Postgres refuses would make every try of its transaction fail. */
+/**
+ * Makes texts acceptable for Postgres, as the last check for all parts. A text that Postgres refuses would make every
+ * try of its transaction fail.
+ */
 function storableParameters(argument: unknown): unknown {
   if (!Array.isArray(argument)) return argument;
   return argument.map((value: unknown) =>
@@ -272,7 +289,7 @@ function storableParameters(argument: unknown): unknown {
   );
 }
 
-/** Times and counts are below 2^53, so both databases give plain numbers. */
+/** Reads large whole numbers as plain numbers, as SQLite does. Times and counts are below 2^53. */
 function parserOf(oid: number, format?: 'text' | 'binary'): (value: string) => unknown {
   if (oid === int8Oid || oid === numericOid) return Number;
   // Any number of the server's is an oid; the package's enumeration knows the built-in ones.

@@ -13,7 +13,7 @@ const connectionCodes = new Set([
 /** A deadlock, a serialization failure, or a lock that was not available in time. */
 const tryAgainCodes = new Set(['40001', '40P01', '55P03']);
 
-/** The connection can no longer be trusted, and the result of its statement is unknown. */
+/** True if the connection can no longer be trusted. The result of its statement is then unknown. */
 export function isConnectionTrouble(error: unknown): boolean {
   const code = codeOf(error);
   if (code !== undefined) return connectionCodes.has(code) || code.startsWith('08');
@@ -26,21 +26,21 @@ export function isConnectionTrouble(error: unknown): boolean {
   );
 }
 
-/** Everything that was begun is certainly undone, or a check found it undone. */
+/** True if everything that the work began was certainly undone, or a check found it undone. */
 export function isWorthAnotherTry(error: unknown): boolean {
   const code = codeOf(error);
   return (code !== undefined && tryAgainCodes.has(code)) || isConnectionTrouble(error);
 }
 
 /**
- * The content itself was refused: a value that the column cannot hold (class 22), a constraint (23), a size (54). The
- * same statements can never work.
+ * True if the content itself was refused: a value that the column cannot hold (class 22), a constraint (23), a size
+ * (54). The same statements can never succeed.
  */
 export function isRefusedForGood(error: unknown): boolean {
   return /^(22|23|54)/.test(codeOf(error) ?? '');
 }
 
-/** A replica was reached: it may lack commits that were acknowledged, and takes none. */
+/** Thrown if the server is a replica. It accepts no commits and may lack commits that were acknowledged. */
 export class ReplicaReached extends Error {
   readonly code = '25006';
 
@@ -49,13 +49,16 @@ export class ReplicaReached extends Error {
   }
 }
 
-/** PgBouncer before 1.20, and later versions for most settings, refuse session settings at the start of a session. */
+/**
+ * True if a pool refused session settings at the start of a session. PgBouncer before 1.20 does, and later versions
+ * refuse most settings.
+ */
 export function refusesSettings(error: unknown): boolean {
-  // The code is that of any protocol violation.
+  // The code alone is that of any protocol violation.
   return codeOf(error) === '08P01' && /startup parameter/.test((error as Error).message);
 }
 
-/** PgBouncer in statement mode does not allow transactions. */
+/** True if a pool refused a transaction. PgBouncer in statement mode does not allow transactions. */
 export function refusesTransactions(error: unknown): boolean {
   return codeOf(error) === '08P01' && /statement pooling/.test((error as Error).message);
 }

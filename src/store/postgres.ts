@@ -41,13 +41,13 @@ import { maxCloseMs, maxDatabaseWaitMs, type Backend, type BackendOptions } from
 const transactionTries = 5;
 const commitLookupMs = 30_000;
 const startMaxMs = 30_000;
-/** A backup that locks a table is waited for this long. */
+/** A migration waits this long for a backup that locks a table. */
 const migrateMaxMs = 600_000;
 const indexAgainMs = 60_000;
 const marksKeptMs = 600_000;
 const marksPerStep = 10_000;
 /**
- * Work is retried for this long. If Postgres refuses or ignores connections, the last try has ended within the 10 s
+ * Work is retried for this long. Even if Postgres refuses or ignores connections, the last try ends within the 10 s
  * that clients wait for an answer.
  */
 export const retriedForMs = 5_000;
@@ -120,7 +120,7 @@ export async function openPostgres(options: BackendOptions): Promise<Backend> {
       const destroyed = db
         .destroy()
         .catch((error: unknown) => log.warn({ err: error }, 'the connections could not be closed'));
-      // If the database is known to be unreachable, no further wait is made.
+      // If the database is known to be unreachable, closing waits no longer than this.
       const waitMs = state.health.state === 'down' ? maxDatabaseWaitMs : maxCloseMs;
       if (await within(clock, waitMs, destroyed)) return;
       log.warn('Postgres does not answer: what it was asked last may or may not be stored');
@@ -130,7 +130,10 @@ export async function openPostgres(options: BackendOptions): Promise<Backend> {
   };
 }
 
-/** Undefined if all is well, otherwise the reason. A primary that became a replica still answers every read. */
+/**
+ * Returns undefined if the server accepts writes, otherwise the reason why not. A primary that became a replica still
+ * answers every read.
+ */
 async function takesWrites(db: Kysely<Database>): Promise<Error | undefined> {
   const { rows } = await sql<{
     readonly: boolean;
@@ -140,7 +143,10 @@ async function takesWrites(db: Kysely<Database>): Promise<Error | undefined> {
   return rows[0]?.readonly === true ? new ReplicaReached() : undefined;
 }
 
-/** An index that was ordered by another version of the system's library may find no rows that are there. */
+/**
+ * Warns if the system's sorting rules changed. An index that was built with another version of them may miss rows that
+ * exist.
+ */
 async function warnOfCollation(db: Kysely<Database>, log: Logger): Promise<void> {
   try {
     const { rows } = await sql<{ made: string | null; now: string | null }>`
@@ -157,7 +163,10 @@ async function warnOfCollation(db: Kysely<Database>, log: Logger): Promise<void>
   }
 }
 
-/** Marks are looked up within half a minute. Older ones are deleted in steps, faster than new ones come. */
+/**
+ * Deletes old marks. A mark is looked up within half a minute; older ones are deleted in steps, faster than new ones
+ * come.
+ */
 async function forgetMarks(db: Kysely<Database>, signal: AbortSignal): Promise<void> {
   for (let more = true; more && !signal.aborted;) {
     const { numAffectedRows } = await sql`
@@ -170,7 +179,7 @@ async function forgetMarks(db: Kysely<Database>, signal: AbortSignal): Promise<v
 }
 
 /**
- * Indexes are created one after the other. A process that ends meanwhile leaves half an index, and the next process
+ * Creates indexes one after the other. If the process ends meanwhile, half an index is left, and the next process
  * creates it again.
  */
 async function makeIndexes(
@@ -193,7 +202,9 @@ function cannotBeUsed(error: unknown): Error {
   return new TrunklineError('STORE_FAILED', `Postgres cannot be used: ${why}`, { cause: error });
 }
 
-/** For `trunkline migrate`: shows the schema, or brings it to this program's version. Nodes may run meanwhile. */
+/**
+ * For `trunkline migrate`: shows the schema, or brings it to this program's version. Nodes may run at the same time.
+ */
 export async function migratePostgres(
   options: Pick<BackendOptions, 'config' | 'log' | 'clock'>,
   isCheck: boolean,
@@ -218,7 +229,9 @@ export async function migratePostgres(
   }
 }
 
-/** Waits, for a limited time, for a database that starts at the same time or is busy while several nodes start. */
+/**
+ * Waits for a limited time until the database is ready. It may be starting too, or be busy while several nodes start.
+ */
 async function whenReady(
   log: Logger,
   clock: Clock,
@@ -241,7 +254,7 @@ async function whenReady(
   }
 }
 
-/** A deadlock or a connection lost before the commit undid everything: the same work may run again. */
+/** Repeats a transaction after a deadlock or a connection that was lost before the commit. Both undo everything. */
 async function withTries<T>(
   clock: Clock,
   closing: AbortSignal,
@@ -258,7 +271,10 @@ async function withTries<T>(
   }
 }
 
-/** Clients that poll give up after two failures in a row, and a restart or a failover takes a second or two. */
+/**
+ * Repeats work while Postgres is away for a moment. Clients that poll give up after two failures in a row, but a
+ * restart or a failover takes only a second or two.
+ */
 export async function retriedWhileAway<T>(
   clock: Clock,
   closing: AbortSignal,
@@ -305,7 +321,7 @@ class CheckedPostgresDialect extends PostgresDialect {
 /** The driver's own connection, a class that Kysely does not export. */
 type DriverConnection = Parameters<PostgresDriver['rollbackTransaction']>[0];
 
-/** The outcome of a transaction is looked up by these. */
+/** The values by which the result of a transaction can be looked up. */
 type CommitMark = { at: number; mark: string; xid: string };
 
 class CheckedPostgresDriver extends PostgresDriver {
@@ -321,7 +337,7 @@ class CheckedPostgresDriver extends PostgresDriver {
     this.#closing = closing;
   }
 
-  /** One round trip sends the settings, if the connection has none, and the mark. */
+  /** Begins a transaction. The mark, and the settings if the connection has none, go in the same round trip. */
   override async beginTransaction(
     connection: DriverConnection,
     settings: TransactionSettings,
@@ -349,7 +365,7 @@ class CheckedPostgresDriver extends PostgresDriver {
       );
       if (rows[0]) this.#marks.set(connection, { ...rows[0], mark });
     } catch (error) {
-      // Kysely rolls back a transaction that it knows has begun, and it does not know of this one.
+      // Kysely does not know that this transaction has begun, so it would not roll it back.
       await this.rollbackTransaction(connection);
       throw error;
     }
@@ -366,13 +382,15 @@ class CheckedPostgresDriver extends PostgresDriver {
   }
 
   override async rollbackTransaction(connection: DriverConnection): Promise<void> {
-    // The server rolls back by itself when a connection is lost. The first error is thrown, not this one.
+    // The server rolls back by itself if the connection is lost. The first error is thrown, not the error of this
+    // rollback.
     await super.rollbackTransaction(connection).catch(() => undefined);
   }
 
   /**
-   * The answer to COMMIT was lost. When the server no longer runs that transaction, its mark exists or it was undone.
-   * The transaction's number alone would not do: a promoted standby gives unknown numbers to other transactions.
+   * Called if the answer to COMMIT was lost. Once the server no longer runs the transaction, either its mark exists or
+   * the transaction was undone. The transaction's number alone is not enough, because a promoted standby gives the same
+   * numbers to other transactions.
    */
   async #wasCommitted({ at, mark, xid }: CommitMark): Promise<boolean> {
     const endMs = this.#clock.monotonicMs() + commitLookupMs;

@@ -9,9 +9,11 @@ import type { Generated } from 'kysely';
 
 export type CallsTable = {
   id: string;
-  /** The node that has the call. Its disk holds the call's journal. */
+  /** The node that runs the call. The call's journal is on its disk. */
   node: string;
-  /** Rises when another node takes the call over. A writer with the earlier number then finds no row. */
+  /**
+   * Increases when another node takes the call over. A writer that still has the earlier number finds no row to change.
+   */
   fence: Generated<number>;
   carrier: string;
   carrier_call_id: string;
@@ -20,45 +22,45 @@ export type CallsTable = {
   from_number: string | null;
   to_number: string | null;
   started_at: number;
-  /** The zero of the call's clock: the first byte of its first leg. Null before there is one. */
+  /** The zero of the call's clock, which is the time of the first byte of its first leg. Null before that byte. */
   zero_at: number | null;
-  /** When the last stream of the call ended; null while one is open or awaited. */
+  /** The time at which the last stream of the call ended. Null while a stream is open or awaited. */
   hung_up_at: number | null;
   ended_at: number | null;
-  /** The wait that ran out before every final was there. */
+  /** The name of the deadline that passed before every final had come. */
   deadline: string | null;
   end_reason: string | null;
-  /** The ended call with the same carrier call id that this record continues. */
+  /** The ended call that this record continues. It has the same carrier call id. */
   continues: string | null;
   /** Metadata for sessions and events, built once at the start, without the keys of a leg. */
   custom_metadata: string;
-  /** Further fields of the session request, set by parameters of this call. */
+  /** Further fields of the session request, which parameters of this call set. */
   overrides: string;
   warnings: string;
   counts: string;
-  /** The holder of the pause: 0 nobody, 1 an operator, 2 the carrier, 3 both. */
+  /** Who paused the call: 0 nobody, 1 an operator, 2 the carrier, 3 both. */
   paused: number;
   paused_at: number | null;
   statistics: string | null;
-  /** JSON: the seconds without words of an ended call and their causes; null for a call that is whole. */
+  /** JSON: the seconds of an ended call whose words are missing, and the causes. Null if none are missing. */
   incomplete: string | null;
   summary: string | null;
-  /** 1 from `call.ended` until `call.summary` is committed, also over a crash. */
+  /** 1 from `call.ended` until `call.summary` is committed. A crash in between does not change it. */
   summary_due: number;
   has_recording: number;
-  /** Number of starts that tried to restore this call. A row that keeps failing is set aside. */
+  /** The number of starts that tried to restore this call. A row that keeps failing is set aside. */
   recover_tries: number;
-  /** Notes of people beside the call. */
+  /** The notes that people wrote about the call. */
   notes: string | null;
-  /** JSON: the tags as people wrote them; `call_keys` has them to search by. */
+  /** JSON: the tags as people wrote them. The table `call_keys` has them in a form for searches. */
   tags: string | null;
-  /** Set when somebody closed the links of the call: none opens it any more. */
+  /** The time at which somebody closed the links to this call. From then on, no link opens it. */
   links_closed_at: Generated<number | null>;
-  /** The roles whose words an ended call has, in alphabetical order. Null before its end. */
+  /** The roles that spoke in an ended call, in alphabetical order. Null before the call's end. */
   said_by: string | null;
   /** JSON: the beginning of the last turn of an ended call, for lists. */
   last_turn: string | null;
-  /** The length of the phone call; 0 before its end. Lists are sorted by it. */
+  /** The length of the phone call; 0 before its end. Lists can be sorted by it. */
   duration_ms: Generated<number>;
 };
 
@@ -73,7 +75,7 @@ export type LegsTable = {
   encoding: string;
   sample_rate: number;
   channels: number;
-  /** The place of the leg's first byte on the call's clock, in ms; null before there is one. */
+  /** The position of the leg's first byte on the call's clock, in ms. Null before that byte. */
   offset_ms: number | null;
   started_at: number;
   state: 'open' | 'done';
@@ -84,7 +86,7 @@ export type LegsTable = {
   paused: number;
   filler: number;
   reconnects: number;
-  /** JSON: the regularity of its frames, as the last process counted it. */
+  /** JSON: how regularly the leg's frames arrived, as last counted. */
   cadence: string | null;
 };
 
@@ -98,16 +100,18 @@ type StreamsTable = {
 };
 
 type LegSessionsTable = {
-  /** The speech service's own id. */
+  /** The id that the speech service gave the session. */
   id: string;
   leg_id: string;
   call_id: string;
-  /** Leg time of the session's first byte, in seconds. */
+  /** The time of the session's first byte on the leg's clock, in seconds. */
   offset_s: number;
   opened_at: number;
 };
 
-/** One row per result that became an event. It holds the identity by which a repeated message is recognised. */
+/**
+ * Results of the speech service that became events, one row each. A result that is sent again is recognised by its row.
+ */
 type LegResultsTable = {
   leg_id: string;
   session_id: string;
@@ -118,7 +122,7 @@ type LegResultsTable = {
   start_s: number;
   end_s: number;
   text: string;
-  /** The voice of a mixed leg, from 0. */
+  /** The number of the voice on a mixed leg, counted from 0. */
   speaker: Generated<number | null>;
 };
 
@@ -126,7 +130,7 @@ type LegResultsTable = {
 type LegStatesTable = { leg_id: string; call_id: string; state: string };
 
 type StreamTokensTable = {
-  /** SHA-256 of the token: a stolen database opens no stream. */
+  /** SHA-256 of the token. A thief of the database cannot open a stream with it. */
   digest: string;
   carrier: string;
   carrier_call_id: string | null;
@@ -170,33 +174,33 @@ type ErasuresTable = {
  */
 export type SecondPassesTable = {
   id: string;
-  /** Null once the call was erased. Then only the service's data is left to delete. */
+  /** The call; null once it was erased. Then only the service's data is left to delete. */
   call_id: string | null;
   /** The node whose disk holds the recording. Only this node does the work. */
   node: string;
-  /** `waiting` for its upload, `uploaded` without a job, `reading` with one, `cleaning` up at the service. */
+  /** `waiting` for its upload, `uploaded` but without a job, `reading` with a job, or `cleaning` up at the service. */
   state: 'waiting' | 'uploaded' | 'reading' | 'cleaning';
   /** JSON: the call's redaction settings at its end. */
   redaction: string;
   created_at: number;
   due_at: number;
-  /** Failed attempts since the last success. */
+  /** The number of failed attempts since the last success. */
   tries: number;
-  /** Jobs that failed because of the service itself. */
+  /** The number of jobs that failed because of the service itself. */
   rounds: number;
-  /** 1 once a job may have been requested. The service is then asked for it before a new one is requested. */
+  /** 1 once a job may have been requested. The service is then asked for that job before a new one is requested. */
   asked: number;
   audio_url: string | null;
   file_id: string | null;
   job_id: string | null;
   last_trouble: string | null;
-  /** The speech node that has the upload and the job. Null if an earlier version began it. */
+  /** The speech node that has the upload and the job. Null if an earlier version of the program began it. */
   service: string | null;
-  /** JSON: the pieces of a long recording that were read. Their words stay with the service until all are read. */
+  /** JSON: the pieces of a long recording that were read. Their words stay at the service until all pieces are read. */
   pieces: string | null;
-  /** The end of the present piece, in seconds of the recording. Null for the last piece, and before it is cut. */
+  /** The end of the current piece, in seconds of the recording. Null for the last piece, and until the piece is cut. */
   piece_end_s: number | null;
-  /** The length of a piece, once the service has refused a longer one. */
+  /** The longest piece to send, once the service has refused a longer one. */
   piece_limit_s: number | null;
 };
 
@@ -205,7 +209,7 @@ export type SecondPassesTable = {
  * the result; the full-text index refers to them.
  */
 type SaidTable = {
-  /** Rises with time, so the newest row has the largest. Calls from before this table have negative numbers. */
+  /** Increases with time, so the newest row has the largest. Calls from before this table have negative numbers. */
   id: Generated<number>;
   call_id: string;
   leg_id: string;
@@ -221,7 +225,7 @@ type SaidTable = {
 /** The progress of adding earlier calls to the search. */
 type SaidBacklogTable = { name: string; before_call: string; next_id: number; done: number };
 
-/** Keys that the installation makes itself, by name. All nodes have the same. */
+/** Keys that the installation made itself, by name. All nodes use the same keys. */
 type SecretsTable = { name: string; value: string };
 
 type CallsTables = {
@@ -248,7 +252,9 @@ type CallsTables = {
 type EventCallsTable = {
   call_id: string;
   last_sequence: number;
-  /** Set when the call was erased. The row stays without content, so that numbers are never given twice. */
+  /**
+   * The time at which the call was erased. The row stays without content, so that no sequence number is given twice.
+   */
   erased_at: number | null;
 };
 
@@ -258,16 +264,16 @@ export type EventsTable = {
   sequence: number;
   type: string;
   occurred_at: number;
-  /** The end of a transcript's speech, as the audio has it. */
+  /** The end of the speech in a transcript, according to its audio. */
   speech_ended_at: number | null;
-  /** The envelope exactly as it is sent: every attempt signs these bytes. */
+  /** The envelope exactly as it is sent. Every attempt signs these bytes. */
   body: string;
 };
 
-/** The configured endpoints, as transactions see them that enqueue events. */
+/** The configured endpoints. Transactions that enqueue events read them here. */
 type EndpointsTable = {
   name: string;
-  /** `|call.started|call.ended|`, for a LIKE. */
+  /** The chosen event types as `|call.started|call.ended|`, to be searched with LIKE. */
   types: string;
   active: number;
   /** Changes when the operator changes the address. A disabled endpoint is then enabled again. */
@@ -280,16 +286,16 @@ type EndpointsTable = {
 type LanesTable = {
   endpoint: string;
   call_id: string;
-  /** Null if nothing waits or if the lane is parked. */
+  /** The time of the next attempt. Null if nothing waits or if the lane is parked. */
   next_attempt_at: number | null;
-  /** New for every claim. A process that writes a result must still hold it. */
+  /** A new id for every claim. A process must still hold this claim to write a result. */
   claim_id: string | null;
   claim_until: number | null;
-  /** Rises with every event, so that giving a claim back notices events added meanwhile. */
+  /** Increases with every event. A process that gives its claim back notices from it that events were added. */
   wakes: number;
   parked_at: number | null;
   parked_reason: string | null;
-  /** True if the first event failed because of the endpoint, not because of its own content. */
+  /** 1 if the first event failed because of the endpoint and not because of its own content. */
   held_by_endpoint: number;
   first_attempt_at: number | null;
 };
@@ -309,7 +315,7 @@ type DeliveriesTable = {
   settled_at: number | null;
   last_status: number | null;
   last_error: string | null;
-  /** First bytes of the last answer. */
+  /** The first bytes of the endpoint's last answer. */
   last_answer: string | null;
   /** JSON: the last attempts, newest last. */
   history: string | null;
@@ -319,7 +325,7 @@ type DeliveriesTable = {
   exchanges: Generated<string | null>;
 };
 
-/** A CRM's id of a record of a call, or the mark of a step whose answer was lost (`unsure:<step>`). */
+/** The id that a CRM gave to the record of a call. `unsure:<step>` marks a step whose answer was lost. */
 type CrmLinksTable = {
   endpoint: string;
   call_id: string;
@@ -328,7 +334,7 @@ type CrmLinksTable = {
   noted_at: number;
 };
 
-/** The token that a CRM gave, sealed; `locked_until` while a process fetches the next one. */
+/** The token that a CRM gave, encrypted. `locked_until` is set while a process fetches the next token. */
 type CrmTokensTable = {
   endpoint: string;
   settings: string;
@@ -337,7 +343,7 @@ type CrmTokensTable = {
   locked_until: number | null;
 };
 
-/** Requests of this day, by the clock of UTC. */
+/** The number of requests to a CRM on this day in UTC. */
 type CrmUsageTable = { endpoint: string; day: string; requests: number };
 
 type EventsTables = {
@@ -358,7 +364,7 @@ export type SpeechJobsTable = {
   kind: 'live' | 'pre-recorded';
   /** The node whose disk holds the audio. Only this node resumes an unfinished session. */
   node: string;
-  /** SHA-256 of the session's token: a stolen database opens no socket. */
+  /** SHA-256 of the session's token. A thief of the database cannot open a socket with it. */
   token_digest: string | null;
   status: 'queued' | 'processing' | 'done' | 'error';
   created_at: number;
@@ -366,24 +372,24 @@ export type SpeechJobsTable = {
   error_code: number | null;
   custom_metadata: string | null;
   post_session_metadata: string;
-  /** The effective request. It has no content if nothing may be stored. */
+  /** The request with all defaults. It has no content if nothing may be stored. */
   request_params: string | null;
   audio_duration: number | null;
   channels: number | null;
   result: string | null;
-  /** 1 when neither content nor result may be stored (zero data retention). */
+  /** 1 if neither content nor result may be stored (zero data retention). */
   zero_retention: number;
-  /** 1 while the session's log still holds callbacks that were not delivered. */
+  /** 1 if the session's log still holds callbacks that were not delivered. */
   callbacks_due: number;
-  /** The stored file, once it exists. Only pre-recorded jobs have it and the fields below. */
+  /** The stored file, once it exists. This field and the ones below are only for pre-recorded jobs. */
   file_id: string | null;
   filename: string | null;
-  /** The address that the audio was fetched from; null for an upload. */
+  /** The address from which the audio was fetched; null for an upload. */
   source: string | null;
-  /** Until this time of the database's clock, only `node` works on the job. */
+  /** Until this time on the database's clock, only `node` works on the job. */
   claimed_until: number | null;
   attempts: number | null;
-  /** Seconds of the audio that are read. */
+  /** The seconds of audio that have been read. */
   progress_s: number | null;
   error_message: string | null;
 };
@@ -394,7 +400,7 @@ export type SpeechFilesTable = {
   node: string;
   created_at: number;
   filename: string;
-  /** The extension without the dot; empty if the name has none. */
+  /** The extension of the file name without the dot; empty if it has none. */
   extension: string;
   size: number;
   audio_duration: number;
@@ -404,26 +410,26 @@ export type SpeechFilesTable = {
 
 /** A job's message to the address in its request or to a webhook of the account, until it is delivered. */
 export type SpeechJobCallbacksTable = {
-  /** Equal for all attempts, so that a receiver recognises a repetition. */
+  /** The id of the message. It is the same in all attempts, so that a receiver recognises a repetition. */
   id: string;
   job_id: string;
-  /** `request`, or the digest of the account webhook's address. */
+  /** `request` for the address in the job's request, otherwise the digest of the account webhook's address. */
   target: string;
   event: string;
-  /** Set if the job's row does not keep the message. */
+  /** The message; set only if the job's row does not hold it. */
   body: string | null;
   created_at: number;
   attempts: number;
-  /** The time of the next attempt. Null after the message was given up. */
+  /** The time of the next attempt. Null once the message was given up. */
   due_at: number | null;
   last_error: string | null;
-  /** The host of the last attempt. The rest of an address may hold a secret and is not stored. */
+  /** The host of the last attempt. The rest of the address may hold a secret and is not stored. */
   host: string | null;
-  /** The time at which the message was given up; null while it is tried. */
+  /** The time at which the message was given up; null before that. */
   parked_at: number | null;
 };
 
-/** Figures of a deleted job, for the usage count. */
+/** Figures about a deleted job, kept for counting usage. */
 type SpeechUsageTable = {
   id: string;
   kind: SpeechJobsTable['kind'];
@@ -433,10 +439,10 @@ type SpeechUsageTable = {
   audio_duration: number | null;
 };
 
-/** One row for each pair of a job's metadata. Lists are filtered by it. */
+/** The metadata of jobs, one row for each pair of name and value. Lists of jobs are filtered by these rows. */
 type SpeechJobMetadataTable = {
   job_id: string;
-  /** A digest of the path and the value. */
+  /** A digest of the pair's path and value. */
   pair: string;
   kind: SpeechJobsTable['kind'];
   created_at: number;
@@ -457,33 +463,39 @@ type SpeechTables = {
 /* Table of the nodes. Times are by the database's clock. */
 
 export type NodesTable = {
-  /** The id of the node's disk. */
+  /** The id of the node's disk, which names the node. */
   node: string;
-  /** Rises with every start, and when others give the node up. The node then finds its own row gone. */
+  /** Increases with every start, and when others give the node up. The node then finds that its own row is gone. */
   epoch: number;
-  /** The address at which other nodes reach it. Null if it is closed to them. */
+  /** The address at which other nodes reach this node. Null if it has no port for them. */
   address: string | null;
-  /** Separated by commas. */
+  /** The roles of the node, separated by commas. */
   roles: string;
   version: string;
-  /** Legs that the node accepts, and legs that it has. */
+  /** The number of legs that the node accepts, and the number that it has. */
   capacity: number;
   legs: number;
-  /** Channels of live sessions that its speech service accepts, and those in use; 0 if it has none. */
+  /**
+   * The number of live channels that its speech service accepts, and the number in use. Both are 0 if it has no speech
+   * service.
+   */
   speech_capacity: number;
   speech_used: number;
   draining: number;
   started_at: number;
   seen_at: number;
-  /** Milliseconds by which its clock is ahead of the database's. */
+  /** Milliseconds by which the node's clock is ahead of the database's. */
   ahead_ms: number;
-  /** The time at which the others gave it up; null while it is running. */
+  /** The time at which the other nodes gave this one up; null while it is running. */
   lost_at: number | null;
-  /** The time at which it left on purpose with no work in progress. The others need not wait for its silence. */
+  /**
+   * The time at which the node stopped on purpose with no call in progress. The other nodes then need not wait for its
+   * silence.
+   */
   left_at: number | null;
 };
 
-/** One row for each transaction of the last minutes (Postgres): whether it was committed can be looked up. */
+/** One row for each transaction of the last minutes, on Postgres. It shows whether the transaction was committed. */
 type CommitMarksTable = { at: number; mark: number };
 
 type SchemaVersionTable = {
@@ -491,8 +503,8 @@ type SchemaVersionTable = {
   name: string;
   applied_at: number;
   /**
-   * The number of migrations that a program must know to run beside this one. Null for migrations older than this
-   * column.
+   * A program must know at least this many migrations to run beside this one. Null for migrations that are older than
+   * this column.
    */
   needs: number | null;
 };
@@ -501,12 +513,14 @@ type SchemaVersionTable = {
 /** Audio in the bucket. The row is written before the first byte, so nothing in the bucket lacks a row. */
 export type ObjectsTable = {
   key: string;
-  /** The node that copies it or copied it. */
+  /** The node that copies the object or has copied it. */
   node: string;
-  /** `copying`: the bytes on the disk of `node` count. `stored`: those in the bucket do. */
+  /**
+   * `copying`: the file on the disk of `node` is the valid copy. `stored`: the object in the bucket is the valid copy.
+   */
   state: 'copying' | 'stored';
   bytes: number;
-  /** A larger object is stored as several parts. */
+  /** The size of a part. A larger object is stored as several parts. */
   part_bytes: number;
   sha256: string;
   created_at: number;
@@ -516,7 +530,7 @@ export type ObjectsTable = {
 export type ObjectErasuresTable = {
   key: string;
   requested_at: number;
-  /** The object is deleted again at this time: a copy was in progress when it was erased. */
+  /** The object is deleted once more at this time, because a copy was in progress when it was erased. */
   until_at: number;
   next_at: number;
   tries: number;

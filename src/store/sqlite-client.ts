@@ -16,7 +16,7 @@ export type StatementsResult = {
   inTransaction: boolean;
 };
 
-/** A statement failed; `code` is SQLite's extended result code. */
+/** Thrown if a statement failed. `code` is SQLite's extended result code. */
 export class SqliteError extends Error {
   readonly code: number;
   readonly inTransaction: boolean;
@@ -32,14 +32,14 @@ export class SqliteError extends Error {
     return (this.code & 0xff) === 13;
   }
 
-  /** The disk refused a read, write or sync. Acknowledged data is safe; nothing new may be acknowledged. */
+  /** True if the disk refused a read, write or sync. Acknowledged data is safe, but nothing new may be acknowledged. */
   get isDisk(): boolean {
     return (this.code & 0xff) === 10;
   }
 
   /**
-   * The content itself was refused: too large, against a constraint, or of the wrong type. The same statements can
-   * never succeed.
+   * True if the content itself was refused: too large, against a constraint, or of the wrong type. The same statements
+   * can never succeed.
    */
   get isRefusedForGood(): boolean {
     return [18, 19, 20, 25].includes(this.code & 0xff);
@@ -54,16 +54,16 @@ export class SqliteError extends Error {
 type Pending = { resolve: (result: StatementsResult) => void; reject: (error: Error) => void };
 
 /**
- * The process's side of one SQLite thread: sends statements, gets rows, in order. The queue limits the writer, and
- * callers limit the reader, because each waits for its answer.
+ * Sends statements to one SQLite thread and receives the rows, in order. The queue in front of the writer limits it.
+ * The reader is limited by its callers, because each waits for its answer.
  */
 export class SqliteClient {
   readonly version: string;
   readonly #worker: Worker;
   readonly #pending = new Map<number, Pending>();
   /**
-   * This includes a thread that was abandoned: it still waits for the database, and the end of the process waits for
-   * it.
+   * Resolves when the thread has ended. An abandoned thread still waits for the database, and the end of the process
+   * waits for that thread.
    */
   readonly ended: Promise<void>;
   #nextId = 1;
@@ -104,11 +104,14 @@ export class SqliteClient {
     });
   }
 
-  /** A thread that does not end in time is abandoned: a thread that waits for the disk cannot be ended. */
+  /**
+   * Closes the connection. A thread that does not end in time is abandoned, because a thread that waits for the disk
+   * cannot be ended.
+   */
   async close(clock: Clock, maxMs: number): Promise<void> {
     if (this.#gone) return;
     this.#gone = new Error('the store is closed');
-    // Statements that were sent before run first. The thread ends by itself once its connection is closed.
+    // Statements that were sent earlier run first. The thread ends by itself once its connection is closed.
     this.#worker.postMessage('close');
     if (await within(clock, maxMs, this.ended)) return;
     this.#end(this.#gone);

@@ -10,12 +10,12 @@ import { parentPort, workerData } from 'node:worker_threads';
 
 export type SqlStatement = { sql: string; parameters: readonly unknown[] };
 
-/** The statements run in order and stop at the first that fails. The answer is the last statement's. */
+/** The statements run in order and stop at the first failure. The answer is that of the last statement. */
 type SqliteRequest = { id: number; statements: SqlStatement[] };
 
 export type SqliteReply = {
   id: number;
-  /** True when a transaction is open afterwards: SQLite ends one by itself after some errors. */
+  /** True if a transaction is open afterwards. SQLite ends a transaction by itself after some errors. */
   inTransaction: boolean;
 } & (
   | { rows: unknown[]; changes: number; lastId: number }
@@ -32,7 +32,7 @@ export type SqliteReady = { ready: true; version: string };
 export type SqliteRefused = { refused: { message: string; code: number } };
 
 const { path, role, busyTimeoutMs } = workerData as SqliteThreadOptions;
-/** Prepared statements are kept in the order of their last use. The program's own number about 150. */
+/** At most this many prepared statements are kept, those used last. The program itself uses about 150. */
 const maxPreparedStatements = 300;
 
 function open(): DatabaseSync {
@@ -40,14 +40,14 @@ function open(): DatabaseSync {
   if (role === 'reader') return database;
   // With a write-ahead log the reader never waits for the writer, and a commit is one sync.
   database.exec('PRAGMA journal_mode = WAL');
-  // This must come after WAL, because WAL resets the setting, and the weaker level loses commits at a power cut.
+  // WAL resets this setting to a weaker level, which loses commits at a power cut. It must therefore be set after WAL.
   database.exec('PRAGMA synchronous = FULL');
-  // Erased calls must not stay readable in free pages.
+  // Rows of erased calls must not stay readable in free pages.
   database.exec('PRAGMA secure_delete = ON');
-  // 1,000 pages are 4 MB. The file is cut back to 16 MB after a burst, so that it does not stay at its longest.
+  // 1,000 pages are 4 MB. After a burst, the file is cut back to 16 MB, so that it does not stay at its largest size.
   database.exec('PRAGMA wal_autocheckpoint = 1000');
   database.exec('PRAGMA journal_size_limit = 16777216');
-  // Sorting must not leave rows of calls in files of the temporary folder.
+  // Sorting must not leave rows of calls in temporary files.
   database.exec('PRAGMA temp_store = MEMORY');
   return database;
 }
@@ -104,7 +104,7 @@ function serve(database: DatabaseSync): void {
   });
 }
 
-/** SQLite has no booleans, and an absent value is null. */
+/** Converts a value for SQLite, which has no booleans and no undefined. */
 function bindable(value: unknown): SQLInputValue {
   if (value === undefined) return null;
   if (typeof value === 'boolean') return value ? 1 : 0;

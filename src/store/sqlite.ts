@@ -31,9 +31,12 @@ import { WriterQueue, type TransactionSlot } from './writer-queue.ts';
 /** The first SQLite without the bug that loses a commit when two connections reset the log at once. */
 const oldestVersion = '3.51.3';
 const busyTimeoutMs = 5_000;
-/** A thread has at least this long to close its connection, however late the closing already is. */
+/** A thread has at least this long to close its connection, even if closing the store already took too long. */
 const closingThreadMs = 500;
-/** Checking every page takes about a second per 500 MB. A larger database is not checked: the start would be late for calls. */
+/**
+ * A larger database is not checked at the start. Checking takes about a second per 500 MB, and calls would have to
+ * wait.
+ */
 const checkUpToBytes = 268_435_456;
 
 /** SQLite in the data folder: one writer thread with group commit, one reader thread. */
@@ -73,8 +76,8 @@ async function ready(
         return;
       }
       if (queue.refusal) return;
-      // After a failed sync the kernel may have dropped the pages. Only a restart, which reads the file again, shows
-      // the state of the disk.
+      // After a failed sync, the kernel may have dropped the pages. Only a restart reads the file again and shows what
+      // the disk holds.
       const refusal = new TrunklineError(
         'STORE_FAILED',
         `The database file failed (${error.message}); nothing more is accepted until a restart.`,
@@ -96,7 +99,7 @@ async function ready(
   }
 }
 
-/** The database in a folder that no process has. */
+/** Migrates the database of a folder that no other process uses. */
 export async function migrateSqlite(dataDir: string, isCheck: boolean): Promise<SchemaState> {
   const path = join(dataDir, 'trunkline.sqlite');
   createPrivate(path);
@@ -116,7 +119,7 @@ export async function migrateSqlite(dataDir: string, isCheck: boolean): Promise<
   }
 }
 
-/** Everything that was opened for one database and is closed with it. */
+/** Everything that is opened for one database and closed together with it. */
 type OpenedSqlite = {
   writer: SqliteClient;
   reader: SqliteClient;
@@ -160,11 +163,11 @@ function backend(path: string, open: OpenedSqlite, options: BackendOptions): Bac
 const cutLog: SqlStatement = { sql: 'PRAGMA wal_checkpoint(TRUNCATE)', parameters: [] };
 
 /**
- * Moves all pages of the log into the database and empties the log. Returns whether it could: a reader of an older
- * state keeps the log. Writes wait behind a checkpoint, so its wait for readers is short.
+ * Moves all pages of the log into the database and empties the log. Returns false if a reader of an older state still
+ * needs the log. Writes wait during a checkpoint, so it waits only briefly for readers.
  */
 async function cutTheLog(queue: WriterQueue, waitMs: number): Promise<boolean> {
-  // Both are in the queue before either runs, so that nothing comes between them.
+  // Both are put into the queue together, so that nothing runs between them.
   const cut = queue.outside([{ sql: `PRAGMA busy_timeout = ${waitMs}`, parameters: [] }, cutLog]);
   const reset = queue.outside([{ sql: `PRAGMA busy_timeout = ${busyTimeoutMs}`, parameters: [] }]);
   const [{ rows }] = await Promise.all([cut, reset]);
@@ -200,7 +203,10 @@ async function isLostDatabase(path: string, wasMade: boolean): Promise<boolean> 
   );
 }
 
-/** A store never begins empty in silence: the operator has to ask for it, and the old file is kept. */
+/**
+ * Refuses to start with an empty database in place of a damaged or missing one. If the operator asks for it, the old
+ * file is set aside and kept.
+ */
 async function refuseOrSetAside(path: string, options: BackendOptions, why: string): Promise<void> {
   if (!options.config.setAsideCorrupt)
     throw new TrunklineError(
@@ -238,30 +244,34 @@ function cannotOpen(path: string, error: unknown): TrunklineError {
   );
 }
 
-/** SQLite keeps the log near 4 MB by itself. A log of this size is held by a reader, and the disk fills unseen. */
+/**
+ * SQLite keeps the log near 4 MB by itself. A log of this size is kept by a reader, and it can fill the disk unnoticed.
+ */
 const alarmBytes = 67_108_864;
 const lookEveryMs = 10_000;
-/** A checkpoint after an erasure waits this long for the readers of the moment; every write waits with it. */
+/** A checkpoint after an erasure waits this long for current readers. Every write waits with it. */
 const forgetWaitMs = 500;
 
 type WalWatchOptions = {
   path: string;
   log: Logger;
   clock: Clock;
-  /** A checkpoint that also cuts the file, and whether it could: not while a reader holds an old state. */
+  /** Makes a checkpoint that also cuts the file. Returns false if a reader still needs an older state. */
   shrink: (waitMs: number) => Promise<boolean>;
   alarmBytes?: number;
   lookEveryMs?: number;
 };
 
-/** Watches the size of the log beside the database: a reader that never ends keeps the log from being reused. */
+/**
+ * Watches the size of the log beside the database, because a reader that never ends keeps the log from being reused.
+ */
 export class WalWatch {
   readonly #options: WalWatchOptions;
   readonly #alarmBytes: number;
   #bytes = 0;
   /**
-   * The number of erasures whose rows may still be readable in the log. A process that ended before its checkpoint
-   * leaves such rows to the next one, so the first look finds one.
+   * The number of erasures whose rows may still be readable in the log. It begins at 1, because an earlier process may
+   * have ended before its checkpoint.
    */
   #owed = 1;
   #couldNotForget = false;
@@ -271,13 +281,13 @@ export class WalWatch {
     this.#options = options;
     this.#alarmBytes = options.alarmBytes ?? alarmBytes;
     const { clock, log } = options;
-    // The next look begins only after this one has ended: a checkpoint may wait behind a long transaction.
+    // The next check begins only after this one has ended, because a checkpoint may wait for a long transaction.
     this.#looks = every(clock, options.lookEveryMs ?? lookEveryMs, () => this.#look(), {
       failed: (error) => log.warn({ err: error }, 'the log could not be looked at'),
     });
   }
 
-  /** Answers whether deleted rows are gone from the files. If not, each look tries again. */
+  /** Removes deleted rows from the files. Returns true if they are gone. If not, each check tries again. */
   async forgetDeleted(): Promise<boolean> {
     this.#owed++;
     const isDone = await this.#forget(forgetWaitMs);
@@ -288,7 +298,7 @@ export class WalWatch {
   async #forget(waitMs: number): Promise<boolean> {
     const owed = this.#owed;
     if (!(await this.#options.shrink(waitMs))) return false;
-    // An erasure that came meanwhile may have written after this checkpoint: it sees to itself.
+    // An erasure that came during this checkpoint may have written after it. That erasure makes its own checkpoint.
     if (this.#owed === owed) {
       this.#owed = 0;
       this.#couldNotForget = false;
@@ -337,8 +347,8 @@ export class WalWatch {
 type SqliteThreads = { reader: SqliteClient; queue: WriterQueue };
 
 /**
- * Kysely over the two threads. A select outside a transaction goes to the reader, any other lone statement is a
- * transaction of its own that shares a commit with others, and a transaction takes its turn on the writer.
+ * Connects Kysely to the two threads. A select outside a transaction goes to the reader. Any other single statement is
+ * a transaction of its own and shares a commit with others. A transaction waits for its turn on the writer.
  */
 class SqliteThreadsDialect implements Dialect {
   readonly #threads: SqliteThreads;
@@ -364,7 +374,7 @@ class SqliteThreadsDialect implements Dialect {
   }
 }
 
-/** Kysely need not hold callers back: the writer's queue gives them their turns. */
+/** Kysely need not make callers wait, because the writer's queue gives them their turns. */
 class ThreadsAdapter extends SqliteAdapter {
   override get supportsMultipleConnections(): boolean {
     return true;

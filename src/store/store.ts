@@ -14,42 +14,42 @@ import { StoreConfig } from './config.ts';
 
 export type Store = AsyncDisposable & {
   readonly kind: 'sqlite' | 'postgres';
-  /** Selects run on a reader; a lone write is a synced transaction of its own. */
+  /** Runs single statements. A select goes to a reader; a single write is a synced transaction of its own. */
   readonly db: Kysely<Database>;
   /**
-   * For work that does no harm when it is done twice, such as the selects that a client waits for: on Postgres it is done
-   * again while Postgres is away for a moment. A reader of SQLite waits for no writer of ours, and for 5 s for another
-   * program that holds the whole file; what is refused then is not tried again.
+   * Repeats the work if Postgres is away for a moment. The work must do no harm if it runs twice, as with a select that
+   * a client waits for. On SQLite, a reader never waits for our own writer. It waits up to 5 s for another program that
+   * holds the whole file, and then fails without another try.
    */
   retried<T>(work: () => Promise<T>): Promise<T>;
   /**
-   * Durable when it resolves. `work` does database work only: it holds the writer while it runs,
-   * and on Postgres it is run again after a deadlock or serialization failure.
+   * Runs a transaction, which is durable when this resolves. `work` may only do database work, because it holds the
+   * writer while it runs. On Postgres it runs again after a deadlock or serialization failure.
    */
   transaction<T>(work: (tx: Transaction<Database>) => Promise<T>): Promise<T>;
-  /** Milliseconds on the database's clock: the only one that decides leases and schedules. */
+  /** Milliseconds on the database's clock. Leases and schedules use no other clock. */
   databaseNow(): Promise<number>;
   health(): Record<string, Health>;
-  /** True when the disk has room for a call's journal and rows. */
+  /** Says whether the disk has room for the journal and rows of a new call. */
   readonly acceptsNewCalls: () => { ok: true } | { ok: false; reason: string };
   /**
-   * Everything that writes files to the data disk and can wait asks here first, and writes no more than it was promised.
-   * Throws a `NoRoomError` where the bytes do not fit above the low-water mark: calls come first.
+   * Promises room for files on the data disk to work that can wait. The work may not write more than it was promised.
+   * Throws a `NoRoomError` if the bytes do not fit above the low-water mark, because calls come first.
    */
   reserve(bytes: number): DiskRoom;
-  /** True when `reserve` would promise so many bytes now. */
+  /** True if `reserve` would promise this many bytes now. */
   hasRoomFor(bytes: number): boolean;
-  /** True when the database refused the content itself: the same statements can never work, now or later. */
+  /** True if the database refused the content itself. The same statements can then never succeed. */
   refusesForGood(error: unknown): boolean;
   /**
-   * Call this after an erasure. True if no deleted data is readable in the database's files any more. False while
-   * another program, a backup for example, holds an old state: the store tries again by itself until it is done, and
-   * its health says so.
+   * Removes deleted data from the database's files; call this after an erasure. Returns true if none of it is readable
+   * any more. Returns false if another program, such as a backup, holds an old state. The store then tries again by
+   * itself until it succeeds, and its health says so.
    */
   forgetDeleted(): Promise<boolean>;
   /**
-   * Resolves, without a deadline, when all threads have ended. Call it after closing. A thread that waits for a lock
-   * or for the disk was left behind by then, and `process.exit` would block until that thread ends.
+   * Resolves, without a deadline, when all threads have ended. Call it after closing. A thread that waited for a lock
+   * or for the disk was abandoned then, and `process.exit` would block until that thread ends.
    */
   threadsEnded(): Promise<void>;
 };
@@ -58,7 +58,7 @@ export type StoreOptions = Partial<StoreConfig> & {
   log?: Logger;
   clock?: Clock;
   freeBytes?: () => Promise<number>;
-  /** Called once when the disk fails under a write. What was acknowledged stands; nothing new is taken. */
+  /** Called once when the disk fails during a write. Acknowledged data is safe; nothing new is accepted. */
   onFailure?: (error: Error) => void;
 };
 
@@ -84,8 +84,8 @@ export async function openStore(options: StoreOptions): Promise<Store> {
 }
 
 /**
- * `trunkline migrate`: brings the database to this program's schema, or only looks. On Postgres nodes may run meanwhile;
- * SQLite is one process's own, so that nothing else may have the folder.
+ * Runs `trunkline migrate`: brings the database to this program's schema, or only shows the state. On Postgres, nodes
+ * may run at the same time. On SQLite, no other process may use the folder.
  */
 export async function migrateStore(
   options: Pick<StoreOptions, 'log'> & { config: StoreConfig; isCheck: boolean },

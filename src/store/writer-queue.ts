@@ -14,18 +14,18 @@ import { commitSeconds, commitTransactions, storeFailures } from './metrics.ts';
  */
 
 /**
- * A group takes no more turns once it is this old or holds this many. The first bound keeps the wait of its
- * first member short; the second keeps the memory that one commit pins in SQLite small.
+ * A group takes no more work once it is this old or has this many members. The first limit keeps the wait of its first
+ * member short. The second limit keeps the memory small that one commit holds in SQLite.
  */
 const groupMaxMs = 5;
 const groupMaxSlots = 256;
 
-/** The queue of work that waits for the writer is bounded in pieces of work. A full queue refuses more. */
+/** At most this many pieces of work wait for the writer. A full queue refuses more. */
 export const maxWritesWaiting = 20_000;
 
 /**
- * A turn does database work only. A turn that takes this long waits for something else, perhaps for a second turn
- * that can never come while the first one runs, and is rolled back so that the writer goes on.
+ * A transaction that takes this long is rolled back, so that the writer can continue. Its caller waits for something
+ * other than the database, perhaps for a second transaction, which cannot begin before this one ends.
  */
 const slotMaxMs = 10_000;
 
@@ -34,22 +34,22 @@ type Outcome = 'release' | 'rollback';
 /** One piece of work in the queue: a lone statement, a transaction, or statements outside any transaction. */
 type QueuedWork = {
   /**
-   * Does the work on the writer. `opening` holds the BEGIN when the group is not open yet. The answer is the caller
-   * to tell about the commit, or undefined when the work left nothing to commit.
+   * Does the work on the writer. `opening` holds the BEGIN if the group is not open yet. Resolves with the caller to
+   * tell about the commit, or with undefined if there is nothing to commit.
    */
   take: (opening: SqlStatement[]) => Promise<Settled | undefined>;
   reject: (error: Error) => void;
-  /** True for statements that SQLite refuses inside a transaction: they run between two groups. */
+  /** True for statements that SQLite refuses inside a transaction. They run between two groups. */
   outside?: boolean;
-  /** Times that another program's lock on the file outlasted the busy timeout. */
+  /** The number of times that another program held the file longer than the busy timeout. */
   busy?: number;
 };
 
-/** Three tries of the 5 s busy timeout: a backup tool may hold the file for 15 s before a write fails. */
+/** Three tries with a busy timeout of 5 s: a backup tool may hold the file for 15 s before a write fails. */
 const busyTriesMax = 3;
 
 const command = (sql: string): SqlStatement => ({ sql, parameters: [] });
-/** IMMEDIATE takes the write lock now: a lock that is refused later would fail in the middle of a group. */
+/** IMMEDIATE takes the write lock at once. Without it, a lock could be refused in the middle of a group. */
 const begin = command('BEGIN IMMEDIATE');
 
 export class WriterQueue {
@@ -61,19 +61,22 @@ export class WriterQueue {
   #refusal: TrunklineError | undefined;
   #idle: (() => void)[] = [];
 
-  /** `onFailure` hears of a disk that is full or fails and of a damaged file; other errors are their caller's alone. */
+  /**
+   * `onFailure` is called if the disk is full or fails, or if the file is damaged. Other errors only go to their
+   * callers.
+   */
   constructor(writer: SqliteClient, clock: Clock, onFailure: (error: SqliteError) => void) {
     this.#writer = writer;
     this.#clock = clock;
     this.#onFailure = onFailure;
   }
 
-  /** From here on all work is refused with this error. After a failed sync nobody knows what the disk holds. */
+  /** Refuses all further work with this error. After a failed sync, nobody knows what the disk holds. */
   refuse(error: TrunklineError): void {
     this.#refusal ??= error;
   }
 
-  /** Also refuses what waits already, at once and not only when its turn would come. */
+  /** Refuses further work and the work that waits already, both at once. */
   close(error: TrunklineError): void {
     this.refuse(error);
     for (const work of this.#waiting.splice(0)) work.reject(error);
@@ -83,7 +86,7 @@ export class WriterQueue {
     return this.#refusal;
   }
 
-  /** One statement on its own; resolves once it is synced. */
+  /** Runs a single statement. Resolves once it is synced. */
   write(statement: SqlStatement): Promise<StatementsResult> {
     return new Promise((resolve, reject) => {
       this.#enqueue({
@@ -96,7 +99,7 @@ export class WriterQueue {
     });
   }
 
-  /** Statements that run between two groups, outside any transaction. */
+  /** Runs statements between two groups, outside any transaction. */
   outside(statements: SqlStatement[]): Promise<StatementsResult> {
     return new Promise((resolve, reject) => {
       this.#enqueue({
@@ -110,7 +113,7 @@ export class WriterQueue {
     });
   }
 
-  /** Resolves when the transaction has its turn: its statements run alone until it commits or rolls back. */
+  /** Begins a transaction. Resolves at its turn; its statements then run alone until it commits or rolls back. */
   begin(): Promise<TransactionSlot> {
     return new Promise((resolve, reject) => {
       let slot: TransactionSlot | undefined;
@@ -133,7 +136,7 @@ export class WriterQueue {
     });
   }
 
-  /** Resolves when nothing waits or runs. */
+  /** Resolves when no work waits or runs. */
   async drained(): Promise<void> {
     if (!this.#running) return;
     await new Promise<void>((resolve) => this.#idle.push(resolve));
@@ -154,7 +157,7 @@ export class WriterQueue {
     for (const tell of this.#idle.splice(0)) tell();
   }
 
-  /** A bug of ours in the loop itself: callers hear of it instead of waiting for ever. */
+  /** Ends the queue after a bug in its loop. The callers get an error instead of waiting for ever. */
   #giveUp(cause: Error): void {
     this.#running = false;
     this.close(new TrunklineError('STORE_FAILED', 'The queue of the writer broke', { cause }));
@@ -190,8 +193,8 @@ export class WriterQueue {
         slot.reject(error);
         this.#note(error);
         const still = error instanceof SqliteError && error.inTransaction;
-        // A full or failing disk makes SQLite end the whole transaction by itself. Members whose work was already
-        // done are then not committed either, and must hear so.
+        // A full or failing disk makes SQLite end the whole transaction by itself. Members whose work was already done
+        // are then not committed either, and get the error too.
         if (open && !still) {
           for (const member of members.splice(0)) member.reject(error);
         }
@@ -236,7 +239,7 @@ function isBusy(error: unknown): boolean {
   return error instanceof SqliteError && (error.code & 0xff) === 5 && !error.inTransaction;
 }
 
-/** The one transaction whose turn it is: runs its statements and ends by commit, rollback or the turn's deadline. */
+/** The one transaction whose turn it is. It runs statements until it commits, rolls back or takes too long. */
 export class TransactionSlot {
   readonly #writer: SqliteClient;
   readonly #clock: Clock;
@@ -249,7 +252,7 @@ export class TransactionSlot {
     this.#writer = writer;
     this.#clock = clock;
     this.#note = note;
-    // The caller of commit hears the failure. Where nobody commits any more, nobody needs to hear it.
+    // The caller of `commit` gets the failure. If nobody commits, nobody needs it.
     this.#settled.promise.catch(() => undefined);
   }
 
@@ -273,7 +276,7 @@ export class TransactionSlot {
   async rollback(): Promise<void> {
     if (this.#over) return;
     this.#end('rollback');
-    // When SQLite has already ended the whole transaction there is nothing left to take back.
+    // If SQLite has already ended the whole transaction, there is nothing to roll back.
     await this.#settled.promise.catch(() => undefined);
   }
 

@@ -15,14 +15,17 @@ program
   .command('start', { isDefault: false })
   .description('run the bridge, the speech service and the console in this terminal')
   .action(async () => {
-    // The process is loaded only here, because all other commands start faster without it.
+    // The code of the server is loaded only here, because all other commands start faster without it.
     const { main } = await import('./main.ts');
     await main(process.env);
-    // Handles that nothing waits for, such as keep-alive connections, must not hold up the end.
+    // Open handles that nothing waits for, such as keep-alive connections, must not delay the end.
     process.exit(0);
   });
 
-/** Loaded when they are asked for: a command needs neither the memory nor the time of all the others. */
+/**
+ * Each command's code is loaded only when that command is called, because no command needs the memory and time of all
+ * the others.
+ */
 const commands: Record<string, () => Promise<(program: Command) => void>> = {
   config: async () => (await import('./commands/config.ts')).registerConfig,
   call: async () => (await import('./commands/call.ts')).registerCall,
@@ -52,11 +55,12 @@ const loaded = isAboutUs ? [] : Object.hasOwn(commands, asked) ? [asked] : Objec
 for (const name of loaded) (await commands[name]?.())?.(program);
 
 try {
-  // A command ends by its own code, even while all that it waits for is a time.
+  // A command may wait for nothing but a timer. Without this, Node would then end it early and with the wrong exit
+  // code.
   using _awake = stayAwake();
   await program.parseAsync();
 } catch (error) {
-  // An expected failure is one readable line; anything else is a bug and shows where it came from.
+  // An expected failure is shown as one readable line. Any other error is a bug and is shown with its stack.
   printNote(error instanceof TrunklineError ? `${error.code}: ${error.message}` : inspect(error));
   process.exitCode = error instanceof TrunklineError && error.code === 'CONFIG_INVALID' ? 78 : 1;
   if (!(error instanceof Error)) printNote(reasonOf(error));

@@ -30,7 +30,7 @@ import { StoreConfig } from './store/config.ts';
 const ProcessRole = z.enum(['bridge', 'speech', 'console']);
 type ProcessRole = z.infer<typeof ProcessRole>;
 
-/** Every setting of the process, part by part. This file alone reads the environment. */
+/** Every setting of the process, grouped by part. Only this file reads the environment. */
 export const Config = z.strictObject({
   roles: z.array(ProcessRole).min(1).optional().meta({
     env: 'TRUNKLINE_ROLES',
@@ -69,7 +69,10 @@ type LoadedConfig = { config: Config; sourceOf: (path: readonly string[]) => Set
 
 export const configFields: SettingField[] = settingFields(Config);
 
-/** The settings, frozen: from the environment, else from the file that TRUNKLINE_CONFIG names, else the defaults. */
+/**
+ * Loads the settings and freezes them. The environment wins over the file that TRUNKLINE_CONFIG names, and the file
+ * wins over the defaults.
+ */
 export function loadConfig(
   env: Readonly<Record<string, string | undefined>>,
   readFile: (path: string) => string = (path) => readFileSync(path, 'utf8'),
@@ -108,13 +111,15 @@ export function loadConfig(
   return { config: deepFreeze(config), sourceOf };
 }
 
-/** Events have one owner, the outbox, and one time: the shorter of the two that can be set for delivered events. */
+/**
+ * The outbox alone deletes events. Two settings limit how long it keeps delivered events, and the shorter one counts.
+ */
 function withOneRetention({ bridge, outbox }: z.infer<typeof Config>): OutboxConfig {
   const mostMs = Math.round(bridge.retentionDays.events * 24 * 3_600_000);
   return { ...outbox, retainDeliveredMs: Math.min(outbox.retainDeliveredMs, mostMs) };
 }
 
-/** Checks across parts: a name is right only where the other part has it. */
+/** Checks settings across parts, for example names that must exist in another part. */
 function togetherWrong({
   bridge,
   speech,
@@ -128,7 +133,8 @@ function togetherWrong({
       problems.push(
         `bridge.roles.${at}.carrier: there is no carrier "${carrier}"${suggestion(carrier, carrierNames) || ';'} there are: ${carrierNames.join(', ')}`,
       );
-  // Another service may have models that we have never heard of; what it says of a wrong one is shown everywhere.
+  // The name is checked only for our own service. A service elsewhere may have models that we do not know, and its
+  // refusal of a wrong name is shown to the operator.
   if (speech.url === undefined && speech.model !== undefined) {
     const { success } = ModelName.safeParse(speech.model);
     if (!success)
@@ -157,13 +163,13 @@ function parseFile(path: string, readFile: (path: string) => string): Record<str
       { cause },
     );
   }
-  // The library is loaded only where there is such a file: every other start is sooner without it.
+  // The library is loaded only if there is a settings file, because the process starts faster without it.
   const { parseDocument } = createRequire(import.meta.url)('yaml') as typeof Yaml;
   let document: Yaml.Document.Parsed;
   let content: unknown;
   try {
     document = parseDocument(text);
-    // Throws for aliases that grow into millions of values out of a few lines, and for nesting without an end.
+    // This throws if aliases expand into millions of values or if the nesting is too deep.
     content = document.errors.length > 0 ? undefined : (document.toJS() ?? {});
   } catch (error) {
     throw refusal([
@@ -171,7 +177,7 @@ function parseFile(path: string, readFile: (path: string) => string): Record<str
     ]);
   }
   const [first] = document.errors;
-  // The library's own message quotes the line, which may hold a secret. Only the place is given.
+  // The library's own message quotes the line, which may hold a secret. Only the position is reported.
   if (first)
     throw refusal([
       `${path} line ${first.linePos?.[0].line ?? '?'}: not valid YAML (${first.code})`,
@@ -212,8 +218,8 @@ function explain(
 }
 
 /**
- * The setting's own message, if it has one. The library's messages are about types, and a person wants to know what
- * to write.
+ * Returns the setting's own message, if it has one. The library's messages are about types, but a person wants to know
+ * what to write.
  */
 function wordsOf(issue: z.core.$ZodIssue): string {
   if (!/^(?:Invalid|Too) /.test(issue.message)) return lowerFirst(issue.message);
@@ -221,7 +227,10 @@ function wordsOf(issue: z.core.$ZodIssue): string {
   return lowerFirst(all.join(', or ') || issue.message);
 }
 
-/** The fields of a session are those of the speech interface: the schema of the setting itself knows any name. */
+/**
+ * Returns the names that are valid at this path. Fields of a session come from the speech interface, because the
+ * setting's own schema accepts any name.
+ */
 function knownNames(path: string[]): string[] {
   const [part, setting, ...inside] = path;
   return part === 'bridge' && setting === 'session'
@@ -238,12 +247,12 @@ function suggestion(name: string, known: string[]): string {
   return near === undefined ? '' : `, did you mean ${near}?`;
 }
 
-/** The roles of this process. With the address of a speech service set, our own service is not among them. */
+/** The roles of this process. If the address of a speech service is set, the process does not run its own. */
 function rolesOf(config: z.infer<typeof Config>): ProcessRole[] {
   const roles =
     config.roles ??
     (config.speech.url === undefined ? ['bridge', 'speech', 'console'] : ['bridge', 'console']);
-  // With a port for the other nodes those with a speech service are found in the database.
+  // If a port for other nodes is set, speech services of other nodes are found in the database.
   const isAlone = config.nodes.url === undefined && config.speech.url === undefined;
   if (roles.includes('bridge') && !roles.includes('speech') && isAlone)
     throw refusal([

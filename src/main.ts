@@ -32,19 +32,19 @@ import { startSpeechService } from './speech-service/service.ts';
 import { openStore, type Store } from './store/store.ts';
 
 /**
- * A person at a terminal waits no longer for streams that go on, whatever `drainS` says: Ctrl-C is no upgrade. What is
- * left goes on after the next start.
+ * At a terminal, running streams are awaited for this long at most, whatever `drainS` says, because Ctrl-C is no
+ * planned upgrade. Calls that are left continue after the next start.
  */
 const mostDrainAtTerminalMs = 18_000;
 /**
- * From the end of the drain to the end of the process, whatever still waits. Five hundred legs take some seconds to be put
- * away, as do the parts, one after the other, whose database does not answer; and with the drain's default a supervisor
- * kills a process 30 s after the signal.
+ * The longest time from the end of the drain to the end of the process. Closing 500 legs takes some seconds, and so
+ * does closing each part whose database does not answer. With the default drain time, the sum stays below the 30 s
+ * after which a supervisor kills the process.
  */
 const putAwayMs = 9_000;
 const goesOn = 'unfinished calls stay in the store and go on at the next start';
 const endsAtOnce = 'a second signal (Ctrl-C) ends at once';
-/** A process that npm started looks this often whether npm is still there. */
+/** A process that npm started checks at this interval whether npm is still running. */
 const parentLookMs = 500;
 
 type OpenProcess = {
@@ -53,23 +53,24 @@ type OpenProcess = {
   store: Store;
   http: HttpServer;
   parts: Part[];
-  /** Mounts a part on the one port and closes it, in reverse order, when the process ends. */
+  /** Mounts a part on the one port. All parts are closed in reverse order when the process ends. */
   mount: <T extends Part & AsyncDisposable>(part: T) => T;
   own: <T extends AsyncDisposable>(resource: T) => T;
 };
 
-/** Opens the parts in order, says `ready`, waits for a stop signal, closes them in reverse. */
+/** Opens the parts in order, says `ready`, waits for a stop signal, and closes the parts in reverse order. */
 export async function main(env: Readonly<Record<string, string | undefined>>): Promise<void> {
   const { config } = loadConfig(env);
   const log = createLog({ level: config.logLevel });
-  // Until the last part is closed: a database that is gone leaves no socket that would keep the process.
+  // Keeps the process running until the last part is closed. If the database is gone, no open socket would do so.
   using _awake = stayAwake();
   process.umask(0o077);
   watchProcess();
   const stop = stopSignal(log);
-  // A terminal that closes sends the same signal: there it ends the process, as everywhere.
+  // A terminal that closes sends the same signal. At a terminal, SIGHUP therefore ends the process, as it does with
+  // other programs.
   if (!process.stdout.isTTY) checkOnReload(env, log);
-  // Closed at the end by `closeAll` when the process stops, and at once when its start fails.
+  // The stack is closed by `closeAll` when the process stops, and at once if the start fails.
   await using stack = new AsyncDisposableStack();
   const store = stack.use(
     await openStore({
@@ -117,8 +118,8 @@ export async function main(env: Readonly<Record<string, string | undefined>>): P
   }
   http.stopAccepting();
   const overdue = endWhenOverdue(log, drainMs + putAwayMs);
-  // The parts drain in the order of the audio: carriers first, so that the bridge sees their last bytes. All of them
-  // share one deadline.
+  // The parts drain in the order in which audio passes through them. Carriers are first, so that the bridge gets their
+  // last bytes. All parts share one deadline.
   const untilMs = systemClock.monotonicMs() + drainMs;
   await Promise.all(parts.map(async (part) => part.leaving?.()));
   for (const part of parts.toReversed())
@@ -130,10 +131,10 @@ export async function main(env: Readonly<Record<string, string | undefined>>): P
 }
 
 /**
- * Ends the process when it has not ended by itself: a commit that fails again and again, or a database that is gone,
- * must not keep it until a supervisor kills it. What was not stored is in the journals, and the next start finds it.
- * `process.exit` would wait for the thread of SQLite, which waits for its lock: the system ends all of it at once, as a
- * supervisor would a moment later. The answer cancels.
+ * Ends the process if it has not ended by itself, because a commit that keeps failing or a lost database must not keep
+ * it running until a supervisor kills it. Anything that was not stored is in the journals, and the next start finds it.
+ * `process.exit` would wait for SQLite's thread, which may wait for its lock. The process therefore kills itself, as a
+ * supervisor would a moment later. The returned function cancels this.
  */
 function endWhenOverdue(log: Logger, stopMs: number): () => void {
   return systemClock.after(stopMs, () => {
@@ -145,8 +146,8 @@ function endWhenOverdue(log: Logger, stopMs: number): () => void {
 }
 
 /**
- * Resolves when npm, which started this process, is gone: npm ends at SIGTERM without passing it on, and what it
- * started would go on without a supervisor. The script begins with `exec`, so that npm itself is the parent.
+ * Resolves when npm, which started this process, has ended. npm ends at SIGTERM without passing the signal on, and the
+ * process would continue without a supervisor. The npm script begins with `exec`, so npm itself is the parent.
  */
 function npmGone(env: Readonly<Record<string, string | undefined>>): Promise<NodeJS.Signals> {
   const parent = process.ppid;
@@ -205,14 +206,14 @@ async function openParts(opened: OpenProcess, internalKey: string): Promise<void
   );
 }
 
-/** The things with which several parts are opened. */
+/** Objects that several parts need when they are opened. */
 type Shared = {
   nodes: NodesPart;
   objects: Objects | undefined;
   language: ReturnType<typeof startLanguageRunner>;
 };
 
-/** The embedded speech service, and the recogniser that it hears with. */
+/** Opens the embedded speech service and its recogniser. */
 async function openSpeech(
   { config, log, store, http, mount, own }: OpenProcess,
   { nodes, objects, language }: Shared,
@@ -253,7 +254,7 @@ async function openSpeech(
   nodes.membership.attach({
     legs: () => 0,
     speech: () => speech.load(),
-    // A node that stops keeps its sessions for its next start, until it counts as lost.
+    // A node that stops on purpose keeps its sessions for its next start, until it counts as lost.
     takeOver: (lost) =>
       speech.endSessionsOf(lost.filter(({ hasLeft }) => !hasLeft).map(({ node }) => node)),
     wasGivenUp: () => speech.leaveEndedByOthers(),
@@ -261,7 +262,7 @@ async function openSpeech(
   return recogniser;
 }
 
-/** The outbox, the bridge and the carriers that bring it calls. */
+/** Opens the outbox, the bridge, and the carriers that bring calls to the bridge. */
 async function openBridge(
   { config, log, store, http, mount }: OpenProcess,
   { nodes, objects, language }: Shared,
@@ -320,7 +321,7 @@ function answerLog(log: Logger): (reason: string) => void {
   };
 }
 
-/** The object store that is set; without one audio stays on the disk. */
+/** Opens the configured object store. If none is set, audio stays on the disk. */
 async function objectStoreOf({
   config,
   store,
@@ -334,7 +335,7 @@ async function objectStoreOf({
   return mount(new Objects({ config: bucket, store, node, clock: systemClock, log }));
 }
 
-/** Sockets of live sessions go from node to node over the link of the nodes, where there is one. */
+/** Connects the speech services of the nodes with one another. Undefined if this node has no port for other nodes. */
 function otherSpeechNodes({ link, membership }: NodesPart): OtherSpeechNodes | undefined {
   if (link === undefined) return undefined;
   return {
@@ -351,15 +352,16 @@ function otherSpeechNodes({ link, membership }: NodesPart): OtherSpeechNodes | u
     serve: ({ sockets: take, requests }) =>
       link.serve({
         ...(requests === undefined ? {} : { speech: requests }),
-        // By the one way a node passes a client on, by the other a bridge comes itself.
+        // `/node/sessions` receives clients that another node forwards; `/v2/live` receives bridges that connect
+        // directly.
         sockets: take === undefined ? {} : { '/node/sessions': take, '/v2/live': take },
       }),
   };
 }
 
 /**
- * One rule for the audio of a call wherever it lies. The bridge's recording follows the same setting, where
- * `auto` means on loopback only; a service that runs without a bridge keeps audio unless the setting is off.
+ * Decides whether and how long the audio of calls is kept. The bridge and the speech service follow the same setting.
+ * `auto` keeps audio only on loopback. A service that runs without a bridge keeps audio unless the setting is off.
  */
 function recordingOf({ bridge, roles, http }: Config): { kept: boolean; days: number } {
   const auto = !roles.includes('bridge') || isLoopback(http.host);
@@ -370,8 +372,9 @@ function recordingOf({ bridge, roles, http }: Config): { kept: boolean; days: nu
 }
 
 /**
- * The nodes of the speech service: those that are configured, else our own by its real address and with the key made at
- * this start, and those of the other nodes of the database, by the port that nodes have for one another.
+ * Lists the speech services that the bridge may use. Configured ones come alone. Otherwise the list holds our own
+ * service, by its real address and the key made at this start, and the services of the other nodes of the database, by
+ * the ports between nodes.
  */
 function speechNodesOf(
   { speech, roles }: Config,
@@ -427,13 +430,13 @@ function speechNodesOf(
   ];
 }
 
-/** The part of an address that is stored; the rest may be secret. */
+/** Returns the part of an address that is stored. The rest may be secret. */
 function nameOf(address: string): string {
   const { origin, pathname } = new URL(address);
   return `${origin}${pathname.replace(/\/+$/, '')}`;
 }
 
-/** Says that the process is ready: a few lines on a terminal, one record for a machine. */
+/** Reports that the process is ready: as a few lines on a terminal, or as one record for a machine. */
 async function sayReady({ config, log, http, parts }: OpenProcess): Promise<void> {
   const base = http.publicUrl();
   const notes = [...http.notes(), ...parts.flatMap((part) => part.notes?.() ?? [])];
@@ -486,7 +489,10 @@ async function sayReady({ config, log, http, parts }: OpenProcess): Promise<void
   );
 }
 
-/** The service that recognises the calls. A service elsewhere is named by its origin only: the rest of its address may be secret. */
+/**
+ * Names the service that recognises the calls. A service elsewhere is named only by its origin, because the rest of its
+ * address may be secret.
+ */
 function speechAddress({ roles, speech }: Config, base: string): Record<string, string> {
   if (roles.includes('bridge') && speech.url !== undefined)
     return {
@@ -497,7 +503,10 @@ function speechAddress({ roles, speech }: Config, base: string): Record<string, 
   return roles.includes('speech') ? { speech: `${base}/v2/live` } : {};
 }
 
-/** Waits for a part to drain, a second longer than it was given. A part that fails does not keep the others from it. */
+/**
+ * Drains a part, and waits for it a second longer than its deadline. A part that fails does not keep the others from
+ * draining.
+ */
 async function withinDrain(part: Part, log: Logger, leftMs: number): Promise<void> {
   if (!part.drain) return;
   const stopWaiting = new AbortController();
@@ -514,7 +523,7 @@ async function withinDrain(part: Part, log: Logger, leftMs: number): Promise<voi
   if (outcome === 'late') log.warn({ part: part.name }, 'part did not drain in time');
 }
 
-/** Resolves at the first signal, which drains. A second one ends the process at once. */
+/** Resolves at the first stop signal, which begins the drain. A second signal ends the process at once. */
 function stopSignal(log: Logger): Promise<NodeJS.Signals> {
   process.on('uncaughtException', (error) => endNow(log, 'unexpected error', error));
   process.on('unhandledRejection', (error) => endNow(log, 'unhandled rejection', error));
@@ -529,7 +538,10 @@ function stopSignal(log: Logger): Promise<NodeJS.Signals> {
   });
 }
 
-/** Settings are read at a start. SIGHUP reads them and logs what the next start would say; the ones in use stay. */
+/**
+ * On SIGHUP, reads the settings and logs whether the next start would accept them. The settings in use do not change
+ * until then.
+ */
 function checkOnReload(env: Readonly<Record<string, string | undefined>>, log: Logger): void {
   process.on('SIGHUP', () => {
     try {
@@ -541,7 +553,9 @@ function checkOnReload(env: Readonly<Record<string, string | undefined>>, log: L
   });
 }
 
-/** Ends the process after an error that nothing expected. Its state is unknown; a restart loses nothing that was accepted. */
+/**
+ * Ends the process after an unexpected error, because its state is unknown. A restart loses nothing that was accepted.
+ */
 function endNow(log: Logger, what: string, error: unknown): void {
   log.fatal(
     { err: error },

@@ -5,9 +5,9 @@ type CompandingLaw = 'mulaw' | 'alaw';
 type CompandingVerdict = 'undecided' | 'as-declared' | 'other-law';
 
 const frameBytes = 160;
-/** This many frames with sound decide: half a second. Silence is the same in both laws. */
+/** The verdict needs this many frames with sound, which is half a second. Silence is the same in both laws. */
 const framesToDecide = 25;
-/** A frame with fewer codes than this is silence or a constant. */
+/** A frame with fewer different codes than this is silence or a constant. */
 const codesOfSound = 12;
 /**
  * The declared law counts as wrong only if it makes the wave rougher by this much. Measured on speech, the wrong law is rougher by at least 0.8 and

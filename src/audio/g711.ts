@@ -1,6 +1,6 @@
 import alawmulaw from 'alawmulaw';
 
-// Tables of the package's codec. Every frame of every call passes here.
+// Tables made with the package's codec. Every frame of every call is converted with them.
 function table(decode: (code: number) => number): Int16Array {
   return Int16Array.from({ length: 256 }, (_, code) => decode(code));
 }

@@ -20,7 +20,10 @@ export class Resampler {
   readonly #rows: number;
   readonly #half: number;
   readonly #table: Float32Array;
-  /** Input that the next output sample still needs, behind the `#half - 1` zeros before the beginning. */
+  /**
+   * The input that the next output samples still need, after the `#half - 1` zeros that stand for the time before the
+   * beginning.
+   */
   #held: Float32Array;
   #heldLength: number;
   /**
@@ -40,20 +43,21 @@ export class Resampler {
     this.#stepPart = down % this.#up;
     const ratio = Math.min(1, toHz / fromHz);
     this.#half = Math.ceil(crossings / ratio);
-    // Rates without a common divisor would need a row for each of 16,000 moments. The nearest of fewer rows is as good.
+    // Rates without a common divisor would need a row for each of 16,000 positions. A smaller table is used, and the
+    // nearest row is good enough.
     this.#rows = Math.min(this.#up, Math.max(256, Math.floor(maxTableEntries / (2 * this.#half))));
     this.#table = kernelTable(this.#rows, this.#half, ratio * cutoff);
     this.#held = new Float32Array(4 * this.#half);
     this.#heldLength = this.#half - 1;
   }
 
-  /** Returns the output that this input completes. */
+  /** Takes input and returns the output samples that are complete with it. */
   push(input: Float32Array): Float32Array {
     this.#taken += input.length;
     return this.#convert(input);
   }
 
-  /** Returns the rest of the output, which is then as long as the input. */
+  /** Returns the remaining output. All output together is then as long as the input. */
   flush(): Float32Array {
     const total = Math.floor((this.#taken * this.#up) / this.#down());
     const rest = this.#convert(new Float32Array(2 * this.#half));
@@ -112,7 +116,7 @@ function greatestCommonDivisor(a: number, b: number): number {
   return b === 0 ? a : greatestCommonDivisor(b, a % b);
 }
 
-/** Row r holds the kernel for an output sample that lies r / rows behind the input sample in its middle. */
+/** Row r holds the kernel for an output sample that lies r / rows of an input sample after the kernel's middle. */
 function kernelTable(rows: number, half: number, passBand: number): Float32Array {
   const width = 2 * half;
   const table = new Float32Array(rows * width);

@@ -35,8 +35,8 @@ export function readWav(file: Buffer): Wav {
 }
 
 /**
- * The last chunk may state a length that the file does not have, because a stream was cut off or its length was
- * unknown.
+ * Finds a chunk of the file. The last chunk may state more bytes than the file has, because a stream was cut off or its
+ * length was unknown.
  */
 function chunkOf(file: Buffer, name: string): Buffer | undefined {
   for (let at = headerBytes; at + 8 <= file.length;) {

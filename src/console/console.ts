@@ -22,7 +22,7 @@ import { TestCalls } from './test-call.ts';
 
 type ConsoleOptions = {
   bridge: Pick<Bridge, 'mintToken'>;
-  /** The carriers whose side can be played for a test call. */
+  /** The carriers that can place a test call, played by this process. */
   players: readonly [CarrierPlayer, ...CarrierPlayer[]];
   store: Store;
   log: Logger;
@@ -36,7 +36,7 @@ type ConsoleOptions = {
   installation: Omit<InstallationFacts, 'publicUrl' | 'startedAtMs'>;
 };
 
-/** The live page at `/`, its sign-in, and the button that places a call without a phone. */
+/** Serves the live page at `/`, its sign-in, and the button that places a call without a phone. */
 export async function startConsole(options: ConsoleOptions): Promise<Part & AsyncDisposable> {
   const { bridge, store, http } = options;
   const log = options.log.child({ part: 'console' });
@@ -91,7 +91,7 @@ type InstallationFacts = {
   recogniser: (() => NonNullable<Installation['recogniser']>) | undefined;
 };
 
-/** The facts of the installation view. They never contain a key, a token or an address with one. */
+/** Collects the facts of the page's installation view. They never contain a key, a token or an address with one. */
 async function installationNow(facts: InstallationFacts): Promise<Installation> {
   return {
     version,
@@ -113,7 +113,7 @@ const types: Record<string, string> = {
   css: 'text/css; charset=utf-8',
 };
 
-/** Serves the page's files, which are read from the disk once. There is no build step. */
+/** Serves the page's files, which are read from the disk once. The page has no build step. */
 export function pageFiles(): Router {
   const files = readFiles();
   const router = Router();
@@ -127,7 +127,7 @@ export function pageFiles(): Router {
   return router;
 }
 
-/** The files by name. No request can make the process read any other file. */
+/** Reads the files into a map by name. A request can only reach a file in this map. */
 function readFiles(): Map<string, StaticFile> {
   const files = new Map<string, StaticFile>();
   for (const name of readdirSync(pageFolder)) {

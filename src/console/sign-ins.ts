@@ -47,7 +47,7 @@ export class SignIns {
     if (token !== undefined) this.#endsAt.delete(digestOf(token));
   }
 
-  /** True for a request from a signed-in page. */
+  /** True if the request comes from a signed-in browser and, for changes, from our own page. */
   accepts(request: IncomingMessage): boolean {
     const token = tokenOf(request);
     if (token === undefined) return false;
@@ -58,7 +58,7 @@ export class SignIns {
       this.#endsAt.delete(digest);
       return false;
     }
-    // A second protection beside SameSite=Strict, which some browsers may not support.
+    // This is a second protection beside SameSite=Strict, which some browsers may not support.
     const changes = request.method !== 'GET' && request.method !== 'HEAD';
     return !changes || isFromOwnOrigin(request, this.#publicUrl);
   }
@@ -74,25 +74,25 @@ function tokenOf(request: IncomingMessage): string | undefined {
 
 type SignInRoutesOptions = {
   /**
-   * Tells whether a key is needed, and checks one. It is the port's own check, so that both ways in share one count of
-   * failures.
+   * Says whether a key is needed, and checks keys. It is the port's own check, so that sign-ins and requests share one
+   * count of wrong keys.
    */
   keys: {
     readonly needsKey: boolean;
     judgeKey(request: IncomingMessage, key: string | undefined): KeyVerdict;
   };
   signIns: SignIns;
-  /** True if the request came over TLS. The cookie is then never sent without it. */
+  /** True if the request came over TLS. The browser then never sends the cookie without TLS. */
   overTls: (request: IncomingMessage) => boolean;
 };
 
-/** /api/session: takes a key and returns a cookie that no script can read and no other site can send. */
+/** Serves /api/session: takes a key and returns a cookie that no script can read and no other site can send. */
 export function signInRoutes({ keys, signIns, overTls }: SignInRoutesOptions): Router {
   const cookieFor = (request: IncomingMessage) =>
     ({ httpOnly: true, sameSite: 'strict', path: '/', secure: overTls(request) }) as const;
   const router = Router();
 
-  // The page requests this first, so that it learns that a key is needed without a 401.
+  // The page asks this first. It learns from the answer whether a key is needed, and no 401 shows up in the browser.
   router.get('/api/session', (request, response) => {
     const signedIn = !keys.needsKey || signIns.accepts(request);
     response.json({ key_needed: keys.needsKey, signed_in: signedIn });

@@ -9,22 +9,25 @@ import type { Store } from '../store/store.ts';
 
 /** At most this many test calls run at once, so that repeated clicks do not fill the installation with calls. */
 export const maxTestCalls = 8;
-/** The answer waits at most this long for the id of the call. Without it the page finds the call by the carrier's id. */
+/**
+ * The answer waits at most this long for the id of the call. If the id comes later, the page finds the call by the
+ * carrier's id.
+ */
 const appearsWithinMs = 3_000;
 const appearsLookMs = 50;
 
 type TestCallOptions = {
   bridge: Pick<Bridge, 'mintToken'>;
-  /** The carriers whose side can be played. The first is the default. */
+  /** The carriers that can place a test call, played by this process. The first is the default. */
   players: readonly [CarrierPlayer, ...CarrierPlayer[]];
   store: Store;
   log: Logger;
   clock: Clock;
-  /** The address of this process, `ws://...`. */
+  /** Returns the address of this process, `ws://...`. */
   carriersUrl: () => string;
 };
 
-/** Places the built-in call through the real carrier socket, so that a newcomer sees what a carrier's call does. */
+/** Places the built-in call through the real carrier socket, so that a new user sees how a carrier's call works. */
 export class TestCalls implements AsyncDisposable {
   readonly #options: TestCallOptions;
   readonly #stop = new AbortController();

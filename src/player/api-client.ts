@@ -4,7 +4,7 @@ import { ApiCall, CallPage, NewStream } from '../protocol/api.ts';
 import type { CallItem, LiveFeedMessage } from '../protocol/api.ts';
 import type { z } from 'zod';
 
-/** The parts of the bridge's operator API that place and watch a call. */
+/** The address and the key of the bridge's operator API. The player uses it to place and watch a call. */
 export type Api = { url: string; key?: string };
 
 const answerWithinMs = 10_000;
@@ -16,7 +16,7 @@ export async function mintStream(
   return ask(api, '/api/streams', NewStream, request);
 }
 
-/** Like the function above, for a bridge of another product: undefined if it has no such API. */
+/** Mints a stream token as `mintStream` does. The bridge may be another product: undefined if it has no such API. */
 export async function mintStreamIfOffered(
   api: Api,
   request: { carrier: string; call_id?: string },
@@ -41,7 +41,7 @@ export async function getCall(api: Api, id: string): Promise<ApiCall> {
   return ask(api, `/api/calls/${encodeURIComponent(id)}`, ApiCall);
 }
 
-/** The call's server-sent events, until they end or the signal stops them. */
+/** Yields the call's server-sent events until they end or the signal stops them. */
 export async function* watchCall(
   api: Api,
   id: string,
@@ -67,8 +67,8 @@ async function ask<T extends z.ZodType>(
 }
 
 /**
- * Sends a request with the key to this address and to no other: a redirect is not followed, because the key would go
- * along to an address that nobody named.
+ * Sends a request with the key to this address only. A redirect is not followed, because the key would go to an address
+ * that nobody named.
  */
 export async function fetchWithKey(
   { url, key }: Api,
@@ -128,7 +128,7 @@ async function request(
   );
 }
 
-/** A client that has shown too many wrong keys gets 429. */
+/** True if the answer refuses the key. A client that has shown too many wrong keys gets 429. */
 export function isKeyRefused(status: number): boolean {
   return status === 401 || status === 429;
 }

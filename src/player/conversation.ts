@@ -3,14 +3,15 @@ import { mulawSilence } from '../audio/g711.ts';
 import type { LegAudio } from './play.ts';
 
 /**
- * The built-in conversation: a refund call of about a minute, made by us with free speech synthesis
- * (config/tools/make-conversation.ts), with its script as ground truth. 8 kHz mu-law, a leg each.
+ * A turn in the script of the built-in conversation. The conversation is a refund call of about a minute. We made it
+ * with free speech synthesis (config/tools/make-conversation.ts), and the script tells its true words. Each leg is 8
+ * kHz mu-law.
  */
 type PlayedTurn = { leg: 'agent' | 'customer'; text: string; startMs: number; endMs: number };
 
 export type Conversation = {
   turns: PlayedTurn[];
-  /** As long as the call, with silence while the other party speaks. */
+  /** The audio of each leg. It is as long as the call, with silence while the other party speaks. */
   legs: Record<'agent' | 'customer', Buffer>;
   durationMs: number;
 };
@@ -20,7 +21,7 @@ type Script = { turns: { leg: 'agent' | 'customer'; text: string; pauseMs: numbe
 const folder = new URL('./conversation/', import.meta.url);
 const bytesPerMs = 8;
 
-/** Both legs as a carrier streams them, the customer first. */
+/** Returns both legs as a carrier would stream them, the customer first. */
 export async function builtInConversation(): Promise<LegAudio[]> {
   const { legs } = await loadConversation();
   return [
@@ -50,7 +51,7 @@ export async function loadConversation(): Promise<Conversation> {
     position = start + audio.length;
     return { leg, text, audio, start, end: position };
   });
-  // A second of silence at the end lets the last words be decided before the call hangs up.
+  // A second of silence at the end gives the recogniser time to finish the last words before the call ends.
   const total = position + 8000;
   const legs = {
     agent: Buffer.alloc(total, mulawSilence),

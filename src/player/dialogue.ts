@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 
-// A carrier's side of its protocol, as the player speaks it: pure, like the codecs on our side.
+// The carrier's side of a protocol, as the player speaks it. It does no input or output, like the codecs on our side.
 
 export type Encoding = 'mulaw' | 'alaw' | 'slin';
 
@@ -15,35 +15,32 @@ export type PlayedCall = {
   to: string;
   direction: 'inbound' | 'outbound';
   parameters: Record<string, string>;
-  /** For carriers whose control messages have two formats. */
+  /** The format of control messages, for carriers that offer two formats. */
   controlFormat: 'plain-text' | 'json';
 };
 
 export type Frame = string | Buffer;
 
-/**
- * One carrier's side of one stream. Numbered frames get their number when they are made, whether they are sent or
- * not.
- */
+/** The carrier's side of one stream. A numbered frame gets its number when it is made, even if it is never sent. */
 export type Dialogue = {
   opening(): Frame[];
-  /** Makes the frames for one frame's length of audio, of all legs that still have audio. */
+  /** Makes the messages for one frame of audio of each leg that still has audio. */
   media(frames: { leg: 'customer' | 'agent'; bytes: Buffer }[], atMs: number): Frame[];
-  /** Answers to a message of the bridge. */
+  /** Returns the carrier's answers to a message of the bridge. */
   received(
     text: string,
     atMs: number,
   ): { send: Frame[]; ready?: boolean; paused?: boolean; over?: boolean };
-  /** The messages that end the call. For some carriers only the close of the socket ends it. */
+  /** Returns the messages that end the call. Some carriers send none and only close the socket. */
   closing(atMs: number): Frame[];
   dtmf?(digit: string, atMs: number): Frame[];
-  /** False when audio must wait for an answer to the opening. */
+  /** False if audio must wait for the bridge's answer to the opening messages. */
   readonly readyAtOnce: boolean;
-  /** True when the other side says when the socket may close. */
+  /** True if the player must wait for the bridge's permission to close the socket. */
   readonly waitsForOver: boolean;
 };
 
-/** The secrets of a player. Each carrier uses those of its own kind of proof. */
+/** The secrets of a player. Each carrier uses the ones that its kind of proof needs. */
 export type PlayerSecrets = {
   authToken?: string | undefined;
   apiKey?: string | undefined;
@@ -53,36 +50,41 @@ export type PlayerSecrets = {
   password?: string | undefined;
 };
 
-/** A carrier as the player knows it. Each one is written in the carrier's own folder and passed in. */
+/**
+ * Everything that the player knows about a carrier. Each carrier's own folder exports it, and the caller passes it in.
+ */
 export type CarrierPlayer = {
   name: string;
-  /** Default length of a frame. */
+  /** The default length of a frame. */
   frameMs: number;
   encodings: readonly Encoding[];
   protocols?: readonly string[];
-  /** A call of two parties is two streams. */
+  /** Set if a call of two parties consists of two streams. */
   oneLegPerStream?: true;
-  /** All parties are heard in one channel. */
+  /** Set if the carrier sends all parties in one mixed channel. */
   mixesLegs?: true;
   newIds(): { callId: string; streamId: string };
   /** True if these secrets are sufficient proof. Otherwise the player asks for a stream token. */
   canProve(secrets: PlayerSecrets): boolean;
   headers(url: string, call: PlayedCall, secrets: PlayerSecrets): Record<string, string>;
-  /** The call's parameters that the stream's address contains. */
+  /** The parameters of the call that are added to the stream's address. */
   addressParameters?(call: PlayedCall): Record<string, string>;
   newDialogue(call: PlayedCall): Dialogue;
-  /** The ids in a recorded text of this carrier. Undefined for texts of other kinds or of other carriers. */
+  /** Reads the ids from a recorded text of this carrier. Undefined for other texts. */
   recordedIds(
     text: string,
     message: Record<string, unknown>,
   ): { callId: string; streamId: string } | undefined;
-  /** For replays: headers of the upgrade that must agree with the recorded texts. */
+  /** For replays: makes the upgrade headers that must agree with the recorded texts. */
   recordedHeaders?(texts: readonly string[]): Record<string, string>;
-  /** For replays: the text with the number of the last answer, `lastSeq`, put in. */
+  /**
+   * For replays: returns the text with `lastSeq`, the number of the bridge's last message, in place of the recorded
+   * one.
+   */
   retold?(text: string, lastSeq: number): string;
 };
 
-/** The carrier's word for a party, on a stream of the customer's leg. */
+/** The carrier's name for a party's track, on a stream of the customer's leg. */
 export function trackOf(leg: 'customer' | 'agent'): 'inbound' | 'outbound' {
   return leg === 'customer' ? 'inbound' : 'outbound';
 }

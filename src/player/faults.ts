@@ -6,17 +6,20 @@ export type Faults = {
   drop?: number;
   /** Share of media frames that change places with their successor. */
   reorder?: number;
-  /** The socket breaks here, without a close frame. */
+  /** The time at which the socket breaks without a close frame. */
   cutAtMs?: number;
-  /** Delay after the cut until a new stream of the same call begins. */
+  /** The delay after the cut until a new stream of the same call begins. */
   reopenAfterMs?: number;
   noStop?: boolean;
-  /** True sends bytes of the other companding law than the stream declares. */
+  /** If true, the audio is sent in the other companding law than the stream declares. */
   wrongCodec?: boolean;
   seed?: number;
 };
 
-/** A small generator with a seed (mulberry32): the same faults in the same places, run after run. */
+/**
+ * A small random generator with a seed (mulberry32). Each run with the same seed has the same faults at the same
+ * places.
+ */
 export function randomFrom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
@@ -27,7 +30,9 @@ export function randomFrom(seed: number): () => number {
   };
 }
 
-/** Sends media frames through a simulated bad line. Held frames come out with the next frames or at the end. */
+/**
+ * Sends media frames through a simulated bad line. Frames that are held back come out with later frames or at the end.
+ */
 export class BadLine {
   readonly #faults: Faults;
   readonly #random: () => number;

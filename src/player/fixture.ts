@@ -1,7 +1,7 @@
 import { reasonOf, TrunklineError } from '../lib/errors.ts';
 import type { CarrierPlayer } from './dialogue.ts';
 
-/** One frame of a recorded conversation; a file holds one JSON line for each. */
+/** One frame of a recorded conversation. A file holds one frame per line, as JSON. */
 export type RecordedFrame = { atMs: number; from: 'carrier' | 'bridge' } & (
   { text: string } | { base64: string }
 );
@@ -41,7 +41,7 @@ function parsed(line: string, number: number): Record<string, unknown> {
 
 export type RecordedIds = { carrier: string; callId: string; streamId: string };
 
-/** The carrier of the conversation, and the ids in it. Undefined if the first texts do not show them. */
+/** Finds the carrier and the ids of a recorded conversation. Undefined if its first texts do not show them. */
 export function idsOf(
   frames: readonly RecordedFrame[],
   players: readonly CarrierPlayer[],
@@ -61,7 +61,7 @@ function safeParse(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // A plain-text control message.
+    // The text is a plain-text control message.
     return undefined;
   }
 }

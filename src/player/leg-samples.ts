@@ -13,13 +13,16 @@ import { reasonOf, TrunklineError } from '../lib/errors.ts';
 import type { Encoding } from './dialogue.ts';
 import type { LegAudio } from './play.ts';
 
-/** A party's audio before it takes the form of a carrier. */
+/** The audio of one party before it is converted to a carrier's format. */
 export type LegSamples = { leg: 'customer' | 'agent'; samples: Int16Array; rateHz: number };
 
-/** Converts a file of another kind to a WAV file. */
+/** Converts an audio file of any other format to a WAV file. */
 type Decode = (path: string) => Promise<Buffer>;
 
-/** One stereo file (customer left, agent right), one mono file, or two files, the customer's first. */
+/**
+ * Reads the legs from one stereo file (customer left, agent right), from one mono file, or from two files, the
+ * customer's first.
+ */
 export async function legsOfFiles(paths: readonly string[], decode: Decode): Promise<LegSamples[]> {
   const files = await Promise.all(paths.map((path) => readAudio(path, decode)));
   const channels = files.flatMap(({ channels, sampleRate }) =>
@@ -68,7 +71,7 @@ export function samplesOf({ leg, bytes }: LegAudio): LegSamples {
   return { leg, samples: Int16Array.from(bytes, (code) => mulawToLinear[code] ?? 0), rateHz: 8000 };
 }
 
-/** All parties in one channel, as a carrier with a mixed stream hears them; it goes by the customer's name. */
+/** Mixes all parties into one channel, for carriers with a mixed stream. The result is called the customer's leg. */
 export function mixedLegs(legs: readonly LegSamples[], rateHz: number): LegSamples[] {
   const parts = legs.map(({ samples, rateHz: fromHz }) => convertRate(samples, fromHz, rateHz));
   const samples = Int16Array.from(
@@ -81,7 +84,7 @@ export function mixedLegs(legs: readonly LegSamples[], rateHz: number): LegSampl
   return [{ leg: 'customer', samples, rateHz }];
 }
 
-/** All legs in the carrier's encoding and of one length; shorter ones end with silence. */
+/** Encodes all legs for the carrier. Shorter legs are filled with silence to the length of the longest. */
 export function encodeLegs(
   legs: readonly LegSamples[],
   encoding: Encoding,

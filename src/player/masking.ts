@@ -3,10 +3,10 @@ import type { RecordedFrame } from './fixture.ts';
 
 type MaskOptions = { keepNumbers: boolean; keepAudio: boolean };
 
-/** Fields that name a person or open a door. */
+/** Fields that name a person or contain a secret. */
 const privateFields = new Set(['aniName', 'callerName', 'token', 'client_state']);
 
-/** Counters and times, which only look like phone numbers. */
+/** Fields with counters and times, whose digits are not phone numbers. */
 const technicalFields = new Set([
   'timestamp',
   'sequenceNumber',
@@ -17,7 +17,7 @@ const technicalFields = new Set([
   'occurred_at',
 ]);
 
-/** Masks a recorded conversation: the same frames, lengths and order, with other contents. */
+/** Masks a recorded conversation. The frames, their lengths and their order stay; the contents are replaced. */
 export class Masker {
   readonly #options: MaskOptions;
   readonly #numbers = new Map<string, string>();
@@ -34,7 +34,7 @@ export class Masker {
     return { ...frame, text: masked };
   }
 
-  /** L16 is silent at 0, A-law at 0xD5, mu-law at 0xFF. */
+  /** Notes the value of silence in the stream's encoding: 0 in L16, 0xD5 in A-law, 0xFF in mu-law. */
   #noteEncoding(text: string): void {
     if (
       /"(?:encoding|format|content-type)":"(?:audio\/)?(?:x-)?(?:l16|raw)|format:slin|"format":"slin|"(?:mixType|packetizationTime)":/i.test(
@@ -55,7 +55,7 @@ export class Masker {
     try {
       value = JSON.parse(text);
     } catch {
-      // Plain-text control, or a broken frame that must stay as broken as it was.
+      // This is a plain-text control message, or a broken frame that must stay broken in the same way.
       return this.#digits(text.replace(/("payload":")[^"]*/g, (_, head: string) => head));
     }
     return JSON.stringify(this.#value(value, ''));
@@ -75,7 +75,7 @@ export class Masker {
     return value;
   }
 
-  /** A phone number becomes one kept for fiction, the same each time; ids keep their form. */
+  /** Replaces each phone number by a number reserved for fiction, always the same one. Ids keep their form. */
   #digits(text: string): string {
     if (this.#options.keepNumbers) return text;
     return text.replace(/(?<![\w.-])\+?\d{7,15}(?![\w.:-])/g, (number) => {

@@ -8,16 +8,16 @@ import { play, type LegAudio, type PlayResult } from './play.ts';
 
 export type CallPlan = {
   player: CarrierPlayer;
-  /** `ws://host:port`, or with a path of its own for a bridge that is not ours. */
+  /** `ws://host:port` for our own bridge. The address of another bridge includes its path. */
   to: string;
   /** The bridge's operator API. The player asks it for a stream token if the carrier has no secret. */
   api?: Api;
-  /** Makes the token in this process instead, and returns the address to stream to. */
+  /** Makes the token in this process instead of asking the API. Returns the address to stream to. */
   mint?: (carrierCallId: string) => Promise<string>;
-  /** The bridge may be of another product. Then no token is used. */
+  /** If true, the bridge may be another product without our API. No token is used then. */
   apiIsOptional?: boolean;
   secrets?: PlayerSecrets;
-  /** The base address that the carrier signs, if `to` is another address of the same bridge. */
+  /** The base address that the carrier signs, if it differs from `to`. */
   publicUrl?: string;
   legs?: LegSamples[];
   encoding?: Encoding;
@@ -38,7 +38,7 @@ export type CallPlan = {
 /** Telephone numbers that are reserved for fiction. */
 const fiction = { from: '+15550100123', to: '+15550100200' };
 
-/** One call as its carrier would place it: both legs in one stream, or a stream for each. */
+/** Plays one call as its carrier would: both legs in one stream, or each leg in its own stream. */
 export async function playCall(plan: CallPlan): Promise<PlayResult[]> {
   const { player } = plan;
   const encoding = plan.encoding ?? player.encodings[0] ?? 'mulaw';
@@ -75,7 +75,7 @@ function otherLaw(encoding: Encoding): Encoding {
   return encoding === 'mulaw' ? 'alaw' : 'mulaw';
 }
 
-/** After a cut a new stream of the same call may go on from there. */
+/** Plays the streams of a call. After a cut, a new stream of the same call may continue from there. */
 async function playStreams(
   plan: CallPlan,
   player: CarrierPlayer,
@@ -135,7 +135,7 @@ async function playStream(
   });
 }
 
-/** An address without a path means the paths of our own carriers. */
+/** Returns the address to stream to. If `to` has no path, the path of our own carriers is added. */
 function baseUrl(to: string, carrier: string): string {
   const url = new URL(to.replace(/^http/, 'ws'));
   if (url.pathname === '/') url.pathname = `/carriers/${carrier}`;
@@ -163,13 +163,16 @@ async function withToken(
   return url.href;
 }
 
-/** The token's path at the requested address: the public address may lead through a proxy that removes a prefix. */
+/**
+ * Returns the path with the token at the requested address. The public address may lead through a proxy that removes a
+ * prefix.
+ */
 function tokenPath(mintedUrl: string): string {
   const { pathname } = new URL(mintedUrl);
   return pathname.slice(Math.max(0, pathname.indexOf('/carriers/')));
 }
 
-/** The address came from `POST /api/streams`, which is sufficient proof. */
+/** True if the address came from `POST /api/streams`, which is proof enough. */
 function hasToken(url: URL): boolean {
   return url.searchParams.has('token') || /^\/carriers\/[a-z]+\/./.test(url.pathname);
 }
@@ -179,7 +182,7 @@ function signedAddress(publicUrl: string, target: string): string {
   return `${publicUrl.replace(/\/+$/, '').replace(/^http/, 'ws')}${pathname}${search}`;
 }
 
-/** Optional fields must be absent, not undefined. */
+/** Removes undefined fields, because optional fields must be absent. */
 function withoutUndefined<T extends object>(
   value: T,
 ): { [K in keyof T]: Exclude<T[K], undefined> } {

@@ -10,17 +10,17 @@ export type LegAudio = { leg: 'customer' | 'agent'; bytes: Buffer };
 type PlayOptions = {
   /** The address to which the carrier was told to stream. */
   to: string;
-  /** The address that the carrier signs, if the public address differs from `to`. */
+  /** The address that the carrier signs, if it differs from `to`. */
   signedUrl?: string;
   player: CarrierPlayer;
   call: PlayedCall;
   audio: LegAudio[];
   secrets?: PlayerSecrets;
-  /** 1 is real time; Infinity as fast as the socket takes it. */
+  /** The speed of playing: 1 is real time, Infinity is as fast as the socket takes the audio. */
   speed?: number;
   faults?: Faults;
   frameMs?: number;
-  /** Keys pressed during the call. */
+  /** Keys that are pressed during the call. */
   dtmf?: { digit: string; atMs: number }[];
   signal?: AbortSignal;
   onMessage?: (text: string) => void;
@@ -30,18 +30,21 @@ export type PlayResult = {
   outcome: 'played' | 'refused' | 'cut' | 'closed-by-bridge' | 'failed';
   callId: string;
   streamId: string;
-  /** Bytes sent for each leg. */
+  /** The bytes that were sent, by leg. */
   sentBytes: Record<string, number>;
   framesDropped: number;
   framesReordered: number;
-  /** The status and first line of a refusal; the code and reason of a close. */
+  /** The status and first line of a refusal, or the code and reason of a close. */
   detail: string;
 };
 
 const connectMs = 10_000;
 const readyMs = 10_000;
 const overMs = 15_000;
-/** Faster than real time, the socket limits the speed, not our memory. */
+/**
+ * At most this many bytes wait to be sent. If playing is faster than real time, the socket limits the speed and not our
+ * memory.
+ */
 export const maxUnsentBytes = 1_048_576;
 
 /**
@@ -96,7 +99,7 @@ class PlayedStream {
     this.#socket?.terminate();
   }
 
-  /** Undefined once the socket is open, otherwise the reason why not. */
+  /** Opens the socket. Returns undefined once it is open, or the reason why it did not open. */
   async #connect(): Promise<string | undefined> {
     const { to, signedUrl, player, call, secrets = {}, signal } = this.#options;
     const socket = new WebSocket(to, [...(player.protocols ?? [])], {

@@ -7,9 +7,9 @@ import type { RecordedFrame } from './fixture.ts';
 export type RecorderOptions = {
   host: string;
   port: number;
-  /** The bridge that answers; without one every upgrade is accepted and nothing is answered. */
+  /** The bridge that answers. If absent, every upgrade is accepted and nothing is answered. */
   to?: string;
-  /** Called for each conversation. The function that it returns takes the frames. */
+  /** Called when a conversation begins. Returns the object that takes the frames of this conversation. */
   onConversation: (path: string) => {
     frame(frame: RecordedFrame): void;
     end(reason: string): void;
@@ -18,9 +18,15 @@ export type RecorderOptions = {
 
 export type Recorder = AsyncDisposable & { readonly port: number };
 
-/** Bytes that the bridge sent before the carrier's socket is open are bounded by the upgrade itself; this bounds the other way. */
+/**
+ * At most this many bytes of the carrier wait until the socket to the bridge is open. In the other direction nothing
+ * can wait.
+ */
 export const maxWaitingBytes = 1_048_576;
-/** Headers of the upgrade that belong to one connection. The socket to the bridge makes its own. */
+/**
+ * Headers of the upgrade that belong to one connection. They are not passed on, because the socket to the bridge makes
+ * its own.
+ */
 const ownHeaders = new Set([
   'host',
   'connection',
@@ -31,7 +37,7 @@ const ownHeaders = new Set([
   'sec-websocket-protocol',
 ]);
 
-/** Stands between a carrier and its bridge. Passes every frame on unchanged and reports it. */
+/** Starts a server between a carrier and its bridge. It passes every frame on unchanged and reports it. */
 export async function startRecorder(options: RecorderOptions): Promise<Recorder> {
   const server = createServer((_request, response) => {
     response.writeHead(426).end();
@@ -40,7 +46,8 @@ export async function startRecorder(options: RecorderOptions): Promise<Recorder>
     server,
     perMessageDeflate: false,
     maxPayload: 1_048_576,
-    // A target that is no path could name another host, which would then get the carrier's proof.
+    // A target that is not a path could name another host, which would then get the carrier's proof. Such upgrades are
+    // refused.
     verifyClient: ({ req }: { req: IncomingMessage }) => addressAt(options.to, req) !== undefined,
   });
   sockets.on('connection', (socket, request) => record(socket, request, options));
@@ -101,8 +108,8 @@ type BridgeSide = {
 };
 
 /**
- * The address at the bridge with the path and query of a request. Undefined for a request that names anything but a
- * path (`//host/...`, `ftp://...`): only the operator says where a conversation goes.
+ * Returns the bridge's address with the path and query of a request. Undefined if the request names anything but a path
+ * (`//host/...`, `ftp://...`), because only the operator decides where a conversation goes.
  */
 function addressAt(to = 'ws://nowhere', { url: target = '/' }: IncomingMessage): URL | undefined {
   if (!target.startsWith('/') || /^[/\\]{2}/.test(target)) return undefined;
@@ -113,7 +120,10 @@ function addressAt(to = 'ws://nowhere', { url: target = '/' }: IncomingMessage):
     : undefined;
 }
 
-/** The carrier's path, query and headers go on, so that its proof still holds if the address it signed is the bridge's. */
+/**
+ * Connects to the bridge with the carrier's path, query and headers. The carrier's proof stays valid if the address
+ * that it signed is the bridge's.
+ */
 function connectBridge(url: URL, request: IncomingMessage, carrier: WebSocket): BridgeSide {
   const headers = Object.fromEntries(
     Object.entries(request.headersDistinct)
@@ -148,7 +158,7 @@ function connectBridge(url: URL, request: IncomingMessage, carrier: WebSocket): 
   };
 }
 
-/** These codes describe a broken connection and must not be sent. */
+/** False for close codes that describe a broken connection, because they must not be sent. */
 function isSendable(code: number): boolean {
   return (
     code === 1000 ||

@@ -8,15 +8,15 @@ import { idsOf, type RecordedFrame, type RecordedIds } from './fixture.ts';
 type ReplayOptions = {
   to: string;
   frames: RecordedFrame[];
-  /** The known carriers. The recording shows which one it is from. */
+  /** The carriers among which the recording's own is found. */
   players: readonly CarrierPlayer[];
-  /** The carrier's name, if the recording does not show it. */
+  /** The carrier's name, needed if the recording does not show it. */
   carrier?: string;
   api?: Api;
   secrets?: PlayerSecrets;
   publicUrl?: string;
   speed?: number;
-  /** Replay under the recorded ids; otherwise each replay is a new call. */
+  /** If true, the recorded ids are used again. Otherwise each replay is a new call. */
   keepIds?: boolean;
   signal?: AbortSignal;
   onStarted?: (ids: RecordedIds) => void;
@@ -27,7 +27,10 @@ type ReplayResult = { callId: string; sent: number; answers: string[]; closed: s
 const answerWithinMs = 10_000;
 const closeWithinMs = 5_000;
 
-/** Sends a recorded conversation again, at its own pace; where the bridge spoke, it waits for the bridge to speak. */
+/**
+ * Sends a recorded conversation again at its own pace. At each recorded message of the bridge, the replay waits for a
+ * message of the bridge.
+ */
 export async function replay(options: ReplayOptions): Promise<ReplayResult> {
   const recorded = idsOf(options.frames, options.players);
   const name = options.carrier ?? recorded?.carrier;
@@ -75,7 +78,7 @@ export async function replay(options: ReplayOptions): Promise<ReplayResult> {
   }
 }
 
-/** The fresh ids must agree as well where a carrier has one id for both. */
+/** Makes new ids. If the carrier uses one id for call and stream, the new ids are equal too. */
 function freshIds(
   recorded: RecordedIds,
   fresh: { callId: string; streamId: string },
@@ -152,7 +155,7 @@ async function run(
   return { callId: ids.callId, sent, answers, closed };
 }
 
-/** Replaces the recorded ids by fresh ones, and numbers that answer ours by those of this run. */
+/** Replaces the recorded ids by new ones, and recorded sequence numbers of the bridge by those of this run. */
 function adapted(
   text: string,
   from: RecordedIds,

@@ -32,7 +32,7 @@ export type LatestWords = {
   partial: boolean;
 };
 
-/** A call as the lists draw it. The feed may report its end while a list is open. */
+/** A call as the lists show it. The feed may report the call's end while a list is open. */
 export type BookedCall = Omit<CallItem, 'last_turn'> & { words?: LatestWords | undefined };
 
 export type LiveMessage<Type extends LiveFeedMessage['type']> = Extract<
@@ -41,7 +41,9 @@ export type LiveMessage<Type extends LiveFeedMessage['type']> = Extract<
 >;
 export type AboutCall<Type extends CallEvent['type']> = Extract<CallEvent, { type: Type }>;
 
-/** An entity may have a value in the form that a CRM takes: `2026-03-29` for "the 29th of March". */
+/**
+ * An entity of an utterance. Its value may be in a form that a CRM takes, such as `2026-03-29` for "the 29th of March".
+ */
 export type PageEntity = NamedEntity & { value?: unknown };
 export type Feeling = Pick<SentimentItem, 'sentiment' | 'emotion' | 'text' | 'start' | 'end'>;
 
@@ -53,16 +55,16 @@ export type SpokenEntry = {
   text: string;
   language?: string | undefined;
   role?: Role | undefined;
-  /** The speaker's name, if role and speaker do not give it. */
+  /** The speaker's name, if it does not follow from role and speaker. */
   name?: string;
-  /** The number of the voice's colour. */
+  /** The number that decides the colour of the voice. */
   voice?: number;
   speaker?: number | undefined;
   /** The reason why the speaker may still change. Undefined if there is no doubt. */
   doubt?: string | undefined;
   utterance_id?: string | undefined;
   legId?: string;
-  /** True if its sentiment came as an event. */
+  /** True if the sentiment of this utterance came as an event. */
   isTold?: boolean;
   words: Pick<Word, 'word' | 'start' | 'end'>[];
   entities: PageEntity[];
@@ -96,7 +98,7 @@ export type DigitEntry = {
 };
 export type ConversationEntry = SpokenEntry | GapEntry | PauseEntry | DigitEntry;
 
-/** A line of a transcript, for marking what is played. */
+/** A line of a transcript. The page marks the line that is being played. */
 export type TranscriptLine = {
   start: number;
   end: number | undefined;
@@ -109,7 +111,7 @@ export type ShownSummary = {
   errors?: readonly { part: string; message: string }[] | undefined;
 };
 
-/** Talk figures of a conversation. Null if too much is missing. */
+/** Figures about who spoke for how long. Null if too much is missing. */
 export type CallFigures = {
   talk: Record<Party, number> | null;
   talk_ratio: Record<Party, number> | null;
@@ -125,16 +127,16 @@ export type ListedJob = Omit<ShownJob, 'result'>;
 /** A keyboard shortcut. `run` returns false if the key has no meaning at the moment. */
 export type Shortcut = { key: string; shown?: string; name: string; run: () => unknown };
 
-/** A view. One at a time is on the page. */
+/** A view of the page. Only one view is shown at a time. */
 export type View = {
   element: HTMLElement;
   title: string;
   shortcuts?: Shortcut[];
   close?(): void;
-  /** The feed is open. */
+  /** Called when the live feed is connected. */
   connected?(): void;
   take?(message: LiveFeedMessage): void;
-  /** Scrolls to the reader's earlier place, once the rows exist. */
+  /** Scrolls to the reader's earlier place. Called once the rows exist. */
   goTo?(place: number): void;
   /** Called when the address changed. Returns true if the view handles the new one itself. */
   follow?(hash: string): boolean;

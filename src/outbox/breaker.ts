@@ -104,14 +104,14 @@ export class EndpointTrouble {
     return this.#current;
   }
 
-  /** Returns true if there was no trouble before. */
+  /** Notes a failure. Returns true if the trouble has just begun. */
   begins(atMs: number, reason: string): boolean {
     const before = this.#current;
     this.#current = { sinceMs: before?.sinceMs ?? atMs, reason };
     return before === undefined;
   }
 
-  /** Returns true if there was trouble. */
+  /** Notes that the endpoint accepts events again. Returns true if there was trouble until now. */
   ends(): boolean {
     const was = this.#current !== undefined;
     this.#current = undefined;

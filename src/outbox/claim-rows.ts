@@ -142,8 +142,8 @@ export class ClaimRows {
   }
 
   /**
-   * The present count of wake-ups. It is read before `heads`, so that giving the lane back notices events added in
-   * between.
+   * Returns the lane's current count of wake-ups. Read it before `heads`: if events are added later, giving the lane
+   * back then notices them.
    */
   async wakes(claim: Claim): Promise<number> {
     const row = await this.#store.db

@@ -11,7 +11,10 @@ const maxExchanges = 4;
 const maxHeaders = 24;
 const maxHeaderChars = 200;
 const maxBodyChars = 4_096;
-/** The event itself is not kept a second time. */
+/**
+ * At most this many characters of the event are shown. The event is read from its own row and not stored with the
+ * delivery.
+ */
 const maxEventChars = 65_536;
 const blank = '********';
 /** A shorter value may occur in any answer by chance. */

@@ -14,10 +14,13 @@ export type ExpectedAnswer = z.infer<typeof ExpectedAnswer>;
 /** The longest time that an unfinished number may be waited for, in seconds. */
 export const longestNumberPauseS = 3;
 
-/** A client knows this of the speech to come. It changes how words are heard, and no message. */
+/**
+ * A hint about the coming speech, sent by the client. It changes how words are recognised and leaves the messages as
+ * they are.
+ */
 export const SessionHint = z.object({
   channel: z.int().min(0).max(7).default(0),
-  /** The audio from here on may be such an answer; null ends that. Missing leaves it as it is. */
+  /** The audio from here on may be an answer of this kind. Null ends that; if absent, nothing changes. */
   expects: ExpectedAnswer.nullable().optional(),
   /** An utterance that ends inside a number, a spelling or an address waits this much longer. */
   number_pause: z.number().min(0).max(longestNumberPauseS).optional(),

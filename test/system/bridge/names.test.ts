@@ -50,7 +50,7 @@ test('a speech service whose name is unknown, then fails, then is slow: one atte
   await until(() => names.askedAtMs.length >= calls + 2);
   const [last = NaN, next = NaN] = names.askedAtMs.slice(-2);
   expect(next - last).toBeGreaterThan(leastWaitMs(calls));
-  const told = app.lines.filter((line) => line.includes('no live session can be had for now'));
+  const told = app.lines.filter((line) => line.includes('no live session is available'));
   expect(told).toHaveLength(1);
   expect(told[0]).toContain('"reason":"ENOTFOUND"');
   const waiting = await callsOf(app);

@@ -308,7 +308,7 @@ describe('what goes wrong is said in the block, and the job is done', () => {
       const started = async () => {
         const id = await api.begin({ audio_url, diarization: true });
         const [pid = 0] = await until(() => {
-          const pids = pidsWith('speakers/child.ts', service.store.dataDir);
+          const pids = pidsWith('speakers/speakers-child.ts', service.store.dataDir);
           return pids.length > 0 && pids;
         });
         return { id, pid };
@@ -319,7 +319,7 @@ describe('what goes wrong is said in the block, and the job is done', () => {
       let isOver = false;
       const ended = api.ended(first.id).finally(() => (isOver = true));
       await until(() => {
-        for (const pid of pidsWith('speakers/child.ts', service.store.dataDir)) {
+        for (const pid of pidsWith('speakers/speakers-child.ts', service.store.dataDir)) {
           if (killed.has(pid)) continue;
           killed.add(pid);
           process.kill(pid, 'SIGKILL');
@@ -358,7 +358,7 @@ describe('what goes wrong is said in the block, and the job is done', () => {
       const channels = [{ channel: 0, path: ${JSON.stringify(path)}, samples: ${samples} }];
       await openSpeakers(options).find(channels, {}, new AbortController().signal);`;
     const parent = endsWithUs(spawn(process.execPath, ['--input-type=module', '-e', program]));
-    const pid = await until(() => pidsWith('speakers/child.ts', path)[0]);
+    const pid = await until(() => pidsWith('speakers/speakers-child.ts', path)[0]);
     await until(() => cpuTicksOf(pid) > 50); // deep in its work
     parent.kill('SIGKILL');
     await until(() => !isRunning(pid));

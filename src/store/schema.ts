@@ -38,7 +38,7 @@ export type CallsTable = {
   overrides: string;
   warnings: string;
   counts: string;
-  /** Who paused the call: 0 nobody, 1 an operator, 2 the carrier, 3 both. */
+  /** The holder of the pause: 0 nobody, 1 an operator, 2 the carrier, 3 both. */
   paused: number;
   paused_at: number | null;
   statistics: string | null;

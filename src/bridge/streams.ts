@@ -16,7 +16,7 @@ export type StreamEncoding = 'mulaw' | 'alaw' | 'pcm8' | 'pcm16';
 type StreamTrack = {
   /** The carrier's own name of the track: `inbound`, `outbound`, `external`, `internal`, `mixed`. */
   name: string;
-  /** 2 only for a stereo stream that is not split. */
+  /** 2 only for a stereo stream that is not split into two tracks. */
   channels: 1 | 2;
   /** Set if a parameter of this call gives the role. Otherwise the bridge's role table decides. */
   role?: Role;
@@ -29,7 +29,7 @@ export type StreamStart = {
   streamId: string;
   encoding: StreamEncoding;
   sampleRate: number;
-  /** The carrier's own rate, if the speech interface does not accept it and the audio was resampled. */
+  /** The carrier's own rate, if the audio was resampled because the speech interface does not accept that rate. */
   resampledFromHz?: number;
   tracks: StreamTrack[];
   direction?: Direction;
@@ -52,12 +52,9 @@ export type StreamControl = {
   /** Asks the carrier to stop sending, or to continue. Carriers without such a message ignore it. */
   pause(): void;
   resume(): void;
-  /**
-   * Ends the stream from our side in the way that harms the phone call least. `stop` means that the phone call is
-   * over.
-   */
+  /** Ends the stream from our side in the way that harms the phone call least. `stop`: the phone call is over. */
   disconnect(reason: string, how?: 'drain' | 'stop'): void;
-  /** Sends a final to the carrier. Absent for carriers that take no results back. */
+  /** Sends a final to the carrier. Absent for carriers that do not accept results. */
   result?(final: {
     track: string;
     text: string;
@@ -75,7 +72,10 @@ export type StreamControl = {
 export type StreamEvent =
   /** Payload bytes of one track, unchanged. The call keeps no reference after it has taken them. */
   | { type: 'audio'; track: string; payload: Buffer }
-  /** The carrier itself lost or discarded this much (a gap in its numbering, `discarded`). Silence takes its place. */
+  /**
+   * The carrier itself lost or discarded this much audio (a gap in its numbering, `discarded`). Silence takes its
+   * place.
+   */
   | { type: 'lost'; track: string; durationMs: number; cause: string }
   /**
    * The carrier sent nothing for this long, by its own media clock, and lost nothing. Silence keeps the leg on time.
@@ -89,8 +89,8 @@ export type StreamEvent =
     }
   | { type: 'dtmf'; digit: string; track?: string }
   /**
-   * The next audio is this old because it has waited for its call; 0 when the audio is current again. On the call's
-   * clock it is placed at the time when it was said.
+   * The next audio has waited this long for its call; 0 when the audio is current again. On the call's clock, audio is
+   * placed at the time when it was said.
    */
   | { type: 'waited'; durationMs: number }
   /** The carrier paused by itself. Audio that still arrives counts as paused. */
@@ -109,11 +109,11 @@ export type CallStream = {
 
 export type OpenedStream =
   | { outcome: 'opened'; stream: CallStream; startPaused: boolean }
-  /** The same stream is already open. The socket is kept and its audio ignored. */
+  /** The stream is already open on another socket. This socket is kept and its audio ignored. */
   | { outcome: 'duplicate'; callId: string }
   /**
-   * The disk is low, the process is shutting down or full, or the encoding is unusable. `reason` is for the carrier's
-   * own refusal.
+   * The stream cannot be taken: the disk is low, the process is shutting down or full, or the encoding is unusable.
+   * `reason` is for the carrier's own refusal.
    */
   | { outcome: 'refused'; reason: string };
 
@@ -121,12 +121,12 @@ export type TokenClaim =
   | { outcome: 'accepted'; carrierCallId?: string; metadata: Record<string, unknown> }
   | { outcome: 'refused'; reason: 'unknown' | 'expired' | 'used' | 'other-carrier' | 'other-call' };
 
-/** The facts about the phone call in a carrier's callback. */
+/** Facts about the phone call that a carrier's callback contains. */
 export type CallFacts = {
   from?: string;
   to?: string;
   direction?: Direction;
-  /** The phone call is over, even if its streams are still open. */
+  /** Set when the phone call is over, even if its streams are still open. */
   isOver?: true;
 };
 
@@ -156,8 +156,8 @@ export type Bridge = {
     madeOf?: string;
   }): Promise<{ token: string; expiresAt: number }>;
   /**
-   * Returns true once for each nonce until the time has passed, for all nodes and across restarts. A recorded webhook
-   * or upgrade that is sent again is refused.
+   * Claims a nonce until the given time. Returns true only for the first claim, for all nodes and across restarts, so a
+   * recorded webhook or upgrade that is sent again is refused.
    */
   claimNonce(scheme: string, nonce: string, untilMs: number): Promise<boolean>;
   /** The time at which a stream of this carrier last began a call, on any node. Test calls do not count. */

@@ -15,9 +15,9 @@ export type ChannelEvent =
   | { type: 'final'; utterance: RecognisedUtterance; decidedS: number }
   /** A voice was heard between these seconds, and no reading found words for it. */
   | { type: 'wordless'; from: number; to: number }
-  /** All received audio is decided. */
+  /** All received audio has been decided. */
   | { type: 'finished' }
-  /** The channel gave up after several streams in a row failed. */
+  /** The channel gave up because several streams in a row failed. */
   | { type: 'failed'; reason: string };
 
 type ChannelOptions = {
@@ -26,14 +26,14 @@ type ChannelOptions = {
   clock: Clock;
   /** Reads up to `frames` samples of this channel back, from frame `fromFrame` on. */
   read(fromFrame: number, frames: number): Promise<Int16Array>;
-  /** Frames received so far. */
+  /** Returns the number of frames received so far. */
   received(): number;
   onEvent(event: ChannelEvent): void;
   /** The position up to which an earlier run of the process decided everything. */
   start?: { frame: number; utterances: number };
 };
 
-/** At most this much audio is read from the disk at a time. */
+/** At most this many seconds of audio are read from the disk at a time. */
 const catchUpS = 1;
 /** While a stream catches up, it gets no more audio if this much already waits for the recogniser. */
 export const maxAheadOfRecogniserS = 10;
@@ -90,7 +90,7 @@ export class Channel {
     return this.#decidedFrame;
   }
 
-  /** The seconds of audio that were received and are not decoded yet. */
+  /** Seconds of audio that were received and not decoded yet. */
   get backlogS(): number {
     const unfed = (this.#options.received() - this.#fedFrames) / this.#rate;
     return this.#over ? 0 : unfed + (this.#stream?.backlogS ?? 0);
@@ -106,18 +106,21 @@ export class Channel {
     } else void this.#catchUp();
   }
 
-  /** Sets the kind of answer that the audio from here on may be, or none. */
+  /** Sets the kind of answer that is expected from here on, or none. */
   expect(answer: ExpectedAnswer | undefined): void {
     this.#expects = answer;
     this.#stream?.expect(answer);
   }
 
-  /** Sets the further wait for an unfinished number. A stream that is open goes on as it began. */
+  /**
+   * Changes how much longer to wait when an utterance ends inside a number. A stream that is already open keeps its old
+   * setting.
+   */
   waitForNumbers(numberPauseS: number): void {
     this.#numberPauseS = numberPauseS;
   }
 
-  /** Tells that no more audio comes. The rest is decided, then `finished` is emitted. */
+  /** Marks the audio as complete. The rest is decided, then `finished` is emitted. */
   finish(): void {
     if (this.#finishing || this.#over) return;
     this.#finishing = true;
@@ -131,7 +134,7 @@ export class Channel {
     this.#stream = undefined;
   }
 
-  /** Reads the audio that the stream has not had and feeds it at the recogniser's pace. */
+  /** Reads the audio that the stream has not received yet, and feeds it at the recogniser's pace. */
   async #catchUp(): Promise<void> {
     if (this.#catchingUp || this.#streamClosing) return;
     this.#catchingUp = true;
@@ -237,7 +240,7 @@ export class Channel {
     }
   }
 
-  /** A new stream hears the start of the same speech again, but the start is reported once. */
+  /** A new stream hears the start of the speech again, but the start is reported only once. */
   #speech(type: 'speech-start' | 'speech-end', at: number): void {
     const starts = type === 'speech-start';
     if (this.#speaking === starts) return;

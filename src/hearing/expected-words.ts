@@ -10,7 +10,7 @@ export type ExpectedWord = { text: string; weight: number };
 export type { ExpectedAnswer } from '../protocol/session-hints.ts';
 
 const defaultIntensity = 0.5;
-/** The weight at full intensity. A higher one makes common words of a long list appear everywhere. */
+/** The weight at full intensity. With a higher one, common words of a long list would appear everywhere. */
 const fullWeight = 2;
 const fullWeightOfMany = 1.2;
 const many = 50;

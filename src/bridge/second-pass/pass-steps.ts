@@ -302,8 +302,8 @@ export class PassSteps {
   }
 
   /**
-   * A job failed because of the service itself. Its data is deleted first; then the piece begins again. `from`: the
-   * first piece to be read again, if the words of an earlier one are lost.
+   * Starts a piece again after its job failed because of the service itself. The job's data is deleted first. `from`:
+   * the first piece to be recognised again, if the words of an earlier one are lost.
    */
   async #again(row: PassRow, reason: string, from?: number): Promise<PutOff> {
     if (row.rounds + 1 >= maxRounds) return this.#giveUp(row, reason);
@@ -345,7 +345,7 @@ export class PassSteps {
     return delayMs;
   }
 
-  /** The next try comes just after the deadline at the latest. The failure is then reported. */
+  /** The next attempt comes just after the deadline at the latest, and the failure is then reported. */
   #dueIn(row: PassRow, delayMs: number): number {
     return Math.round(Math.min(this.#now + delayMs, this.#deadlineOf(row) + 1));
   }
@@ -416,7 +416,7 @@ export class PassSteps {
     if (await this.#rows.change(row, changes)) return;
     if (await this.#rows.note(row.id, held)) return;
     const { file_id = null, job_id = null, service = row.service } = held;
-    // The other node finds the job by the pass's id and may continue it.
+    // The other node finds the job by the pass's id and may continue it, so the job is not deleted.
     if (job_id !== null && (await this.#rows.mayUse(row.id, job_id))) return;
     if (await this.#isErased({ ...row, asked: 0, file_id, job_id, service })) return;
     const named = { jobId: job_id, fileId: file_id };
@@ -426,7 +426,7 @@ export class PassSteps {
     );
   }
 
-  /** Deletes the second copy of the audio at the service, after the event as well as after an erasure. */
+  /** Deletes the copy of the audio at the service, after the event was written and after an erasure. */
   async #clean(row: PassRow): Promise<PutOff> {
     const { log, config } = this.#options;
     if (await this.#isErased(row, piecesIn(row))) {
@@ -444,7 +444,9 @@ export class PassSteps {
     return undefined;
   }
 
-  /** Deletes the service's data of the present piece and of these earlier pieces. True if all is deleted. */
+  /**
+   * Deletes the service's data of the present piece and of these earlier pieces. Returns true if all of it is deleted.
+   */
   async #isErased(row: PassRow, read: readonly PieceRead[] = []): Promise<boolean> {
     const { job_id, file_id: fileId, asked, service } = row;
     const node = service ?? undefined;

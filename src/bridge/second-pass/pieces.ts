@@ -16,11 +16,11 @@ export type PieceRead = {
   service: string | null;
 };
 
-/** The pause after each second of audio. An upload is not urgent, and live audio uses the thread in between. */
+/** The pause after each second of audio. An upload is not urgent, and live audio can use the thread in the pause. */
 const restMs = 2;
-/** A silence is searched for in this much of the end of a piece. */
+/** A silence is searched for in this many seconds at the end of a piece. */
 const searchS = 600;
-/** A piece shorter than this is not divided: a service that refuses it would refuse everything. */
+/** A piece shorter than this is not divided further: a service that refuses it would refuse everything. */
 export const shortestS = 5;
 
 export function piecesIn(row: { pieces: string | null }): PieceRead[] {
@@ -50,8 +50,8 @@ export async function* slowly(
 }
 
 /**
- * The end of a piece that begins at `startS`, in seconds of the recording: a silence in the last minutes of the
- * piece. Undefined if the rest is short enough for one piece.
+ * Finds the end of a piece that begins at `startS`, in seconds of the recording: a silence in the last minutes of the
+ * piece. Returns undefined if the rest is short enough for one piece.
  */
 export async function pieceEnd(
   recording: StereoRecording,

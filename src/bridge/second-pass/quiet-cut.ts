@@ -16,7 +16,7 @@ const belowSpeech = 4;
 /** Blocks below this level always count as quiet: line noise, and companded silence. */
 const alwaysQuiet = 60;
 
-/** The index of the block before which the recording is cut. `levels`: the loudness of each block. */
+/** Returns the index of the block before which the recording is cut. `levels`: the loudness of each block. */
 export function quietCut(levels: ArrayLike<number>): number {
   const sorted = Float64Array.from(levels).sort();
   const floor = sorted[Math.floor(sorted.length / 10)] ?? 0;
@@ -33,7 +33,7 @@ export function quietCut(levels: ArrayLike<number>): number {
   return cut;
 }
 
-/** The last stretch of `length` blocks whose loudest block is quietest. */
+/** Finds the stretch of `length` blocks whose loudest block is quietest. Of equal stretches, the last one counts. */
 function lastQuietest(
   levels: ArrayLike<number>,
   blocks: number,

@@ -4,7 +4,7 @@ import type { Database } from '../../store/schema.ts';
 import { legsOf, roleFrom } from '../events/call-rows.ts';
 import { recordingRoles } from '../roles.ts';
 
-/** Reads if parties of a call share a channel, and the roles of its recording's channels. */
+/** Reads from the rows whether parties of a call share a channel, and which roles its recording's channels have. */
 export async function voicesOf(
   db: Kysely<Database>,
   callId: string,

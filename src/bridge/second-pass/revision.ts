@@ -19,9 +19,9 @@ type RevisionOptions = {
   deadlineMs: number;
 };
 
-/** Replaces a text that nobody has checked. Such a text is not sent out. */
+/** Replaces a text that was not checked. Text that nobody has checked must not be sent out. */
 const unseen = '[REDACTED]';
-/** Turns per request to the language thread. */
+/** Number of turns per request to the language thread. */
 const partTurns = 50;
 
 /**
@@ -41,7 +41,7 @@ export async function revisionOf(
   return { transcript, summary, chapters, entities, errors };
 }
 
-/** Only on a mixed channel, `speaker` says which of the parties spoke. */
+/** Only for a mixed channel, `speaker` says which of the parties spoke. */
 function turnsOf(spoken: readonly Spoken[], [left, right]: readonly [Role, Role]): Turn[] {
   return spoken
     .map(({ channel, speaker, text, start, end }): Turn => {
@@ -84,7 +84,7 @@ async function redacted(
     state = results.state;
     seen.push(...results.pieces);
   }
-  // Only after all turns are read: a name that one sentence reveals is then removed from the others too.
+  // Turns are redacted only after all are read: a name that one sentence reveals is then removed from the others too.
   for (let at = 0; at < seen.length; at += partTurns) {
     const { results } = await language.run(
       'redactKnown',
@@ -111,7 +111,7 @@ async function summarised(
   }
 }
 
-/** The summary is written in the language that was spoken last, like that of `call.summary`. */
+/** The summary is written in the last spoken language, as in `call.summary`. */
 function lastLanguage(spoken: readonly Spoken[]): string {
   return spoken.findLast(({ language }) => language !== '')?.language ?? 'en';
 }

@@ -14,7 +14,7 @@ type JobFacts = {
   overrides: Record<string, unknown>;
 };
 
-/** Metadata by which a job is found again if the answer to its request was lost. */
+/** Builds the metadata by which a job is found again if the answer to its request was lost. */
 export function jobMetadata(passId: string, piece?: number): Record<string, unknown> {
   return { second_pass: passId, piece };
 }

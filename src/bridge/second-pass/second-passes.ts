@@ -9,17 +9,18 @@ import { PassSteps, type PassOptions } from './pass-steps.ts';
 import type { PassRedaction } from './revision.ts';
 import { voicesOf } from './recorded-roles.ts';
 
-/** At most this many rows of one look are deleted at the service at the same time. */
+/** At most this many rows of one round are deleted at the service at the same time. */
 export const maxCleaningAtOnce = 2;
 /** One request examines at most this many incomplete calls. The answer says where the next request continues. */
 export const maxOrderedAtOnce = 1_000;
-/** A step is short, and an upload in progress is aborted. An erasure waits this long for the last answer. */
+/** An erasure waits this long until its pass has stopped. A step is short, and an upload in progress is aborted. */
 const leaveMs = 15_000;
 const stopMs = 3_000;
-/** An erasure that is not committed by then has failed. The pass continues. */
+/** An erasure that is not committed within this time has failed, and the pass continues. */
 const leftMs = 60_000;
 /**
- * A disk that has been away for this long is not waited for. The call then says that its recording is not read again.
+ * A disk that has been away for this long is no longer waited for. The call then says that its recording is not
+ * recognised again.
  */
 const lostDiskMs = 3_600_000;
 const lookMs = { first: 500, least: 500, most: 30_000, afterTrouble: 5_000 };
@@ -27,15 +28,15 @@ const lookMs = { first: 500, least: 500, most: 30_000, afterTrouble: 5_000 };
 type Running = { row: PassRow; leave: AbortController; done: Promise<void> };
 
 /**
- * Reads recordings of ended calls again with care. It decides which of them now, and how many at once. All state is
- * in rows, so that a start continues where a crash stopped the process.
+ * Recognises recordings of ended calls a second time with more care. This class decides which recordings are next and
+ * how many at once. All state is in rows, so a start continues where a crash stopped the process.
  */
 export class SecondPasses {
   readonly #options: PassOptions;
   readonly #rows: PassRows;
   readonly #steps: PassSteps;
   readonly #running = new Map<string, Running>();
-  /** Calls that are being erased. */
+  /** Calls that are being erased. No pass of theirs is started. */
   readonly #left = new Set<string>();
   #quietUntilMs = 0;
   #looks: Loop | undefined;
@@ -118,8 +119,8 @@ export class SecondPasses {
   }
 
   /**
-   * This node shuts down, which may take hours. Passes that need no disk of this node continue at the other one. The
-   * others end with the process, or continue when it is gone.
+   * Hands passes over while this node shuts down, which may take hours. Passes that do not need this node's disk
+   * continue at the other node. The others end with the process, or are taken over when it is gone.
    */
   async handOver(to: string): Promise<void> {
     const given = new Set(await this.#rows.handOver(to));
@@ -132,7 +133,10 @@ export class SecondPasses {
     this.#looks?.wake();
   }
 
-  /** Resolves when nothing of this call is being sent any more, and everything that was sent is in its row. */
+  /**
+   * Stops the pass of a call. Resolves when nothing of the call is being sent any more, and everything that was sent is
+   * noted in its row.
+   */
   async leave(callId: string): Promise<void> {
     // The commit of the erasure follows. Until then the row is unchanged and must not be started again.
     this.#left.add(callId);
@@ -192,7 +196,7 @@ export class SecondPasses {
     return true;
   }
 
-  /** A bug of ours, or an unreachable store, ends neither the process nor the other passes. */
+  /** A bug of ours, or a store that is unreachable, must end neither the process nor other passes. */
   async #take(listed: PassRow, signal: AbortSignal): Promise<number> {
     const { clock, log } = this.#options;
     let row = listed;
@@ -201,7 +205,7 @@ export class SecondPasses {
       if (current === undefined || signal.aborted) return 0;
       row = current;
       const putOffMs = await this.#steps.take(row, signal);
-      // A delay of one recording delays the next one too, because the service is busy or unreachable.
+      // A delay of one recording also delays the next, because the reason is a service that is busy or unreachable.
       if (putOffMs !== undefined) this.#quietUntilMs = clock.monotonicMs() + putOffMs;
       return 0;
     } catch (error) {

@@ -9,7 +9,7 @@ export type LegRequest = StreamingRequest & {
   channels: 1 | 2;
 };
 
-/** The byte that means silence in a leg's encoding. */
+/** Returns the byte that means silence in a leg's encoding. */
 export function silenceCode(request: Pick<LegRequest, 'encoding' | 'bit_depth'>): number {
   switch (request.encoding) {
     case 'wav/ulaw':

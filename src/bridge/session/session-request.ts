@@ -78,7 +78,7 @@ export function sessionRequest(options: {
   };
 }
 
-/** The fields that hold for every session of a call, whatever its streams are. */
+/** Builds the fields that hold for every session of a call, whatever streams the call has. */
 export function sessionFields(template: Json, overrides: Json): Json {
   return merge(merge(telephonyTemplate, template), overrides);
 }

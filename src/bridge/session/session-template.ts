@@ -3,7 +3,10 @@ import { liveRequestIssues, parseLiveRequest } from '../../protocol/parse-live-r
 import { fieldErrors } from '../../protocol/validation.ts';
 import { neededMessages, sessionRequest } from './session-request.ts';
 
-/** Fields that the stream or the call itself decides. A configured value for them would be silently overwritten. */
+/**
+ * Fields whose value the stream or the call itself decides. A configured value would be silently overwritten, so it is
+ * refused.
+ */
 const factsOfStream = ['encoding', 'bit_depth', 'sample_rate', 'channels', 'custom_metadata'];
 
 /**
@@ -36,7 +39,8 @@ export const SessionTemplate = z
         for (const { path, text } of fieldErrors([issue]))
           wrong(path.split('.'), text + given(issue));
     if (issues.length > 0) return;
-    // Errors that no schema finds: fields that are each valid but cannot be combined.
+    // The whole request is parsed because some errors appear only in combination: each field is valid, but not together
+    // with another.
     const parsed = parseLiveRequest(request);
     if (parsed.ok) return;
     if (parsed.status === 422) wrong([], parsed.message);

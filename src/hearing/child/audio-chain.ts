@@ -58,7 +58,7 @@ export class Enhancer implements Disposable {
   }
 
   #frame(frame: Float32Array): void {
-    // A new view for each frame. The module's memory may have grown, which makes older views invalid.
+    // A new view is made for each frame: the module's memory may have grown, which makes older views invalid.
     const heap = new Float32Array(this.#noise.HEAPU8.buffer, this.#memory, frameSamples);
     for (let i = 0; i < frameSamples; i++) heap[i] = (frame[i] ?? 0) * scale;
     this.#noise._rnnoise_process_frame(this.#state, this.#memory, this.#memory);
@@ -93,7 +93,10 @@ export class Chain implements Disposable {
     return this.#second.resample(this.#enhancer.run(samples));
   }
 
-  /** Returns the last block, which may be short, with everything that the resamplers and the enhancer held back. */
+  /**
+   * Returns the last block, which may be short, together with everything that the resamplers and the enhancer held
+   * back.
+   */
   end(block: Float32Array): Float32Array {
     const samples = this.#first ? this.#first.flush(block) : block;
     if (!this.#enhancer || !this.#second) return samples;

@@ -29,11 +29,11 @@ type Stream = {
   /** Undefined for a recording, which is never live. */
   pace: Pace | undefined;
   live: boolean;
-  /** Samples that were processed since the last report to the parent. */
+  /** Number of samples that were processed since the last report to the parent. */
   untold: number;
 };
 
-/** After this long the loop reads messages: new audio arrives, and closed streams are dropped. */
+/** After this many milliseconds the loop reads messages: new audio arrives, and closed streams are dropped. */
 const sliceMs = 20;
 /**
  * Live streams are reported to the parent at most this often. A message for each block would take a fortieth of the
@@ -226,7 +226,8 @@ export class RecogniserLoop {
       if (urgency && (!best || comesBefore(urgency, best.urgency))) best = { session, urgency };
     }
     if (!best) return false;
-    // Processed audio is reported first: if the reading ends this process, that audio is not the cause.
+    // Processed audio is reported first. If the reading ends this process, the parent then knows that this audio was
+    // not the cause.
     this.#tellConsumed();
     best.session.step(startedMs);
     this.#meter.worked(performance.now() - startedMs, best.urgency.needed);
@@ -242,7 +243,7 @@ export class RecogniserLoop {
     const told = [...this.#streams.values()].filter(
       ({ untold, session }) => untold > 0 && session.settled,
     );
-    // Audio of a recording is sent only after this report.
+    // The parent sends further audio of a recording only after this report.
     const isDue = told.some(({ live }) => !live) || performance.now() - this.#toldMs >= everyMs;
     if (told.length === 0 || !isDue) return;
     this.#toldMs = performance.now();

@@ -20,13 +20,13 @@ async function load(message: ChildTask): Promise<void> {
   }
 }
 
-// The parent sends nothing but `load` before it has received `ready`.
+// The parent sends only `load` before it has received `ready`.
 process.on('message', (message: ToChild) => {
   if (message.type === 'load') void load(message);
   else for (const one of message.of) loop?.handle(one);
 });
 
-// A child without a parent would keep a model in memory for no user.
+// Without its parent, a child would keep a model in memory that nobody uses.
 process.on('disconnect', () => process.exit(0));
 // A stop signal reaches the whole process group. The parent still needs its recognisers to finish sessions.
 process.on('SIGINT', () => undefined);

@@ -1,4 +1,4 @@
-/** Weaker attention counts as this much. A token may be almost inaudible, and it must not displace all others. */
+/** Weaker attention is raised to this value. Otherwise one token that is almost inaudible could displace all others. */
 const leastAttention = 0.003;
 
 /**

@@ -1,6 +1,6 @@
 import type { ExpectedAnswer } from '../expected-words.ts';
 
-/** The words before an answer, and the kind of answer that they promise; without a kind they promise none. */
+/** The words before an answer, and the kind of answer that they announce. `kind` is undefined if they announce none. */
 export type Lead = { text: string; kind: ExpectedAnswer | undefined };
 
 const numbers =
@@ -18,7 +18,7 @@ const promises: readonly (readonly [ExpectedAnswer, RegExp])[] = [
     ),
   ],
 ];
-/** The end of the words with which an answer to a question may begin. */
+/** Matches the words with which an answer to a question may begin. */
 const beginning = /^(?:[\p{L}']+[, ]+){0,7}?(?:it's|that's|is|are|at|on|reads|says|be)\b/iu;
 
 /** The words that come before an answer: "the card number is", and after a question "yes, it is". */

@@ -18,9 +18,12 @@ const letters = Array.from('abcdefghijklmnopqrstuvwxyz');
 const lettersByName = words(
   'alpha bravo charlie delta echo foxtrot golf hotel india juliet juliett kilo lima mike november oscar papa quebec romeo sierra tango uniform victor whiskey xray yankee zulu',
 );
-/** Said between the parts of an answer: they cost nothing and are no answer. */
+/** Words between the parts of an answer. They have no price and are not part of the answer. */
 const fillers = words('uh um er no wait sorry');
-/** Names of letters are rarer in what the model learned than words that sound like them: each byte has a bonus, in nats. */
+/**
+ * The model expects names of letters less often than words that sound like them. Each of their bytes therefore gets a
+ * bonus, in nats.
+ */
 export const expectedLetters = lettersByName.map((name) => ({
   text: name.slice(0, 1).toUpperCase() + name.slice(1),
   weight: 0.4,
@@ -50,7 +53,7 @@ export function isAnswer(text: string, kind: ExpectedAnswer): boolean {
   return own.length > others.length && others.every((word) => fillers.includes(word));
 }
 
-/** Words that sound like one of an answer, by what is said there. */
+/** Words that the model writes for like-sounding words of an answer, with the word that was said. */
 const soundsLike = new Map([
   ['to', 'two'],
   ['too', 'two'],
@@ -70,8 +73,8 @@ const soundsLike = new Map([
 ]);
 
 /**
- * The word of the answer in whose place the model wrote this one; undefined where it is no such word. Between digits
- * "or" is "oh", whatever the model expects of a sentence.
+ * Returns the word of the answer that the model replaced by this like-sounding word. Undefined if it replaces none.
+ * Between digits, "or" is read as "oh".
  */
 export function soundingLike(word: string, kind: ExpectedAnswer): string | undefined {
   const like = soundsLike.get(word.toLowerCase());
@@ -81,7 +84,9 @@ export function soundingLike(word: string, kind: ExpectedAnswer): string | undef
 
 type AnswerBranch = { readonly next: Map<number, AnswerBranch>; ends: boolean };
 
-/** The position inside a word of the answer. Undefined inside another word, whose price is already paid. */
+/**
+ * The position inside a word of the answer. `node` is undefined inside any other word, whose price was already counted.
+ */
 type AnswerState = { readonly node: AnswerBranch | undefined };
 
 const [firstOfSpace = 0] = Buffer.from(spaceSign);
@@ -105,7 +110,7 @@ export class AnswerPreference implements TokenBias {
 
   constructor(kind: ExpectedAnswer, table: TokenTable) {
     this.#table = table;
-    // A letter of a code is easily heard as a hesitation.
+    // Hesitations have a price in codes, because a letter is easily heard as one.
     const free = kind === 'code' ? ['as', 'in'] : fillers;
     for (const word of [...wordsOf[kind], ...free]) {
       let node = this.#root;
@@ -118,7 +123,7 @@ export class AnswerPreference implements TokenBias {
     }
   }
 
-  /** All tokens that the graph names as likely: a word of the answer may rank below the first few. */
+  /** Returns all tokens that the graph lists as likely, because a word of the answer may rank below the first few. */
   continuing(_state: AnswerState, said: LogProbabilities): number[] {
     return [...(said.best?.keys() ?? [])];
   }

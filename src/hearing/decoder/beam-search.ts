@@ -7,7 +7,7 @@ import { likeliest, logProbability, type LogProbabilities } from './log-probabil
  */
 export type NextToken = LogProbabilities & { attention?: Float32Array | undefined };
 
-/** A model that writes one token after the other. The model keeps what it computed for the beams of the last step. */
+/** A model that writes one token after the other. It keeps what it computed for the beams of the last step. */
 export type Steps = {
   /** The probabilities of the first token. */
   first(): NextToken;
@@ -16,10 +16,11 @@ export type Steps = {
    * one. The probability of a given token is known even if it is not among the likeliest.
    */
   after?(tokens: readonly number[]): NextToken[];
-  /** Keeps the first `count` of these tokens and forgets the rest. */
+  /** Keeps the first `count` of the tokens read by `after`, and forgets the rest. */
   keep?(count: number): void;
   /**
-   * The probabilities after each of these beams. A beam is the index of one beam of the last step, and one more token.
+   * Returns the probabilities after each of these beams. A beam is the index of a beam of the last step, with one more
+   * token.
    */
   next(beams: readonly { parent: number; token: number }[]): NextToken[];
 };
@@ -27,28 +28,26 @@ export type Steps = {
 /** Changes the likelihood of texts. The search keeps one opaque state of this bias for each text. */
 export type TokenBias = {
   readonly start: object;
-  /** The tokens that the search should look at after this state, beside the likeliest. */
+  /** Returns tokens that the search should consider after this state, besides the likeliest ones. */
   continuing(state: object, said: LogProbabilities): number[];
-  /** The state after one more token, and how much this token changes the sum of the text. */
+  /** Returns the state after one more token, and how much this token changes the sum of the text. */
   after(state: object, token: number, logProbability: number): { state: object; change: number };
 };
 
 export type BeamOptions = {
   /** The search follows this many texts at once; 1 takes the likeliest token at each step. */
   width: number;
-  /** A text with this many tokens is cut. */
+  /** A text with more tokens than this is cut. */
   mostTokens: number;
   endToken: number;
-  /**
-   * Tokens that the text must continue after. They are known from an earlier reading, together with the audio before.
-   */
+  /** Tokens with which the text must begin. They are known from an earlier reading, together with their audio. */
   given?: readonly number[] | undefined;
   /**
    * The tokens of an earlier reading of nearly the same audio. The search checks them in one run and keeps those it
    * would have written itself. The text does not change, and each kept token saves a step. Needs a width of 1.
    */
   draft?: readonly number[] | undefined;
-  /** True if a token with this attention is the last one wanted. Needs a width of 1. */
+  /** Returns true if a token with this attention is the last one wanted. Needs a width of 1. */
   enough?: ((attention: Float32Array) => boolean) | undefined;
   /** A bonus for expected words, or a price for others. */
   bias?: TokenBias | undefined;

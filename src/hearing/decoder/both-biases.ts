@@ -2,7 +2,7 @@ import type { TokenBias } from './beam-search.ts';
 
 type BothStates = { readonly first: object; readonly second: object };
 
-/** Two preferences at once: the changes of both are added. */
+/** Combines two preferences: the changes of both are added. */
 export class BothBiases implements TokenBias {
   readonly start: BothStates;
   readonly #first: TokenBias;

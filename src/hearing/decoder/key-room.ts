@@ -16,7 +16,7 @@ export class KeyRoom {
     this.#names = names;
   }
 
-  /** Arrays of this size for the next step. They overwrite the output of the step before last. */
+  /** Returns arrays of this size for the next step. They overwrite the output of the step before the last one. */
   next(dims: readonly number[]): Feeds {
     this.#side = this.#side === 0 ? 1 : 0;
     const arrays = this.#sides[this.#side];

@@ -22,7 +22,7 @@ export function likelihoodsOf(
       sums[index] = (sums[index] ?? 0) + logProbability(next, token);
     }
     if (at + 1 === longest) break;
-    // A finished text is continued with its end token. Its row is computed but not counted.
+    // A text that has ended is continued with its end token. That row is computed but not counted.
     said = steps.next(
       ended.map((tokens, index) => ({
         parent: at === 0 ? 0 : index,

@@ -20,7 +20,7 @@ import { mostTokensOf, type TimedText, timedText } from './timed-text.ts';
 import { spaceSign, TokenTable } from '../making/token-table.ts';
 
 export type ReadText = TimedText & {
-  /** The mean log-probability of all tokens and the end: the model's confidence in the whole text. */
+  /** The mean log-probability of all tokens including the end. It is the model's confidence in the whole text. */
   meanLogProbability: number;
   /** The mean log-probability of the given words, or 0 without any. */
   givenLogProbability: number;
@@ -29,9 +29,9 @@ export type ReadText = TimedText & {
 };
 
 export type ReadOptions = {
-  /** The search follows this many texts at once. */
+  /** Number of texts that the search follows at once. */
   beams: number;
-  /** Tokens that are known to be said first. The text continues after them and does not contain them. */
+  /** Tokens that are known to be said first. The resulting text continues after them and does not contain them. */
   given?: readonly number[] | undefined;
   /** The tokens of an earlier reading of nearly the same audio. */
   draft?: readonly number[] | undefined;

@@ -15,7 +15,7 @@ export const endToken = 2;
  */
 export type EncodedAudio = { keys: Feeds; lengths: readonly number[]; seconds: number };
 
-/** The decoder's graph, and memory for each reading that is under way. */
+/** The decoder's graph, with memory for each reading in progress. */
 export type MoonshineDecoder = { onnx: Onnx; session: OnnxSession; rooms: KeyRoom[] };
 
 /** The optional outputs of a reading beside the likeliest tokens. */
@@ -38,7 +38,7 @@ class OneReading implements Steps {
   readonly #decoder: MoonshineDecoder;
   /** The number of encodings side by side. */
   readonly #count: number;
-  /** The inputs that describe the audio, the same in every step. */
+  /** The inputs that describe the audio. They do not change between steps. */
   readonly #audio: Feeds;
   readonly #wanted: WantedScores;
   readonly #room: KeyRoom;
@@ -119,7 +119,7 @@ class OneReading implements Steps {
     const rows = this.#count * texts;
     const numbers = (values: readonly number[], dims: readonly number[]) =>
       onnx.integers(BigInt64Array.from(values, BigInt), dims);
-    /** Repeats the values for each encoding: its rows stand behind the rows of the encodings before it. */
+    /** Repeats the values for each encoding. Its rows come after the rows of the previous encodings. */
     const forAll = (values: readonly number[], rowsBefore: number) =>
       Array.from({ length: this.#count }, (_, index) =>
         values.map((value) => index * rowsBefore + value),

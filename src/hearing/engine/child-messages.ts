@@ -61,7 +61,7 @@ export type FromChild =
   | { type: 'consumed'; of: readonly { stream: number; samples: number }[] }
   | ({ type: 'load' } & ChildLoad);
 
-/** Messages about one stream, as the stream receives them. */
+/** Messages about one stream, in the form in which that stream receives them. */
 export type OfStream =
   { type: 'event'; event: RecogniserEvent } | { type: 'consumed'; samples: number };
 
@@ -73,7 +73,7 @@ export type LegCost = {
 
 /** Sent every `loadEveryMs`, also by an idle child. A child that sends nothing hangs. */
 export type ChildLoad = {
-  /** The share of the last interval spent working, 0 to 1. */
+  /** The share of the last interval that was spent working, 0 to 1. */
   busy: number;
   /** The lateness of the oldest waiting audio, or of the latest final of a live caller. */
   latenessMs: number;

@@ -2,10 +2,9 @@
 export type TextLanguage = (text: string, among: readonly string[]) => string;
 
 /**
- * Chooses the language of each utterance among those that were requested and that the model covers. A single language
- * needs no choice. Among several, the first utterance whose language is clear decides for the whole stream; with code
- * switching every utterance decides for itself. The language that the model names counts before the one detected from
- * the text.
+ * Chooses the language of each utterance among the requested ones that the model covers. A single language needs no
+ * choice. Among several, the first utterance whose language is clear decides for the whole stream; with code switching,
+ * each utterance decides for itself. A language that the model names has priority over the one detected from the text.
  */
 export class LanguageChoice {
   readonly #among: readonly string[];
@@ -30,7 +29,7 @@ export class LanguageChoice {
     return this.#settled ?? '';
   }
 
-  /** The language of a final. `model` is the language that the model named, or ''. */
+  /** Returns the language of a final. `model` is the language that the model named, or ''. */
   ofFinal(text: string, model: string): string {
     if (this.#settled !== undefined) return this.#settled;
     const found = this.#detect(text, model);
@@ -52,7 +51,7 @@ export class LanguageChoice {
   }
 }
 
-/** In a shorter text the language cannot be told. */
+/** The language of a text with fewer letters cannot be detected. */
 const leastLetters = 8;
 
 /** Detects the language from the text, for models that do not name it. Its tables are loaded on demand. */

@@ -12,7 +12,7 @@ export function cpuSeconds(work: () => void): number {
   return (user + system) / 1e6;
 }
 
-/** The least of three measurements: other work explains the difference to the rest. */
+/** Returns the least of three measurements, because other work of the machine only makes a measurement longer. */
 export function leastCpuSeconds(work: () => void): number {
   return Math.min(cpuSeconds(work), cpuSeconds(work), cpuSeconds(work));
 }
@@ -39,7 +39,7 @@ export class ReadingPrice {
     return this.#spentS;
   }
 
-  /** Counts a reading that says nothing about the cost of others. */
+  /** Counts processor time of a reading that must not influence the price of others. */
   alsoSpent(cpuS: number): void {
     this.#spentS += cpuS;
   }
@@ -86,7 +86,7 @@ export class LoadMeter {
   #busy = 0;
   #needed = 0;
 
-  /** `needed` marks work that live callers cannot do without. Other work only improves answers. */
+  /** Counts work. `needed` marks work that live callers cannot do without; other work only improves answers. */
   worked(ms: number, needed: boolean): void {
     this.#workedMs += ms;
     if (needed) this.#neededMs += ms;
@@ -100,7 +100,7 @@ export class LoadMeter {
     const spanMs = nowMs - this.#sinceMs;
     const share = (ms: number) =>
       this.#sinceMs === 0 || spanMs <= 0 ? 0 : Math.min(1, ms / spanMs);
-    // Half of the old value stays: a single long reading is no load yet, and a real load shows within a second.
+    // Half of the old value is kept. A single long reading is no load yet, and a lasting load shows within a second.
     this.#busy = (this.#busy + share(this.#workedMs)) / 2;
     this.#needed += neededWeight * (share(this.#neededMs) - this.#needed);
     this.#sinceMs = nowMs;
@@ -110,7 +110,7 @@ export class LoadMeter {
   }
 }
 
-/** With less audio than this, other work of the process would count as the cost of the audio. */
+/** With less audio than this, fixed work of the process would count as the cost of the audio. */
 const leastAudioS = 20;
 /**
  * The cost of a leg is learned only while at least this many legs are open. A process has fixed work of its own, and
@@ -119,7 +119,7 @@ const leastAudioS = 20;
  */
 const leastLegs = 4;
 
-/** A leg among others costs this many times its listening cost on an otherwise idle process. */
+/** A leg among others costs this many times what listening costs in a process without other work. */
 const amongOthers = 3;
 
 /**
@@ -133,7 +133,10 @@ export class LegMeter {
   #audioS = 0;
   #before = { nowMs: 0, processS: 0, readS: 0 };
 
-  /** Takes the measurement made alone, before the first leg. It counts until a value is learned. */
+  /**
+   * Takes the cost that was measured before the first leg, with nothing else running. It counts until a value is
+   * learned.
+   */
   measured(listening: number): void {
     this.#measured = amongOthers * listening;
   }

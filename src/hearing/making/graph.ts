@@ -60,7 +60,7 @@ export class Graph {
     return this.#constant(name, 'uint8', dims, values);
   }
 
-  /** Adds whole numbers as an operator's input: a shape or indexes. Equal lists are stored once. */
+  /** Adds whole numbers as an operator's input: a shape or indexes. Equal lists are stored only once. */
   integers(values: readonly number[]): Value {
     const list = BigInt64Array.from(values, BigInt);
     return this.#constant(`integers:${values.join(',')}`, 'int64', [values.length], list);

@@ -54,7 +54,7 @@ export async function zipEntries(file: FileHandle): Promise<ZipEntry[]> {
   return entries;
 }
 
-/** The position of an entry's content, behind its own header, its name and an extra field. */
+/** Computes the position of an entry's content, which follows its header, its name and an extra field. */
 export function contentAt({ offset }: Pick<ZipEntry, 'offset'>, header: Buffer): number {
   return offset + localBytes + header.readUInt16LE(26) + header.readUInt16LE(28);
 }

@@ -27,7 +27,8 @@ export function forkBare({ program, args = [], maxHeapMiB, options }: BareProces
       '--import',
       compileCache,
     ],
-    // The environment has only the program path: no secret, and nothing that a polluted prototype would add.
+    // The environment has only the program path. It contains no secret, and nothing that a polluted prototype would
+    // add.
     env: Object.assign(Object.create(null) as NodeJS.ProcessEnv, { PATH: env['PATH'] }),
   } satisfies ForkOptions);
   let said = '';

@@ -57,7 +57,7 @@ export function isFfmpegInstalled(): boolean {
 
 type End = { code: number | null; signal: NodeJS.Signals | null; said: string; tookMs: number };
 
-/** Something outside this service killed ffmpeg, such as the kernel when memory is short. */
+/** Thrown if something outside this service killed ffmpeg, for example the kernel when memory is short. */
 export class FfmpegKilled extends Error {}
 
 type Program = {

@@ -23,7 +23,7 @@ type FileOrder = {
   lost: (how: string, cause: unknown, isKilled?: boolean) => Error;
 };
 
-/** Something outside this service killed the process, such as the kernel when memory is short. */
+/** Thrown if something outside this service killed the process, for example the kernel when memory is short. */
 class KilledFromOutside extends Error {}
 
 /** After this many kills from outside, the order is given up. */

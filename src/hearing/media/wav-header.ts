@@ -49,7 +49,7 @@ export async function readWavHeader(source: ByteSource): Promise<FoundHeader> {
   throw new MediaError(422, 'the WAV file ends before its samples begin');
 }
 
-/** A size of 0 with bytes behind it is the header of a stream that was never completed. */
+/** True for a header of a stream that was never completed: its size is 0 although bytes follow. */
 function dataBytesOf(
   said: number,
   saidLong: number | undefined,

@@ -29,7 +29,7 @@ const ModelFile = z.strictObject({
   name: z.string(),
   bytes: z.int().positive().optional(),
   sha256: sha256.optional(),
-  /** True if other files are made from this one, which is then deleted. */
+  /** True if other files are made from this file, which is then deleted. */
   forMaking: z.boolean().optional(),
 });
 export type ModelFile = z.infer<typeof ModelFile>;

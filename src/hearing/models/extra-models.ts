@@ -33,8 +33,8 @@ type ExtraModelsOptions = {
 };
 
 /**
- * The models that a feature needs and no call does. A person installs them while the process runs. The downloads are as
- * many as there are such models, at most.
+ * Models that no call needs, but a feature of recordings does. A person installs them while the process runs. There are
+ * at most as many downloads as such models.
  */
 export class ExtraModels implements AsyncDisposable {
   readonly #options: ExtraModelsOptions;
@@ -65,7 +65,10 @@ export class ExtraModels implements AsyncDisposable {
       .map(({ name, gain, megabytes }) => `${name} (${megabytes} MB, ${gain})`);
   }
 
-  /** Begins to install a model, unless that is under way. Answers false for a name that is none of these models. */
+  /**
+   * Begins to install a model, unless its installation is already in progress. Returns false if the name is not one of
+   * these models.
+   */
   install(name: string): boolean {
     if (!Object.hasOwn(gains, name)) return false;
     if (this.#pulls.has(name) || this.#stop.signal.aborted) return true;

@@ -306,7 +306,7 @@ async function unpack(
     const tar = ['tar', '-xjf', packed, '-C', staging, ...wanted];
     await run('/bin/sh', [...limited, ...tar], options.signal);
     const unpacked = join(await realpath(staging), source.folder);
-    // The archive may hold a link instead of its folder. Files behind a link do not come from the archive.
+    // The archive may hold a link instead of its folder. Files that the link points to do not come from the archive.
     if ((await realpath(unpacked)) !== unpacked)
       throw new Error(`${source.folder} in the archive is a link and not a folder`);
     for (const file of await readdir(unpacked, { withFileTypes: true }))

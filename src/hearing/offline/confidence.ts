@@ -23,9 +23,9 @@ const leastDoubt = 0.003;
 
 /** The facts about a word after all readings of its piece. */
 export type WordInPiece = {
-  /** The confidence of the word by itself. */
+  /** The confidence of this word alone. */
   alone: number;
-  /** The least such confidence among this word and its neighbours. */
+  /** The lowest confidence among this word and its neighbours. */
   around: number;
   /** True if the first reading contained the word, too. Undefined if the piece was not read again. */
   agreed: boolean | undefined;

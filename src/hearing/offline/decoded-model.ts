@@ -233,7 +233,7 @@ function asAnswer(read: ReadText, kind: ExpectedAnswer): ReadText {
   };
 }
 
-/** The index behind the letters that begin at this token. */
+/** Returns the index after the letters of the word that begins at this token. */
 function endOfWord(tokens: ReadText['tokens'], from: number): number {
   let end = from + 1;
   if (!/\p{L}$/u.test(tokens[from]?.text ?? '')) return end;
@@ -241,7 +241,10 @@ function endOfWord(tokens: ReadText['tokens'], from: number): number {
   return end;
 }
 
-/** The tokens of the first words of a text, and the text behind them; undefined where no token ends with those words. */
+/**
+ * The tokens of the first words of a text, and the text after them. Undefined if no token ends exactly with those
+ * words.
+ */
 function tokensBehind({ text, tokens }: ReadText, lead: string) {
   let written = '';
   for (const [at, token] of tokens.entries()) {

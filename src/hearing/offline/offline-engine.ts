@@ -530,7 +530,7 @@ export class OfflineSession implements EngineSession {
     this.#parts.reader.midst = answerAtEnd(text);
   }
 
-  /** Nothing more was said: the utterance ends where its speech did. */
+  /** Ends the utterance where its speech ended, because nothing more was said. */
   #tellHeld(): void {
     const held = this.#held;
     this.#held = undefined;

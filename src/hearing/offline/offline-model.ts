@@ -37,7 +37,7 @@ export type ReadingWishes = {
   /** The signs of an earlier reading of nearly the same audio. Confirming the same signs costs less. */
   draft?: readonly number[] | undefined;
   expected?: readonly ExpectedWord[] | undefined;
-  /** The kind of answer that was asked for. */
+  /** The kind of answer that the other party asked for. */
   expects?: ExpectedAnswer | undefined;
 };
 

@@ -95,7 +95,7 @@ export class PieceReader {
     this.#voiced = voiced;
   }
 
-  /** A piece that ends behind this sample may be such an answer. */
+  /** Sets the expected answer. It applies to pieces that end after this sample. */
   expect(answer: ExpectedAnswer | undefined, at: number): void {
     this.#expectations.push({ at, answer });
   }
@@ -105,7 +105,7 @@ export class PieceReader {
     return this.midst ?? this.#expectations.findLast(({ at }) => at <= position)?.answer;
   }
 
-  /** Drops expectations that no piece behind this sample can use. */
+  /** Drops expectations that only pieces before this sample could use. */
   dropBefore(position: number): void {
     const last = this.#expectations.findLastIndex(({ at }) => at <= position);
     if (last > 0) this.#expectations.splice(0, last);
@@ -336,8 +336,8 @@ export class PieceReader {
     );
     const next = words[after];
     const last = found.at(-1);
-    // If the last word may extend to the end of the stretch and equals the word behind it, it is that word. A caller
-    // who says a word twice that quickly is heard once.
+    // The last word may extend to the end of the stretch. If it equals the word after the stretch, both are the same
+    // word. A caller who says a word twice that quickly is heard once.
     const twice =
       next && last && bare(next.word) === bare(last.word) && spokenBy(last) > to / rateHz;
     return twice ? found.slice(0, -1) : found;
@@ -351,7 +351,8 @@ export class PieceReader {
   ): { piece: ReadPiece; seam: Seam | undefined } {
     const divided = this.#isDivided(cut) ? divideAt(words, cut) : undefined;
     const own = divided?.own ?? words.length;
-    // A piece that is cut again before the audio of its seam is empty. The next one continues after the same words.
+    // If a piece is cut again before the audio of its seam, it is empty. The next piece then continues after those
+    // known words.
     const waits = divided && cut.seam && cut.seam.at >= cut.to ? cut.seam : undefined;
     const seam = divided?.seam ?? waits;
     const endS = seam ? seam.at / rateHz : Infinity;
@@ -466,7 +467,7 @@ function readingOf(text: string, seconds: number): Reading {
   return { text: words.join(' '), words };
 }
 
-/** The audio with zeros before and behind it. */
+/** Returns the audio with zeros before and after it. */
 function padded(audio: Float32Array, before: number, behind: number): Float32Array {
   const whole = new Float32Array(audio.length + before + behind);
   whole.set(audio, before);

@@ -36,7 +36,7 @@ export const contextS = 1;
 export const mostContextS = 2.5;
 /** At most this much speech before a cut, for which the model wrote nothing, is read with the next piece. */
 const mostLeftS = 2.5;
-/** Before a pause of at most this length, the speech is read again with the speech behind it. */
+/** If a pause is at most this long, the speech before it is read again together with the speech after it. */
 const shortPauseS = 1;
 /** At most this many seconds of that speech are read again. */
 const earlierS = 8;
@@ -134,7 +134,7 @@ export function pauseAfter(
   return nearest({ at: to, known: words }, earlierS);
 }
 
-/** True if the pause behind these words is short enough for speech at this sample to belong to them. */
+/** True if the pause after these words is short enough for speech at this sample to belong to them. */
 export function isNear({ at }: Seam, sample: number): boolean {
   return sample >= at && sample - at <= shortPauseS * rateHz;
 }

@@ -43,7 +43,10 @@ const leastWindows = 4;
 const leastWindowsGoingOn = 2;
 /** A forced cut is made at the quietest point in this time before the limit. */
 const searchS = 1.8;
-/** At a forced cut this much audio behind it has already been received, so the word at the cut is read whole. */
+/**
+ * At a forced cut, this many seconds of audio after the cut have already been received, so the word at the cut is read
+ * whole.
+ */
 const beyondS = 1;
 /** Pieces are cut this much before the model's limit, because readings add a margin. */
 const pieceMarginS = 0.4;

@@ -235,7 +235,7 @@ export class VoiceNetwork {
   }
 }
 
-/** Behind its end the audio is mirrored. */
+/** After its end, the audio is mirrored. */
 function mirrored(at: number): number {
   return at < heardSamples ? at : 2 * (heardSamples - 1) - at;
 }

@@ -196,7 +196,7 @@ function unsigned(value: number): number[] {
   return value < 128 ? [value] : [(value & 127) | 128, ...unsigned(value >>> 7)];
 }
 
-/** Does the same for constants, whose highest bit is a sign. Ours are not negative. */
+/** Encodes constants in the same way as numbers, but their highest bit is a sign. Our constants are not negative. */
 function signed(value: number): number[] {
   return value < 64 ? [value] : [(value & 127) | 128, ...signed(value >>> 7)];
 }

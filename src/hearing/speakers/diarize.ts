@@ -26,7 +26,7 @@ export async function diarize(order: SpeakersOrder): Promise<VoiceTurn[][]> {
   const spoken: SpeechSegment[][] = [];
   const detector = new VoiceDetector(order.voiceActivityModel);
   for (const channel of order.channels) spoken.push(await speechOf(channel, detector));
-  // A silent channel, such as the second line of a recorder, takes no speaker away from the others.
+  // Only channels with speech share the expected number of speakers, not a silent second line of a recorder.
   const hints = hintsOfChannel(order.hints, spoken.filter(({ length }) => length > 0).length);
   const turns: VoiceTurn[][] = [];
   for (const [index, channel] of order.channels.entries())

@@ -48,7 +48,7 @@ export class LegVoices {
     if (options.rateHz !== sampleRate) this.#resampler = new Resampler(options.rateHz, sampleRate);
   }
 
-  /** The second up to which every voice has its windows. Somebody may still be speaking behind it. */
+  /** The second up to which every voice has its windows. Somebody may still be speaking after it. */
   get knownS(): number {
     return (this.#segments.openFrom ?? this.#end) / sampleRate;
   }

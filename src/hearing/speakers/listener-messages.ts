@@ -15,6 +15,6 @@ export type FromLiveListener =
 
 export type LiveTurns = {
   turns: VoiceTurn[];
-  /** The second up to which the turns are known. Somebody may still be speaking behind it. */
+  /** The second up to which the turns are known. Somebody may still be speaking after it. */
   knownS: number;
 };

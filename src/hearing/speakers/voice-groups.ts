@@ -10,10 +10,11 @@ export type SpeakerHints = {
 /** A window for grouping: its direction, its length, and the seconds that it represents. */
 export type VoicePiece = { embedding: Float32Array; seconds: number; spanS: number };
 
-/** Shorter windows say too little about a voice. They join the groups of the others. */
+/** Shorter windows say too little about a voice. They join the groups that longer windows form. */
 const shortestS = 1;
 /**
- * At most this many windows are grouped. Of a long file they are an even selection, and the others join their groups.
+ * At most this many windows are grouped. For a long file, an even selection is grouped, and the remaining windows join
+ * these groups.
  */
 export const mostGrouped = 300;
 /** Groups of windows belong to one voice if their similarity is at least this. */

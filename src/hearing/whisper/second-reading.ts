@@ -179,7 +179,7 @@ export class SecondReading implements EngineSession {
     }
   }
 
-  /** Reads the waiting speech as one window. Audio behind `latest` belongs to the next window. */
+  /** Reads the waiting speech as one window. Audio after `latest` belongs to the next window. */
   #close(latest: number): void {
     const units = this.#units;
     const last = units.at(-1);

@@ -38,7 +38,7 @@ export class WhisperSteps implements Steps {
   /** The probability that the window holds no speech, known after the first step. */
   noSpeech = 0;
 
-  /** `frames` counts the frames that hold audio. Tokens are not placed behind them. */
+  /** `frames` counts the frames that hold audio. Tokens are not placed after them. */
   constructor(
     parts: { onnx: Onnx; decoder: OnnxSession; suppressed: SuppressedTokens },
     { audio, frames }: { audio: Feeds; frames: number },

@@ -27,7 +27,7 @@ const beams = 4;
 /** At most this many texts are weighed in parallel, because each has its own keys. */
 const atOnce = 8;
 const frameS = 0.02;
-/** The attention heads lie this far behind the start of a word: the median over 1,362 words that both readers have. */
+/** The attention heads point this far after the start of a word: the median over 1,362 words that both readers have. */
 const delayS = 0.36;
 
 const Description = z.object({

@@ -16,7 +16,7 @@ import type { TokenTable } from '../token-table.ts';
 
 /** A text has fewer tokens than this: 6.5 per second of at most about twelve seconds, plus the given ones. */
 const positions = 512;
-/** The layer and head whose attention marks the audio of the token being written. */
+/** The layer and head whose attention shows which audio belongs to the token being written. */
 const alignmentLayer = 4;
 const alignmentHead = 6;
 /** This many of the likeliest tokens are returned for each place. */
@@ -101,7 +101,7 @@ function meanOverEncodings(
 ): Value {
   const apart = graph.node('Concat', [encodings, graph.integers([-1])], { axis: 0 });
   const each = graph.node('Reshape', [scores, apart]);
-  // Written as a product, because the operator for means takes ten times as long.
+  // The mean is written as a product, because the operator for means takes ten times as long.
   const shares = graph.input('shares', 'float', [1, 'E']);
   const mean = graph.node('MatMul', [shares, each]);
   return graph.node('Reshape', [mean, graph.integers([-1, tokens])]);
@@ -176,7 +176,8 @@ function audioAttention(
 }
 
 /**
- * The two layers behind the attention, with the sum around them. One half of the first layer weights the other half.
+ * The two layers after the attention, with the residual sum around them. One half of the first layer weights the other
+ * half.
  */
 function feedForward(parts: MoonshineLayers, x: Value, layer: number): Value {
   const { graph } = parts;

@@ -13,7 +13,7 @@ import type { OrtFile } from './ort-file.ts';
 /** The number of samples in one encoder frame, and the offset to the middle of its audio. */
 const frameSamples = 384;
 const middleSamples = 450;
-/** The attention lies this far behind the start of a word, as measured with a separate voice. */
+/** The attention comes this many seconds after the start of a word, as measured with a separate voice. */
 const delayS = 0.048;
 /** The largest number of frames with a position: 49 s. */
 const positions = 2048;
@@ -100,7 +100,7 @@ function convolved(parts: MoonshineLayers, x: Value, name: string, of: Convoluti
   return graph.node('Add', [product, parts.floats(`${name}.bias`, [of.outs])]);
 }
 
-/** Does the same with 8-bit numbers. */
+/** Builds a convolution with 8-bit weights and inputs. */
 function convolvedInBytes(parts: MoonshineLayers, x: Value, name: string, of: Convolution): Value {
   const { graph } = parts;
   const { weights, scales } = quantised(asProduct(parts, name, of), of.outs);

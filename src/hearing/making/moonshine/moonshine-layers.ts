@@ -117,7 +117,7 @@ export class MoonshineLayers {
     ]);
   }
 
-  /** Does the same and returns each result separately. */
+  /** Multiplies `x` with the weights of these nodes and returns each result separately. */
   productsApart(x: Value, names: readonly string[]): Value[] {
     const count = names.length;
     return this.graph.nodes('Split', [this.products(x, names)], count, {

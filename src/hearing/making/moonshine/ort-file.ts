@@ -46,7 +46,7 @@ export class OrtFile {
     return this.tensor(this.#inputs.get(node)?.[index] ?? `of ${node}`);
   }
 
-  /** Does the same for an optional input of a node. */
+  /** Returns a tensor that a node takes as an optional input. Undefined if the node does not have this input. */
   optional(node: string, index: number): StoredTensor | undefined {
     return this.#tensors.get(this.#inputs.get(node)?.[index] ?? '');
   }

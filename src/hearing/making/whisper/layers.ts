@@ -92,7 +92,7 @@ export class Layers {
     });
   }
 
-  /** The two layers behind the attention, with the sum around them. */
+  /** The two layers after the attention, with the residual sum around them. */
   feedForward(x: Value, name: string): Value {
     const inner = this.linear(this.normalised(x, `${name}/layer_norm`), `${name}/linear_0`, [
       4 * width,

@@ -11,7 +11,7 @@ type AuthorizerOptions = {
   /** The address of the endpoint: a path of a token address is one of it. */
   url: string;
   auth: AuthSetting;
-  /** The word before a fetched token, where the CRM wants another than `Bearer`. */
+  /** The word before a fetched token, if the CRM does not use `Bearer`. */
   scheme: string;
   client: { send(request: GuardedRequest): Promise<GuardedAnswer> };
   /** Undefined for commands, which fetch a token for themselves. */
@@ -19,7 +19,7 @@ type AuthorizerOptions = {
   clock: Clock;
 };
 
-/** The proof of a fetched kind. `refresh`: the token that fetches the next one, where the CRM gives a new one each time. */
+/** A fetched token. `refresh` is set if the CRM returns a new refresh token each time: it fetches the next token. */
 type FetchedToken = { proof: string; refresh?: string; expiresAt: number };
 
 /** The proof could not be fetched. `isRefused`: by the CRM, so that a person must act. */
@@ -33,10 +33,10 @@ export class NoToken extends Error {
 
 /** A token is fetched anew after this part of its life. */
 const usedLife = 0.8;
-/** The life of a token whose answer names none. */
+/** The lifetime of a token if the answer does not state one. */
 const unnamedLifeS = 3_600;
 const longestLifeS = 86_400;
-/** One node fetches a token; the others wait for it and look this often. */
+/** A node holds this lock while it fetches a token. Other nodes wait for it and check again at short intervals. */
 const lockMs = 20_000;
 const lookEveryMs = 200;
 const maxTokenBytes = 65_536;

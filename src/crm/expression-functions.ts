@@ -47,7 +47,7 @@ function phoneForms(number: unknown, region?: unknown): PhoneForms | undefined {
   };
 }
 
-/** True when both texts are the same number. A look-up by the end of a number finds strangers as well. */
+/** True if both texts are one telephone number. A search by the end of a number also finds strangers. */
 function samePhone(one: unknown, other: unknown, region?: unknown): boolean {
   const first = phoneForms(one, region)?.e164;
   return first !== undefined && first === phoneForms(other, region)?.e164;
@@ -65,7 +65,7 @@ function ownNumber(event: EventLike | undefined): unknown {
   return (call?.direction === 'outbound' ? call.from : call?.to) ?? undefined;
 }
 
-/** A UUID that is always the same for the same text: a key of our own for CRMs that want one. */
+/** Makes a UUID from a text; equal texts give equal UUIDs. It serves as our own key for CRMs that need one. */
 function uuidOf(text: unknown): string {
   const bytes = createHash('sha256').update(String(text)).digest().subarray(0, 16);
   bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x80; // version 8: made by a rule of one's own
@@ -153,8 +153,8 @@ function escaped(text: string): string {
 type FoundContact = { id?: unknown; phones?: unknown; at?: unknown };
 
 /**
- * The contact of a number among what a look-up found; undefined where none has exactly this number. Several with one
- * number: the newest, or none, as the option says.
+ * Chooses the contact with exactly this number from the results of a search. Undefined if there is none. If several
+ * contacts have the number, the option decides: the newest, or none.
  */
 function chosenContact(
   found: unknown,

@@ -75,7 +75,7 @@ export class LinkRows {
   }
 }
 
-/** The same for one run of a command: nothing outlives it. */
+/** Keeps the links of one run of a command in memory. Nothing remains after the run. */
 export class LinksOfOneRun {
   readonly links = Object.create(null) as RemoteIds;
 

@@ -8,7 +8,7 @@ export class RateLimit {
   readonly #clock: Clock;
   readonly #rows: TokenRows | undefined;
   readonly #endpoint: string;
-  /** The moment at which the next request may go. */
+  /** The earliest time for the next request. */
   #nextMs = 0;
 
   constructor(endpoint: string, limits: RateLimits, clock: Clock, rows: TokenRows | undefined) {

@@ -66,7 +66,7 @@ export type LanguageTasks = {
   };
   /** Runs free prompts about a transcript and returns one block per prompt. */
   audioToLlm: {
-    /** `model` names another model of the same service than the operator's own choice. */
+    /** `model` names a model of the configured service that is used instead of the configured model. */
     input: { transcript: string; prompts: string[]; model?: string };
     output: AddonBlock<AddonBlock<PromptAnswer>[]>;
   };

@@ -11,7 +11,10 @@ export type ValueContext = {
   callingCode?: string | undefined;
 };
 
-/** The meaning of an entity for a program. `valid` tells whether its check digit is right, where it has one. */
+/**
+ * The meaning of an entity for a program. `valid` tells whether its check digit is right; it is absent for types
+ * without a check digit.
+ */
 export type EntityValue = { value: string; currency?: string; valid?: boolean };
 
 export type SentimentLabel = SentimentItem['sentiment'];

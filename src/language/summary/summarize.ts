@@ -81,7 +81,7 @@ function toldSentences(chosen: readonly Clause[]): string[] {
     const name = nameOf(clause.role);
     const isSame = clause.role === chosen[place - 1]?.role;
     const told = toldOf(clause.text, clause.role, subject === name ? 'They' : name);
-    // "They" is clear only while consecutive sentences have the same subject.
+    // "They" is clear only while consecutive sentences have one subject.
     subject = told !== undefined && /^(?:They|Their|Customer|Agent)\b/.test(told) ? name : '';
     if (told !== undefined) return told;
     if (isSame && !clause.isQuestion && !ofOneself.test(clause.text)) return clause.text;

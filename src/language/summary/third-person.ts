@@ -143,7 +143,7 @@ function placeOf(
   return undefined;
 }
 
-/** True for "you" behind a verb or a preposition: "I'll send you a form". */
+/** True for "you" after a verb or a preposition: "I'll send you a form". */
 function isObject(parts: readonly SentencePart[], at: number): boolean {
   if (parts[at]?.text.toLowerCase() !== 'you') return false;
   const next = wordAfter(parts, at);

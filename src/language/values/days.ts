@@ -7,7 +7,8 @@ const months = 'january february march april may june july august september octo
 const weekdays = 'sunday monday tuesday wednesday thursday friday saturday'.split(' ');
 const dayMs = 86_400_000;
 /**
- * A day without a year means the past day if that was at most this many days ago. Otherwise the next such day is meant.
+ * A day without a year means the past day if it was at most this many days ago. Otherwise the next day with this date
+ * is meant.
  */
 const recentDays = 60;
 
@@ -71,7 +72,7 @@ function fullYear(year: number, day: string, side: 'past' | 'next'): number {
   return side === 'past' && full > Number(day.slice(0, 4)) ? full - 100 : full;
 }
 
-/** Reads "March third" or "the 21st of June 1986", also with a spoken year ("nineteen eighty six") behind. */
+/** Reads "March third" or "the 21st of June 1986", also with a spoken year after it ("nineteen eighty six"). */
 function spokenDay(text: string, day: string, side: 'past' | 'next'): string | undefined {
   const tokens = tokenize(text);
   const at = tokens.findIndex(({ lower }) => monthOf(lower) > 0);

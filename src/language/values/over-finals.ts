@@ -101,7 +101,7 @@ function relativeDays(text: string, taken: readonly EntitySpan[]): EntitySpan[] 
     .filter((span) => !taken.some((other) => overlaps(span, other)));
 }
 
-/** A spelling begins at most this many tokens behind its name: "my name is Shawn, that's spelled". */
+/** A spelling begins at most this many tokens after its name: "my name is Shawn, that's spelled". */
 const spellingReach = 8;
 
 /** Corrects names by the letters that follow them. */
@@ -148,8 +148,8 @@ function namedBefore(doc: Doc, i: number): { text: string; start: number } | und
 }
 
 /**
- * Writes the word of the name that is most like the letters as they spell it. If no word is like them, the spelled name
- * is added behind.
+ * Replaces the word of the name that is most like the letters by the spelled word. If no word is like them, the spelled
+ * name is appended.
  */
 function withSpelling(name: string, letters: string): string {
   const words = name.trim().split(/\s+/);

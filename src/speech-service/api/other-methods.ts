@@ -17,8 +17,8 @@ const methodsOf: [path: string, allow: string][] = [
 ];
 
 /**
- * Answers a request whose method an address does not accept with the methods it does accept. Mounted behind all other
- * routes.
+ * Answers a request whose method an address does not accept, and lists the methods that it does accept. Mounted after
+ * all other routes.
  */
 export function otherMethods(): Router {
   const router = express.Router();

@@ -23,7 +23,7 @@ export class FileRoom {
   readonly #maxBytes: number;
   readonly #name: RoomName;
   #keptBytes: number;
-  /** The bytes promised to files under way. */
+  /** Number of bytes promised to files that are being received. */
   #heldBytes = 0;
 
   constructor(maxBytes: number, keptBytes: number, name: RoomName = ofDisk) {

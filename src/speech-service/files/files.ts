@@ -68,7 +68,7 @@ export type ReadableFile = AsyncDisposable & {
 export type Files = AsyncDisposable & {
   readonly node: string;
   /**
-   * Streams a body to disk, counts and bounds its bytes, probes it and stores its row. A failure leaves nothing behind.
+   * Streams a body to disk, counts and limits its bytes, probes it and stores its row. If this fails, nothing remains.
    */
   receive(
     body: Readable,
@@ -76,8 +76,8 @@ export type Files = AsyncDisposable & {
     signal: AbortSignal,
   ): Promise<StoredFile>;
   /**
-   * Does the same with a fetched address, through the HTTP client that refuses private addresses. `isProbed: false`
-   * leaves the probe to the caller.
+   * Fetches an address into a file, through the HTTP client that refuses private addresses, and then continues like
+   * `receive`. `isProbed: false` leaves the probe to the caller.
    */
   fetch(url: string, signal: AbortSignal, options?: { isProbed?: boolean }): Promise<StoredFile>;
   /** The id of our own file that the address names: by the public address, loopback, or the host of the request. */
@@ -320,7 +320,8 @@ class FilesOnDisk implements Files {
     const names = await readdir(folder);
     for (let at = 0; at < names.length; at += sweepBatch) {
       if (this.#closing.signal.aborted) break;
-      // Files under way are excluded before the rows are read: a file that ends meanwhile already has its row then.
+      // Files that are still being received are excluded before the rows are read. A file that is completed in between
+      // already has its row then.
       const ids = names
         .slice(at, at + sweepBatch)
         .filter((name) => fileIdOf(name) === name && !this.#underWay.has(name));

@@ -43,7 +43,7 @@ export async function legRig(options: {
   dir?: string;
   /** Further speech nodes. */
   others?: readonly string[];
-  /** True if the service is ours. Its sessions are then reached at the same address, whatever address they state. */
+  /** True if the service is ours. Its sessions are then reached at this address, whatever address they state. */
   own?: boolean;
 }): Promise<Rig> {
   const clock = options.clock ?? systemClock;

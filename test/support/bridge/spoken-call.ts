@@ -124,7 +124,7 @@ function utteranceOf(text: string, at: number) {
   return { start: at, end, confidence: 1, channel: 0, language: 'en', text: ` ${text}`, words };
 }
 
-/** The recording is 16-bit stereo at 8 kHz behind a header of 44 bytes. */
+/** The recording is 16-bit stereo at 8 kHz, after a header of 44 bytes. */
 function peakOf(wav: Buffer, second: number, channel: number): number {
   let peak = 0;
   for (let frame = Math.round(second * 8_000); frame < (second + 0.1) * 8_000; frame++)

@@ -46,7 +46,7 @@ export type RecordedApi = AsyncDisposable & {
   readonly resumedFrom: string[];
 };
 
-/** The real page behind the real port and sign-in, with recorded answers. */
+/** Serves the real page with the real server and sign-in, but with recorded answers. */
 export async function startRecordedApi(
   recorded: Recorded,
   options: { apiKeys?: string[]; port?: number } = {},

@@ -6,7 +6,7 @@ import { provenConfig } from './proven-config.ts';
 /** A carrier's callback about a call, with its own format and proof. */
 export type Callback = {
   method?: 'GET';
-  /** The path of the callback, behind the base address of the bridge. */
+  /** The path of the callback, relative to the base address of the bridge. */
   path: string;
   headers: Record<string, string>;
   body?: string;

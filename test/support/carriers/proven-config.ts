@@ -29,7 +29,7 @@ export function provenConfig(): CarriersConfig {
   return CarriersConfig.parse(provenSecrets);
 }
 
-/** The same secrets as environment variables of a whole program. */
+/** The secrets of the configuration as environment variables for a whole program. */
 export function provenEnv(): Record<string, string> {
   return Object.fromEntries(
     Object.entries(provenSecrets).map(([key, value]) => {

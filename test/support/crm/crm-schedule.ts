@@ -44,7 +44,7 @@ export function randomPlan(random: () => number): (CrmFault | undefined)[] {
   return plan;
 }
 
-/** No schedule needs more attempts: eight faults and the waits for a search that lags behind. */
+/** No schedule needs more attempts: eight faults, and the waits for a search index that is updated late. */
 const maxAttempts = 40;
 
 /** Makes attempts like the outbox until the event is delivered. Returns their number. */

@@ -22,7 +22,8 @@ const [killPoint, killAt] = (env['KILL'] ?? '').split(':');
 const [failPoint, failAt] = (env['FAIL'] ?? '').split(':');
 let passes = 0;
 
-// This node's clock is minutes away from the other nodes'. Every reader of the time gets this one.
+// This node's clock differs by minutes from those of the other nodes. Everything in this process reads the time from
+// this clock.
 const offsetMs = Number(env['CLOCK_OFFSET_MS'] ?? 0);
 const machineNow = Date.now.bind(Date);
 Date.now = () => machineNow() + offsetMs;

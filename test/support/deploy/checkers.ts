@@ -41,7 +41,7 @@ export function ask(
   return { isContent: status === 0, says: stdout + stderr };
 }
 
-/** Runs a function with such a file in a temporary folder. */
+/** Writes the text to a file in a temporary folder and runs a function with its path. */
 export function withFile<T>(name: string, text: string, run: (path: string) => T): T {
   const folder = mkdtempSync(join(tmpdir(), 'trunkline-deploy-'));
   try {

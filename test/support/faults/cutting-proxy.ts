@@ -2,7 +2,7 @@ import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 
 type Pair = { client: Socket; server: Socket; frozen: boolean };
 
-/** A TCP connection between a client and a live session. Tests cut, freeze or slow it while bytes are under way. */
+/** A TCP connection between a client and a live session. Tests cut, freeze or slow it while it carries data. */
 export type CuttingProxy = AsyncDisposable & {
   port: number;
   /** Rewrites a session's URL so that it leads through this proxy. */

@@ -84,7 +84,7 @@ export class CpuMeter implements Disposable {
 let strangers = 0;
 
 /**
- * Sends one request. Resolves when the server has answered all of it, with a refusal or a pong behind the first
+ * Sends one request. Resolves when the server has answered all of it, with a refusal or with a pong after the first
  * message.
  */
 export async function knock(door: StrangersDoor, shape: TextShape): Promise<string> {

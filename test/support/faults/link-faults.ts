@@ -67,7 +67,7 @@ function randomOf(seed: number): () => number {
 const wait = async (ms: number): Promise<void> =>
   await new Promise((resolve) => setTimeout(resolve, ms));
 
-/** Runs one leg with one fault and returns the errors. The same seed does the same. */
+/** Runs one leg with one fault and returns the errors. Equal seeds give equal runs. */
 export async function runSeed(seed: number, fault: LinkFault, phase: LinkPhase): Promise<string[]> {
   const random = randomOf(seed);
   await using speech = await FakeSpeech.start({ words: 'frames' });

@@ -74,7 +74,7 @@ const tickMicros = 10_000;
  */
 export async function cpuMicrosOf({ pid }: ChildProcess): Promise<number> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
-  // The name in brackets may contain spaces. The text behind it starts with the third field.
+  // The name in brackets may contain spaces. The text after it starts with the third field.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   return (Number(fields[11]) + Number(fields[12])) * tickMicros;
 }

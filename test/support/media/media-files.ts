@@ -62,7 +62,7 @@ export function bytesOf(samples: Int16Array): Buffer {
   return Buffer.from(samples.buffer, samples.byteOffset, samples.byteLength);
 }
 
-/** The same samples on each of the channels. */
+/** Repeats the samples on each of the channels. */
 export function interleaved(channels: readonly Int16Array[]): Int16Array {
   const [first = new Int16Array(0)] = channels;
   return Int16Array.from(

@@ -15,7 +15,10 @@ function missing(): string | undefined {
   }
 }
 
-/** Runs promtool on such a file and returns its output and verdict. The file is JSON, which is valid YAML. */
+/**
+ * Writes the content to a file, runs promtool on it, and returns its output and verdict. The file is JSON, which is valid
+ * YAML.
+ */
 export function promtool(
   args: readonly string[],
   file: object | string,

@@ -17,7 +17,7 @@ export function allPapers(): Paper[] {
 }
 
 export type Fence = {
-  /** The words behind the three backticks: `sh`, `sh not-run`, `text`, `ts` and so on. */
+  /** The words after the three backticks: `sh`, `sh not-run`, `text`, `ts` and so on. */
   readonly kind: string;
   readonly text: string;
   readonly line: number;

@@ -6,8 +6,8 @@ process.once('exit', () => {
 });
 
 /**
- * Ends the child with this process. A test that fails early must not leave processes behind, nor a pipe that somebody
- * waits for.
+ * Ends the child with this process. A test that fails early must leave no child process, and no pipe that somebody
+ * still waits for.
  */
 export function endsWithUs<Child extends ChildProcess>(child: Child): Child {
   running.add(child);

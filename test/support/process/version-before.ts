@@ -9,7 +9,9 @@ const root = resolve(import.meta.dirname, '../../..');
 /** The program before the last change of its schema, checked out from git and ready to start. */
 export type VersionBefore = AsyncDisposable & { folder: string; commit: string; knows: number };
 
-/** The reason why there is no such version, for the name of a skipped test. Undefined if there is one. */
+/**
+ * The reason why the earlier version is not available, for the name of a skipped test. Undefined if it is available.
+ */
 export const versionBeforeMissing: string | undefined = (() => {
   try {
     git('rev-parse', 'HEAD');

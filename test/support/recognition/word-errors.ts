@@ -90,7 +90,7 @@ export function normalisedWords(text: string, truth: readonly string[] = []): st
   return normalisedEach([text], truth).flat();
 }
 
-/** Does the same for consecutive texts, each with its own words. */
+/** Normalises consecutive texts and returns the words of each text separately. */
 export function normalisedEach(texts: readonly string[], truth: readonly string[]): string[][] {
   const parts = texts.map(waysOf);
   const chosen = nearestWay(parts.flat(), truth);

@@ -34,7 +34,7 @@ export type JobsApi = {
   ended(id: string, deadlineMs?: number): Promise<PreRecordedJobRecord>;
 };
 
-/** Client requests for pre-recorded jobs, over the same HTTP as all others. */
+/** Client requests for pre-recorded jobs, over the HTTP client of the tests. */
 export function jobsApi({ http }: Pick<SpeechHttp, 'http'>): JobsApi {
   const record = async (id: string): Promise<PreRecordedJobRecord> => {
     const response = await http(`/v2/pre-recorded/${id}`);

@@ -1,7 +1,7 @@
 import { writeSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 
-/** The baseline: the same rows and acknowledgements over a bare connection, at a level that may lose commits. */
+/** Measures the baseline: equal rows and acknowledgements over a bare connection, at a level that may lose commits. */
 const [path = '', rows = '0', level = 'NORMAL'] = process.argv.slice(2);
 const database = new DatabaseSync(path);
 database.exec(

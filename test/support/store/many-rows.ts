@@ -10,7 +10,7 @@ const eventsPerCall = 40;
 export type Rows = {
   /** The number of events. Every other table is in proportion to them. */
   events: number;
-  /** The time of the newest row. The others lie before it. */
+  /** The time of the newest row. All other rows are older. */
   untilMs: number;
   /** The number of days over which the calls are spread. */
   days: number;

@@ -106,12 +106,12 @@ async function ownCluster(bin: string, more: readonly string[]): Promise<TestPos
   };
 }
 
-/** A primary and a synchronous standby that change roles repeatedly, behind one address with both hosts. */
+/** A primary and a synchronous standby that change roles repeatedly. One address lists both hosts. */
 export type PostgresPair = AsyncDisposable & {
   newDatabase(): Promise<string>;
   /** Stops the current primary at once and restarts it with its data. */
   readonly outage: { begin(): Promise<void>; end(): Promise<void> };
-  /** Ends the current primary for good; the standby takes its place. */
+  /** Ends the current primary permanently; the standby takes its place. */
   failOver(): Promise<void>;
   /** Starts the lost primary again as the standby of the other. */
   renew(): Promise<void>;

@@ -234,7 +234,7 @@ function lostRows(path: string, acks: readonly number[]): number | 'corrupt' {
   }
 }
 
-/** The same sequence for the same seed, so that a failure can be reproduced. */
+/** Equal seeds give equal sequences, so that a failure can be reproduced. */
 export function seeded(seed: number): () => number {
   let state = seed >>> 0;
   return () => {

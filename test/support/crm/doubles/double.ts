@@ -17,7 +17,7 @@ export type CrmPerson = { id: string; phones: string[]; at: string };
 /** A record of one call, as tests inspect it. */
 export type KeptRecord = { id: string; text: string; contact: string | undefined };
 
-/** The fault of one request. */
+/** A fault that the double applies to one request. */
 export type CrmFault =
   'lost-before' | 'lost-after' | 'busy' | 'broken' | 'expired' | 'crash-before' | 'crash-after';
 export const faults: readonly CrmFault[] = [

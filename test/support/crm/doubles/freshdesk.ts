@@ -11,7 +11,7 @@ type FreshdeskTicket = {
 /** The search finds a ticket only a minute after it was created. */
 const searchLagMs = 60_000;
 
-/** Tickets without a client's key, and a search that lags behind. */
+/** Tickets without a client's key, and a search index that is updated late. */
 export class FreshdeskDouble extends CrmDouble {
   readonly setting = {
     name: 'crm',

@@ -34,8 +34,8 @@ export class OpeningQueue<Other extends { type: string } = never> {
   }
 
   /**
-   * Returns the events in order. A notice of how long the first audio has waited comes before and after them. Dropped
-   * bytes come first, as lost audio of each track.
+   * Returns the events in order. If audio has waited, a notice before them says how long, and a notice after them says
+   * that the audio is current again. Dropped bytes come before the events, as lost audio of each track.
    */
   take(durationMsOf: (bytes: number) => number): (StreamEvent | Other)[] {
     const lost = [...this.#droppedBytes].map(([track, bytes]): StreamEvent => ({

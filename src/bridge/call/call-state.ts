@@ -145,8 +145,8 @@ function finish({ reason, hungUpAt }: HangUp, legs: ReadonlySet<string>): [CallS
 }
 
 /**
- * Of two missed deadlines, the worse one is reported as the cause of the end: audio that never reached the service is
- * worse than words that came too late.
+ * Returns the worse of two missed deadlines, which is reported as the cause of the end: audio that never reached the
+ * service is worse than words that came too late.
  */
 function laterOf(before: Deadline | null, passed: Deadline): Deadline {
   return before === 'finishWithin' ? before : passed;

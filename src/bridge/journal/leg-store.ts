@@ -188,8 +188,7 @@ export class LegStore implements WriteListener {
         position += view.length;
       },
       silence(bytes) {
-        // The position alone is enough here: the leg's snapshot, which is journalled earlier, says whether this was a
-        // pause.
+        // The note need not say whether this was a pause: the leg's snapshot says so, and it is journalled earlier.
         writer.silence(number, position, bytes, false, nobody);
         position += bytes;
       },

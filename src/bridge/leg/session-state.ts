@@ -28,7 +28,7 @@ export type MadeSession = { id: string; url: string; service?: string | undefine
 /** The next session exists. The current one hears the audio before `cut`, the next one the rest. */
 export type CutOver = { cut: number; next: MadeSession };
 
-/** How far the leg's end has come, for its sessions. */
+/** The stage of the leg's end, as its sessions see it. */
 type LegEnd =
   | { at: 'open' }
   /** The leg's audio is complete. */

@@ -330,10 +330,7 @@ export class Call {
     if (!this.isPaused && leg.showsOtherLaw(payload)) this.#warnOfCompanding(leg);
   }
 
-  /**
-   * Audio that is decoded with the wrong law is noise. The declared law is kept: the carrier's settings have to be
-   * corrected.
-   */
+  /** Audio decoded with the wrong law is noise. The declared law is kept: the carrier's settings must be corrected. */
   #warnOfCompanding({ record: { encoding, track } }: CallLeg): void {
     const shown = encoding === 'mulaw' ? 'alaw' : 'mulaw';
     this.events.warn(

@@ -4,8 +4,11 @@ import type { ReadPiece } from './piece-reader.ts';
 const digit = 'zero|oh|one|two|three|four|five|six|seven|eight|nine';
 const teen = 'ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|seventeen|eighteen|nineteen';
 const ten = 'twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety';
-/** One number as it is said: "four", "forty two", "4", "472", "9,3,8". */
-const number = `(?:(?:${ten})(?:[ -](?:one|two|three|four|five|six|seven|eight|nine))?|${teen}|${digit}|\\d+)`;
+/**
+ * One number as it is said: "four", "forty two", "4", "472". Figures are taken whole: repeated patterns could otherwise
+ * divide a long row of them in any number of ways.
+ */
+const number = `(?:(?:${ten})(?:[ -](?:one|two|three|four|five|six|seven|eight|nine))?|${teen}|${digit}|\\d+(?!\\d))`;
 const nato =
   'alpha|alfa|bravo|charlie|delta|echo|foxtrot|golf|hotel|india|juliett?|kilo|lima|mike|november|oscar|papa|quebec|romeo|sierra|tango|uniform|victor|whiske?y|x-?ray|yankee|zulu';
 const month =

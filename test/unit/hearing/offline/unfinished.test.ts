@@ -65,3 +65,28 @@ test('what may follow is of the kind that was being said', () => {
   expect(answerAfter('My last name is Whitlock.')).toBe('letters');
   expect(answerAfter('My last name is Whitlock, and I am late.')).toBeUndefined();
 });
+
+test.each([
+  '1',
+  '1 ',
+  'four ',
+  'fourteen-',
+  'b ',
+  'b, ',
+  'b 4 ',
+  'kilo ',
+  'dot ',
+  'as in ',
+  'double ',
+  ', ',
+  'uh ',
+])('a long row of %j is looked at once, whatever stands around it', (unit) => {
+  for (const before of ['', 'b ', 'the code is '])
+    for (const after of ['', ' hello', '!', '.'])
+      for (const count of [30, 400]) {
+        const text = `${before}${unit.repeat(count)}${after}`;
+        isUnfinished(text, { expects: true });
+        answerAtEnd(text);
+        answerAfter(text);
+      }
+});

@@ -23,7 +23,7 @@ import { aheadAfterS, longestPartialMs, PartialWords, sureWords } from './readin
 import { firstKnown, isNear, type SpelledWord, withoutIds } from './seam.ts';
 import { Segmenter, type SegmenterEvent } from './segmenter.ts';
 import { leastTonal, tonalShare } from './tonality.ts';
-import { answerAfter, answerAtEnd, isUnfinished, withoutStop } from './unfinished.ts';
+import { answerAfter, answerAtEnd, goesOn, isUnfinished, withoutStop } from './unfinished.ts';
 import { VoicedStretches } from './wordless.ts';
 import { Audible, type VoiceActivity, VoiceDetector } from './voice-activity.ts';
 import type {
@@ -174,7 +174,9 @@ export class OfflineSession implements EngineSession {
   #drafted: { from: number; ids: readonly number[] } = { from: -1, ids: [] };
   #started = false;
   /** The utterance is over by its pause, and its words say that more may come: it waits until this sample. */
-  #held: { ending: UtteranceEnd; until: number; pieces: ReadPiece[] } | undefined;
+  #held: { ending: UtteranceEnd; until: number } | undefined;
+  /** Speech came within that wait, and its first words are not read yet. */
+  #isResumed = false;
   #live = true;
   #finishing = false;
 
@@ -239,7 +241,7 @@ export class OfflineSession implements EngineSession {
       if (audible) this.#parts.voiced.add(end - windowSamples, end);
       for (const event of this.#segmenter.window(audible, end)) this.#handle(event, arrival);
       if (this.#segmenter.neededFrom !== undefined || !this.settled) return;
-      if (this.#held && end >= this.#held.until) this.#tellHeld();
+      if (this.#held && end >= this.#held.until) this.#tellHeld(this.#held.ending);
       if (!this.#held) this.#idle(end);
     });
     if (this.#ahead && this.#ahead.cut.to !== this.#segmenter.open?.voicedEnd)
@@ -472,8 +474,10 @@ export class OfflineSession implements EngineSession {
   #tell(): void {
     for (let head = this.#waiting[0]; head; head = this.#waiting[0]) {
       if (head.type === 'start') {
-        if (this.#held && head.from > this.#held.until) this.#tellHeld();
-        this.#held = undefined; // otherwise the speech goes on with the utterance that waited for it
+        if (this.#held && head.from > this.#held.until) this.#tellHeld(this.#held.ending);
+        // Otherwise the speech goes on with the utterance that waited for it.
+        this.#isResumed ||= this.#held !== undefined;
+        this.#held = undefined;
         this.#started = true;
         this.#emit({ type: 'speech-start', at: head.from / rateHz });
       } else {
@@ -485,7 +489,7 @@ export class OfflineSession implements EngineSession {
       this.#waiting.shift();
     }
     if (!this.#finishing) return;
-    if (this.#held) this.#tellHeld();
+    if (this.#held) this.#tellHeld(this.#held.ending);
     this.#emit({ type: 'progress', at: this.#parts.track.end / rateHz });
     this.#emit({ type: 'finished' });
   }
@@ -509,6 +513,9 @@ export class OfflineSession implements EngineSession {
       this.#parts.reader.earlier = undefined;
       return;
     }
+    if (this.#isResumed && goesOn(this.#textSoFar(), piece.text))
+      this.#pieces = this.#pieces.map(withoutStop);
+    this.#isResumed = false;
     this.#pieces.push({ ...piece, language: language.ofFinal(piece.text, piece.language) });
   }
 
@@ -517,31 +524,32 @@ export class OfflineSession implements EngineSession {
     const pauseS = this.#options.numberPauseS ?? 0;
     const since = (this.#pieces[0]?.words[0]?.start ?? 0) * rateHz;
     const isLong = ending.speechEnd - since >= this.#options.maximumDurationS * rateHz;
-    const text = this.#pieces.map((piece) => piece.text).join(' ');
+    const text = this.#textSoFar();
     const expects = this.#parts.reader.expectedAt(ending.to) !== undefined;
     if (pauseS === 0 || ending.cutAfter || isLong || !isUnfinished(text, { expects })) {
       this.#end(ending);
       return;
     }
     const until = ending.speechEnd + (pauseOf(this.#options.endpointingS) + pauseS) * rateHz;
-    this.#held = { ending, until, pieces: this.#pieces };
-    this.#pieces = this.#pieces.map(withoutStop);
+    this.#held = { ending, until };
     this.#segmenter.belongsTo(since);
     this.#parts.reader.midst = answerAtEnd(text);
   }
 
   /** Ends the utterance where its speech ended, because nothing more was said. */
-  #tellHeld(): void {
-    const held = this.#held;
+  #tellHeld(ending: UtteranceEnd): void {
     this.#held = undefined;
-    if (!held) return;
-    this.#pieces = held.pieces;
-    this.#end(held.ending);
+    this.#end(ending);
+  }
+
+  #textSoFar(): string {
+    return this.#pieces.map((piece) => piece.text).join(' ');
   }
 
   #end({ to, speechEnd }: UtteranceEnd): void {
     this.#segmenter.belongsTo(undefined);
-    this.#parts.reader.midst = answerAfter(this.#pieces.map((piece) => piece.text).join(' '));
+    this.#isResumed = false;
+    this.#parts.reader.midst = answerAfter(this.#textSoFar());
     const decided = this.#parts.reader.seam?.at ?? Math.max(to, speechEnd);
     if (this.#pieces.length > 0) {
       const first = this.#pieces[0]?.words[0]?.start ?? 0;

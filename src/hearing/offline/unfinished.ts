@@ -85,6 +85,17 @@ export function answerAtEnd(text: string): ExpectedAnswer | undefined {
   return lettersAtEnd.test(said) ? 'code' : undefined;
 }
 
+/** The begin of words that belong to a number or a spelling before a pause. */
+const continuation = new RegExp(
+  `^[\\s,.]*(?:(?:uh|um|er|erm|and|no wait|sorry)[\\s,.]+)*(?:${number}|[b-hj-z]|${nato}|double|triple|hundred|thousand|dash|dot|point|plus)(?![\\p{L}'’])`,
+  'iu',
+);
+
+/** True if words after a pause go on with what is unfinished: behind a number only more of it does. */
+export function goesOn(before: string, next: string): boolean {
+  return answerAtEnd(before) === undefined || continuation.test(next);
+}
+
 const nameAtEnd = /\bname(?:'s| is)(?: \p{L}+){1,2}[\s,.]*$/iu;
 
 /** The kind of answer that may follow what is over: a name is often spelled once it is said. */

@@ -255,6 +255,17 @@ test('an unfinished number waits for the rest, and is one utterance with it', ()
   expect(types().filter((type) => type === 'speech-start')).toHaveLength(2);
 });
 
+test('other words behind a number that waited begin a sentence of their own', () => {
+  const texts = thrice(['The password is 4242.', 'That user is gone.']);
+  const { session, events, hear, work } = sessionOf(undefined, false, { texts, numberPauseS: 1.5 });
+  hear(`${speech}${silence(1.2)}`);
+  work();
+  hear(`${speech}${silence(1.2)}`);
+  session.finish({ atMs: performance.now(), live: true });
+  work();
+  expect(finalsOf(events)).toEqual(['The password is 4242. That user is gone.']);
+});
+
 test('a number after which nothing comes is told when its wait is over, with its own end and mark', () => {
   const texts = thrice(['Four, four, one.']);
   const { events, hear, work } = sessionOf(undefined, false, { texts, numberPauseS: 1.5 });

@@ -9,8 +9,9 @@ import { newId } from '../lib/ids.ts';
 import { printable } from '../lib/printable.ts';
 import { endpointOf, endpointsOf, EndpointSetting, type Endpoint } from '../outbox/config.ts';
 import { endpointNamed } from '../outbox/outbox.ts';
-import { Sender } from '../outbox/sender.ts';
+import { queuedOf, Sender } from '../outbox/sender.ts';
 import { eventExamples } from '../protocol/event-examples.ts';
+import type { CallEvent } from '../protocol/events.ts';
 import { requestOf, runningProcess } from './running-process.ts';
 import { printLine } from './terminal.ts';
 
@@ -183,21 +184,17 @@ async function runStep(endpoint: Endpoint, step: MappingStep): Promise<string | 
 async function runSteps(
   endpoint: Endpoint,
   steps: MappingStep[],
-  event: { id: string; call: { id: string }; type: string; sequence: number },
+  event: CallEvent,
   links: LinksOfOneRun,
 ): Promise<string | undefined> {
   await using sender = new Sender({ ...endpoint, shape: { steps } }, systemClock, undefined, { links }); // prettier-ignore
-  const item = {
-    eventId: event.id, callId: event.call.id, sequence: event.sequence, type: event.type, attempts: 0,
-    history: null, progress: null, bytes: 0, occurredAt: Date.now(), speechEndedAt: null, body: JSON.stringify(event),
-  }; // prettier-ignore
-  const { verdict } = await sender.send(item, endpoint.timeoutMs, Date.now(), new AbortController().signal); // prettier-ignore
+  const { verdict } = await sender.send(queuedOf(event), endpoint.timeoutMs, Date.now(), new AbortController().signal); // prettier-ignore
   if (verdict.kind === 'delivered') return undefined;
   return verdict.answer === null || verdict.answer === '' ? verdict.reason : `${verdict.reason}: ${verdict.answer}`; // prettier-ignore
 }
 
 /** A call that nobody had: its text says so to whoever finds it in the CRM. */
-function testCall(id: string) {
+function testCall(id: string): CallEvent {
   const example = eventExamples['call.completed'];
   return {
     ...example,

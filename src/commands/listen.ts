@@ -5,7 +5,7 @@ import { messagesOf, type StreamedMessage } from '../lib/event-stream.ts';
 import { printable } from '../lib/printable.ts';
 import { newWebhookSecret } from '../lib/webhook-signature.ts';
 import { endpointOf, EndpointSetting, typesNamed } from '../outbox/config.ts';
-import { Sender } from '../outbox/sender.ts';
+import { queuedOf, Sender } from '../outbox/sender.ts';
 import { fetchWithKey, isKeyRefused, keyRefused, type Api } from '../player/api-client.ts';
 import { isLoopback } from '../port/addresses.ts';
 import type { CallEvent } from '../protocol/events.ts';
@@ -130,12 +130,13 @@ class Forwarder implements AsyncDisposable {
   /** Returns undefined if the command was stopped meanwhile. */
   async forward(event: CallEvent, body: string): Promise<Forwarded | undefined> {
     const startedMs = systemClock.monotonicMs();
-    const item = {
-      eventId: event.id, callId: event.call.id, sequence: event.sequence, type: event.type, attempts: 0,
-      history: null, progress: null, bytes: 0, occurredAt: systemClock.now(), speechEndedAt: null, body,
-    }; // prettier-ignore
     const now = systemClock.now();
-    const { verdict } = await this.#sender.send(item, forwardWithinMs, now, this.#signal);
+    const { verdict } = await this.#sender.send(
+      queuedOf(event, body),
+      forwardWithinMs,
+      now,
+      this.#signal,
+    );
     if (this.#signal.aborted && verdict.status === null) return undefined;
     if (verdict.kind === 'delivered') this.#taken++;
     else if (verdict.status === null) this.#unanswered++;

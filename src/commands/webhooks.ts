@@ -5,7 +5,7 @@ import { TrunklineError } from '../lib/errors.ts';
 import { newWebhookSecret } from '../lib/webhook-signature.ts';
 import { endpointsOf, typesOf, type Endpoint } from '../outbox/config.ts';
 import { endpointNamed } from '../outbox/outbox.ts';
-import { previewOf, Sender } from '../outbox/sender.ts';
+import { previewOf, queuedOf, Sender } from '../outbox/sender.ts';
 import { answerOf, runningProcess } from './running-process.ts';
 import { withoutSecrets } from './without-secrets.ts';
 import { callEventTypes, type CallEvent, type CallEventType } from '../protocol/events.ts';
@@ -96,12 +96,8 @@ async function eventsOf(
 
 async function send(endpoint: Endpoint, event: CallEvent): Promise<void> {
   await using sender = new Sender(endpoint, systemClock);
-  const item = {
-    eventId: event.id, callId: event.call.id, sequence: event.sequence, type: event.type, attempts: 0,
-    history: null, progress: null, bytes: 0, occurredAt: Date.now(), speechEndedAt: null, body: JSON.stringify(event),
-  }; // prettier-ignore
   const { verdict } = await sender.send(
-    item,
+    queuedOf(event),
     endpoint.timeoutMs,
     Date.now(),
     new AbortController().signal,

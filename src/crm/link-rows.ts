@@ -48,6 +48,11 @@ export class LinkRows {
   ): Promise<void> {
     for (const [kind, id] of Object.entries(links))
       await this.#put(endpoint, callId, kind, id, nowMs);
+    await this.unmark(endpoint, callId, step);
+  }
+
+  /** The step made nothing, or its record is known. */
+  async unmark(endpoint: string, callId: string, step: string): Promise<void> {
     await this.forget(endpoint, callId, [`${unsurePrefix}${step}`]);
   }
 
@@ -87,6 +92,10 @@ export class LinksOfOneRun {
     return Promise.resolve();
   }
 
+  unmark(): Promise<void> {
+    return Promise.resolve();
+  }
+
   settle(_endpoint: string, _callId: string, _step: string, links: RemoteIds): Promise<void> {
     Object.assign(this.links, links);
     return Promise.resolve();
@@ -98,4 +107,4 @@ export class LinksOfOneRun {
   }
 }
 
-export type CallLinkStore = Pick<LinkRows, 'of' | 'mark' | 'settle' | 'forget'>;
+export type CallLinkStore = Pick<LinkRows, 'of' | 'mark' | 'unmark' | 'settle' | 'forget'>;

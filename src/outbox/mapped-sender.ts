@@ -2,13 +2,14 @@ import type { Authorizer } from '../crm/authorizer.ts';
 import { NoToken } from '../crm/authorizer.ts';
 import type { CallLinkStore, UnsureMark } from '../crm/link-rows.ts';
 import type { RateLimit } from '../crm/rate-limit.ts';
+import type { MappingStep } from '../crm/step.ts';
 import type { Clock } from '../lib/clock.ts';
 import { reasonOf } from '../lib/errors.ts';
 import type { GuardedAnswer, GuardedRequest } from '../lib/guarded-fetch.ts';
 import type { ApiExchange } from '../protocol/api.ts';
 import type { Endpoint } from './config.ts';
-import { exchangeOf, exchangesText } from './exchanges.ts';
-import type { Mapping, StepAnswers, StepContext, StepRequest } from './mapping.ts';
+import { exchangeOf, exchangesText, withoutValues } from './exchanges.ts';
+import type { Mapping, StepAnswer, StepAnswers, StepContext, StepRequest } from './mapping.ts';
 import { MappingBusy } from './mapping.ts';
 import { judge, type DeliveryVerdict } from './retry-rules.ts';
 import type { QueuedEvent } from './claim-rows.ts';
@@ -62,7 +63,7 @@ export class MappedSender {
   ): Promise<MappedResult> {
     const run = new MappedRun(this.#options, item, deadlineMs, nowMs, signal);
     await run.begin();
-    const verdict = await run.perform();
+    const verdict = run.withoutSecrets(await run.perform());
     return { verdict, progress: run.progress, exchanges: run.told };
   }
 }
@@ -79,6 +80,8 @@ class MappedRun {
   #unsure: UnsureMark[] = [];
   #hasForgotten = false;
   #isUnsure = false;
+  /** Headers whose values an answer must not show: the operator's own, and each proof of this attempt. */
+  #own: Record<string, string>;
 
   constructor(
     options: MappedSenderOptions,
@@ -92,6 +95,7 @@ class MappedRun {
     this.#nowMs = nowMs;
     this.#signal = signal;
     this.#endsMs = options.clock.monotonicMs() + deadlineMs;
+    this.#own = options.endpoint.headers;
     this.#context = {
       answers: progressOf(item.progress),
       links: {},
@@ -106,6 +110,14 @@ class MappedRun {
 
   get told(): string | null {
     return this.#exchanges.length === 0 ? null : exchangesText(this.#exchanges);
+  }
+
+  /** The verdict as people see it: a CRM that repeats a key or a fetched token must not spread it. */
+  withoutSecrets(verdict: DeliveryVerdict): DeliveryVerdict {
+    const answer = verdict.answer === null ? null : withoutValues(verdict.answer, this.#own);
+    if (verdict.kind === 'delivered') return { ...verdict, answer: answer ?? '' };
+    const reason = withoutValues(verdict.reason, this.#own);
+    return { ...verdict, answer, reason } as DeliveryVerdict;
   }
 
   async begin(): Promise<void> {
@@ -125,24 +137,20 @@ class MappedRun {
       status: 204,
       answer: 'this event needs no request',
     };
-    const { mapping } = this.#options;
-    for (let index = 0; index < mapping.steps.length; index++) {
-      const step = mapping.steps[index];
-      if (step === undefined || Object.hasOwn(this.#context.answers, step.name)) continue;
+    for (const [index, step] of this.#options.mapping.steps.entries()) {
+      if (Object.hasOwn(this.#context.answers, step.name)) continue;
       let made: StepRequest | undefined;
       try {
-        made = await mapping.request(index, this.#item.body, this.#context, this.#leftMs());
+        made = await this.#options.mapping.request(index, this.#item.body, this.#context, this.#leftMs()); // prettier-ignore
       } catch (error) {
         return unmappable(step.name, error);
       }
       if (made === undefined) continue;
-      const next = await this.#step(index, made);
-      if (next === 'anew') {
-        index = -1;
-        continue;
-      }
+      const next = await this.#step(index, step, made);
+      // The steps begin anew once at most: the record that was forgotten is not forgotten again.
+      if (next === 'anew') return this.perform();
       verdict = next;
-      if (verdict.kind !== 'delivered') return verdict;
+      if (verdict.kind !== 'delivered') break;
     }
     return verdict;
   }
@@ -151,10 +159,12 @@ class MappedRun {
     return Math.max(1, this.#endsMs - this.#options.clock.monotonicMs());
   }
 
-  async #step(index: number, made: StepRequest): Promise<DeliveryVerdict | 'anew'> {
-    const { endpoint, mapping, links, clock } = this.#options;
-    const step = mapping.steps[index];
-    if (step === undefined) throw new Error(`there is no step ${index}`);
+  async #step(
+    index: number,
+    step: MappingStep,
+    made: StepRequest,
+  ): Promise<DeliveryVerdict | 'anew'> {
+    const { endpoint, links, clock } = this.#options;
     if (step.once === true && links !== undefined) {
       const early = this.#tooEarly(step.name, step.settleSeconds ?? usualSettleS);
       if (early !== undefined) return early;
@@ -168,34 +178,22 @@ class MappedRun {
     }
     if (answer.ok && step.forget?.on.includes(answer.status) === true && !this.#hasForgotten)
       return this.#forget(step.forget.links);
-    let verdict = judge(answer, this.#nowMs, step.accept);
-    if (
-      verdict.kind === 'failed' &&
-      verdict.status !== null &&
-      step.itemStatuses?.includes(verdict.status) === true
-    )
-      verdict = { ...verdict, scope: 'item' };
-    if (verdict.kind === 'gone' && step.itemStatuses?.includes(verdict.status) === true)
-      verdict = { ...verdict, kind: 'failed', scope: 'item', hard: false };
+    const verdict = judgedFor(step, answer, this.#nowMs);
     if (verdict.kind !== 'delivered') {
       if (step.once === true) await this.#afterFailure(step.name, verdict);
       return verdict;
     }
-    return this.#took(
-      index,
-      { status: verdict.status, body: answer.ok ? parsedBody(answer.body) : null },
-      verdict,
-    );
+    const body = answer.ok ? parsedBody(answer.body) : null;
+    return this.#took(index, step, { status: verdict.status, body }, verdict);
   }
 
   async #took(
     index: number,
-    answer: { status: number; body: unknown },
+    step: MappingStep,
+    answer: StepAnswer,
     verdict: DeliveryVerdict & { kind: 'delivered' },
   ): Promise<DeliveryVerdict | 'anew'> {
     const { endpoint, mapping, links, clock } = this.#options;
-    const step = mapping.steps[index];
-    if (step === undefined) throw new Error(`there is no step ${index}`);
     const { callId, body } = this.#item;
     let opinion;
     try {
@@ -260,8 +258,7 @@ class MappedRun {
     const { endpoint, links } = this.#options;
     const before = this.#unsure.find((one) => one.step === step);
     if (links === undefined) return;
-    if (before === undefined)
-      await links.forget(endpoint.name, this.#item.callId, [`unsure:${step}`]);
+    if (before === undefined) await links.unmark(endpoint.name, this.#item.callId, step);
     else await links.mark(endpoint.name, this.#item.callId, step, before.atMs);
     this.#isUnsure = before !== undefined;
   }
@@ -299,10 +296,18 @@ class MappedRun {
       ...(made.body ? { body: made.body } : {}),
     };
     const answer = await this.#options.exchange(request, this.#leftMs(), this.#signal);
-    const own = { ...endpoint.headers, ...proof };
-    this.#exchanges.push(exchangeOf({ step, own, isEvent: false, request, answer }));
+    this.#own = { ...endpoint.headers, ...proof };
+    this.#exchanges.push(exchangeOf({ step, own: this.#own, isEvent: false, request, answer }));
     return answer;
   }
+}
+
+/** The word of the statuses on the event; some of them speak of one record and not of the endpoint. */
+function judgedFor(step: MappingStep, answer: GuardedAnswer, nowMs: number): DeliveryVerdict {
+  const verdict = judge(answer, nowMs, step.accept);
+  if (verdict.kind === 'delivered' || verdict.status === null) return verdict;
+  if (step.itemStatuses?.includes(verdict.status) !== true) return verdict;
+  return { ...verdict, kind: 'failed', scope: 'item', hard: false };
 }
 
 function usesLinks(endpoint: Endpoint): boolean {

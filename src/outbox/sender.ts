@@ -1,4 +1,3 @@
-import { fixedHeaders } from '../crm/auth.ts';
 import { Authorizer } from '../crm/authorizer.ts';
 import type { CallLinkStore } from '../crm/link-rows.ts';
 import { RateLimit } from '../crm/rate-limit.ts';
@@ -72,8 +71,7 @@ export class Sender implements AsyncDisposable {
     signal: AbortSignal,
   ): Promise<SendResult> {
     if (this.#endpoint.shape !== 'envelope' && item.type !== 'call.skipped') {
-      const result = await this.#mapped.send(item, deadlineMs, nowMs, signal);
-      return { ...result, verdict: this.#withoutKeys(result.verdict) };
+      return this.#mapped.send(item, deadlineMs, nowMs, signal);
     }
     const { id, body } =
       item.type === 'call.skipped' ? markerOf(item) : { id: item.eventId, body: item.body };
@@ -132,11 +130,7 @@ export class Sender implements AsyncDisposable {
   /** The first bytes of an answer are shown and stored, so keys that a receiver repeats are masked. */
   #withoutKeys(verdict: DeliveryVerdict): DeliveryVerdict {
     if (verdict.answer === null) return verdict;
-    const own = {
-      ...this.#endpoint.headers,
-      ...(this.#endpoint.auth && fixedHeaders(this.#endpoint.auth)),
-    };
-    return { ...verdict, answer: withoutValues(verdict.answer, own) };
+    return { ...verdict, answer: withoutValues(verdict.answer, this.#endpoint.headers) };
   }
 }
 
@@ -210,6 +204,14 @@ function markerOf(item: QueuedEvent): SkipMarker {
 }
 
 /* ---- For commands: what would be sent ---- */
+
+/** An event that is in no row, as the sender takes it. */
+export function queuedOf(event: CallEvent, body = JSON.stringify(event)): QueuedEvent {
+  return {
+    eventId: event.id, callId: event.call.id, sequence: event.sequence, type: event.type, attempts: 0,
+    history: null, progress: null, bytes: 0, occurredAt: systemClock.now(), speechEndedAt: null, body,
+  }; // prettier-ignore
+}
 
 /** A command waits this long for the process of the mapping. */
 const previewMs = 20_000;

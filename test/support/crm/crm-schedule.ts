@@ -1,8 +1,9 @@
 import type { Clock } from '../../../src/lib/clock.ts';
 import { endpointOf, EndpointSetting, type Endpoint } from '../../../src/outbox/config.ts';
 import type { QueuedEvent } from '../../../src/outbox/claim-rows.ts';
-import { Sender, type CrmRows } from '../../../src/outbox/sender.ts';
+import { queuedOf, Sender, type CrmRows } from '../../../src/outbox/sender.ts';
 import { eventExamples } from '../../../src/protocol/event-examples.ts';
+import type { CallEvent } from '../../../src/protocol/events.ts';
 import { LinkRows } from '../../../src/crm/link-rows.ts';
 import { TokenRows } from '../../../src/crm/token-rows.ts';
 import type { Store } from '../../../src/store/store.ts';
@@ -28,10 +29,7 @@ export function endedCall(callId: string, number: string, summary: string): Queu
     call: { ...example.call, id: callId, from: number },
     data: { ...example.data, summary: { type: 'general', text: `${summary} (${callId})` } },
   };
-  return {
-    eventId: event.id, callId, sequence: 9, type: 'call.completed', attempts: 0, history: null, progress: null,
-    occurredAt: 0, speechEndedAt: null, bytes: 0, body: JSON.stringify(event),
-  }; // prettier-ignore
+  return queuedOf(event as CallEvent);
 }
 
 export function randomPlan(random: () => number): (CrmFault | undefined)[] {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { doubles } from '../../support/crm/doubles/all.ts';
 import type { CrmFault } from '../../support/crm/doubles/double.ts';
+import { SalesforceDouble } from '../../support/crm/doubles/salesforce.ts';
 import { HubspotDouble } from '../../support/crm/doubles/hubspot.ts';
 import {
   crmRowsOf,
@@ -103,6 +104,20 @@ test.each(presetNames)('%s: an unknown number takes no contact', async (name) =>
   // A note of Tryton belongs to a party: without one there is none.
   const kept = name === 'tryton' ? [] : [undefined];
   expect(crm.recordsOf('call_1').map(({ contact }) => contact)).toEqual(kept);
+});
+
+test('a CRM that repeats a fetched token in its answer does not spread it', async () => {
+  await using store = await temporaryStore();
+  const crm = new SalesforceDouble();
+  crm.repeatsProof = true;
+  const clock = new TestClock(1);
+  await using sender = senderTo(crm, clock, crmRowsOf(store));
+  const item = endedCall('call_1', number, 'Card was stolen');
+  const { signal } = new AbortController();
+  const result = await sender.send(item, 60_000, clock.now(), signal);
+  expect(result.verdict).toMatchObject({ kind: 'failed', status: 400 });
+  expect(JSON.stringify(result)).toContain('********');
+  expect(JSON.stringify(result)).not.toContain('access-token-of-the-crm');
 });
 
 test('an erased call leaves no link behind', async () => {

@@ -15,7 +15,9 @@ export class SalesforceDouble extends CrmDouble {
     },
   };
   readonly #tasks: Task[] = [];
-  #access = 'first';
+  #access = 'access-token-of-the-crm';
+  /** An answer that shows the proof of its request. */
+  repeatsProof = false;
 
   recordsOf(callId: string): KeptRecord[] {
     return this.#tasks
@@ -54,7 +56,9 @@ export class SalesforceDouble extends CrmDouble {
     return headers['authorization'] === `Bearer ${this.#access}`;
   }
 
-  protected rules({ method, path, query, body }: CrmAsked): CrmAnswer {
+  protected rules({ method, path, query, headers, body }: CrmAsked): CrmAnswer {
+    if (this.repeatsProof)
+      return { status: 400, body: [{ errorCode: 'BAD', message: `not with ${headers['authorization'] ?? ''}` }] }; // prettier-ignore
     if (path.endsWith('/parameterizedSearch/') && method === 'GET') {
       const wanted = query.get('q') ?? '';
       const searchRecords = this.people

@@ -38,6 +38,8 @@ const unnamedLifeS = 3_600;
 const longestLifeS = 86_400;
 /** A node holds this lock while it fetches a token. Other nodes wait for it and check again at short intervals. */
 const lockMs = 20_000;
+/** A token is asked for within the time of the lock: nobody else may use the same refresh token meanwhile. */
+const askMs = 15_000;
 const lookEveryMs = 200;
 const maxTokenBytes = 65_536;
 
@@ -71,15 +73,18 @@ export class Authorizer {
     return { authorization: token.proof };
   }
 
-  /** The endpoint answered 401 to the last proof: the next call of `headers` fetches a new one. */
-  refused(): void {
-    this.#refusedProof = this.#token?.proof;
+  /**
+   * The endpoint answered 401 to this proof: the next call of `headers` fetches a new one. Of several requests that were
+   * refused with one proof, only the first does that.
+   */
+  refused(proof: Record<string, string>): void {
+    if (this.#token === undefined || this.#token.proof !== proof['authorization']) return;
+    this.#refusedProof = this.#token.proof;
     this.#token = undefined;
   }
 
   async #current(deadlineMs: number): Promise<FetchedToken> {
-    const { clock } = this.#options;
-    if (this.#token !== undefined && this.#token.expiresAt > clock.now()) return this.#token;
+    if (this.#token && this.#isUsable(this.#token)) return this.#token;
     this.#fetching ??= this.#fetch(deadlineMs).finally(() => {
       this.#fetching = undefined;
     });
@@ -94,12 +99,7 @@ export class Authorizer {
     if (rows === undefined) return this.#ask(undefined, leftMs());
     for (;;) {
       const known = await this.#stored(rows);
-      if (
-        known !== undefined &&
-        known.expiresAt > clock.now() &&
-        known.proof !== this.#refusedProof
-      )
-        return known;
+      if (known && this.#isUsable(known)) return known;
       const now = clock.now();
       if (await rows.lock(endpoint, this.#settings, now, now + lockMs)) break;
       if (clock.monotonicMs() >= endsMs)
@@ -109,21 +109,21 @@ export class Authorizer {
     try {
       // Read again under the lock: the one who had it before may have fetched a new one.
       const known = await this.#stored(rows);
-      if (
-        known !== undefined &&
-        known.expiresAt > clock.now() &&
-        known.proof !== this.#refusedProof
-      ) {
+      if (known && this.#isUsable(known)) {
         await rows.unlock(endpoint);
         return known;
       }
-      const token = await this.#ask(known?.refresh, leftMs());
+      const token = await this.#ask(known?.refresh, Math.min(leftMs(), askMs));
       await rows.write(endpoint, { sealed: this.#seal(token), expiresAt: token.expiresAt });
       return token;
     } catch (error) {
       await rows.unlock(endpoint).catch(() => undefined); // else the lock ends by itself
       throw error;
     }
+  }
+
+  #isUsable({ proof, expiresAt }: FetchedToken): boolean {
+    return proof !== this.#refusedProof && expiresAt > this.#options.clock.now();
   }
 
   async #stored(rows: TokenRows): Promise<FetchedToken | undefined> {

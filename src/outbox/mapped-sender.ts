@@ -269,7 +269,7 @@ class MappedRun {
     const first = await this.#sentOnce(step, made);
     if (!('ok' in first) || !first.ok || first.status !== 401 || authorizer?.isFetched !== true)
       return first;
-    authorizer.refused();
+    authorizer.refused(this.#own);
     return this.#sentOnce(step, made);
   }
 

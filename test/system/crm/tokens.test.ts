@@ -69,8 +69,13 @@ test('many requests and two processes at once fetch one token', async () => {
   expect(new Set(proofs.map(({ authorization }) => authorization))).toEqual(
     new Set(['Bearer access-1']),
   );
-  one.refused();
+  const [first = {}] = proofs;
+  one.refused(first);
   expect(await one.headers(10_000)).toEqual({ authorization: 'Bearer access-2' });
+  // Another request was refused with the same proof, and is told so later.
+  one.refused(first);
+  expect(await one.headers(10_000)).toEqual({ authorization: 'Bearer access-2' });
+  expect(address.given).toBe(2);
 });
 
 test('the database alone opens nothing: no token stands in its files', async () => {

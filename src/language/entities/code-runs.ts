@@ -296,9 +296,9 @@ function spelledEnd(doc: Doc, i: number): number {
 const counted =
   /^(?:minutes?|hours?|days?|weeks?|months?|years?|times|percent|people|persons?|dollars?|pounds?|euros?|cents?|pence|bucks|quid|miles?|units?|pages?|items?|boxes|points?|degrees?|kilometers?|feet|calls?|users?|customers|employees|o'clock|am|pm|of|seconds?|kids?|children|cards?|others?|more|numbers?|digits?|letters|tickets|seats|nights|rooms|meters|metres|kilos?|thousand|million)$/;
 
-/** True if a word beside the run explains it: as an amount, a count, a time or a room number. */
 const dayParts = /^(?:morning|afternoon|evening)$/;
 
+/** True if a word beside the run explains it: as an amount, a count, a time or a room number. */
 export function isExplained(doc: Doc, run: Run): boolean {
   if (run.pieces.length > 2) return false;
   const before = doc.word(run.from - 1);

@@ -232,7 +232,7 @@ function weigh(
   if (chatter.test(clause.text)) score -= 1.4;
   // "It is cancelled." is short, but it is the result that the call was for.
   if (words < 4 && !outcome.test(clause.text)) score -= 1;
-  if (isAgent && outcome.test(clause.text)) score += 1.2;
+  if (isAgent && outcome.test(clause.text)) score += 0.5;
   // The first line of the summary already names the caller.
   if (/\b(?:date of birth|my name|this is|speaking)\b/i.test(clause.text) && keys.size <= 3)
     score -= 1.2;

@@ -83,6 +83,14 @@ export function toldOf(text: string, role: string, name: string): string | undef
       // An agent's "we" means the company: "we are full on the 9th".
       const person = isSpeaker ? (word === 'we' && role === 'agent' ? company : speaker) : listener;
       if (isSubject && isInverted(parts, at)) return undefined;
+      if (isSubject && isSpeaker && hasSpeaker && isRunOn(parts, at)) {
+        // Recognised speech may lack the full stop: "I apologize I will refund it".
+        const space = parts[at - 1];
+        if (space !== undefined) space.text = '. ';
+        part.text = 'They';
+        if (!agrees(parts, at, true)) return undefined;
+        continue;
+      }
       if (known && hasSpeaker && hasListener) part.text = isSubject ? person.subject : person.object;
       else part.text = known ? (isSubject ? again.subject : again.object) : isSubject ? person.subject : person.object; // prettier-ignore
       const isNamed = isFirst && isSpeaker && person !== company;
@@ -191,6 +199,20 @@ function isInverted(parts: readonly SentencePart[], at: number): boolean {
     ?.text.toLowerCase();
   return before !== undefined && (auxiliaries.has(before) || modals.has(before));
 }
+
+/** True right behind a verb that takes no clause as its object: a sentence of its own begins here. */
+function isRunOn(parts: readonly SentencePart[], at: number): boolean {
+  const between = parts[at - 1];
+  if (between === undefined || between.isWord || between.text.trim() !== '') return false;
+  const verb = parts[at - 2]?.text.toLowerCase() ?? '';
+  return runOnVerbs.has(verb);
+}
+
+const runOnVerbs = new Set(
+  'apologize apologizes apologise apologises understand understands agree agrees apologized apologised understood agreed'.split(
+    ' ',
+  ),
+);
 
 const auxiliaries = new Set("do does did don't doesn't is are am have has isn't aren't".split(' '));
 

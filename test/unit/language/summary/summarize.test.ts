@@ -50,6 +50,18 @@ test('a matter that was done in three words is told', () => {
   );
 });
 
+test('a sentence without its full stop is told as two', () => {
+  const turns = call(
+    'How can I help you?',
+    'My order was damaged and I want a refund.',
+    'I understand and i apologize i will refund 89 to your credit card today',
+    'Thank you so much.',
+  );
+  expect(summarize(turns, 'general')).toContain(
+    "apologizes. They will refund 89 to the customer's credit card today.",
+  );
+});
+
 test.each([
   [['Harbor Insurance, this is Ben.', 'Oh sorry, I have the wrong number.', 'No problem, bye.']],
   [['Hello?', 'Hello.', 'Thank you, bye.']],

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { Readable } from 'node:stream';
-import { request, type Dispatcher } from 'undici';
+import type { Dispatcher } from 'undici';
 import { z } from 'zod';
 import { deadline, type Clock } from '../lib/clock.ts';
 import { parseJson } from '../lib/json.ts';
-import { codeOf, readBody, refusalIn, ServiceAgents } from './service-api.ts';
+import { codeOf, jsonBody, readBody, refusalIn, ServiceAgents } from './service-api.ts';
 import { retryAfterMs } from './back-off.ts';
 import { boundedUtterance, cut } from './bounds.ts';
 import type { SpeechNode, SpeechNodes } from './speech-nodes.ts';
@@ -294,29 +294,12 @@ export class SpeechJobs {
     method: 'GET' | 'POST' | 'DELETE',
     path: string,
     signal: AbortSignal,
-    { body, headers }: { body?: string | Readable; headers?: Record<string, string> } = {},
+    more?: { body?: string | Readable; headers?: Record<string, string> },
   ): Promise<Dispatcher.ResponseData> {
     if (node === undefined) throw new Error('no speech node is there');
-    const { target } = node;
-    // Redirects are not followed, because neither the key nor the audio may travel to another host.
-    return await request(`${target.url.replace(/\/+$/, '')}${path}`, {
-      method,
-      dispatcher: this.#agents.of(target),
-      signal,
-      body: body ?? null,
-      headers: {
-        accept: 'application/json',
-        ...headers,
-        ...(target.key === undefined ? {} : { [target.keyHeader]: target.key }),
-      },
-    });
+    return this.#agents.ask(node.target, method, path, signal, more);
   }
 }
-
-function jsonBody(body: Record<string, unknown>) {
-  return { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } };
-}
-
 function pathOf(id: string): string {
   return `/v2/pre-recorded/${encodeURIComponent(id)}`;
 }

@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream';
 import { Agent, request, type Dispatcher } from 'undici';
 import { z } from 'zod';
 import { deadline, type Clock } from '../lib/clock.ts';
@@ -41,9 +42,37 @@ export class ServiceAgents {
     return agent;
   }
 
+  /**
+   * One request to the service, with its key. Redirects are not followed, because neither the key nor the audio may
+   * travel to another host.
+   */
+  async ask(
+    target: SpeechTarget,
+    method: 'GET' | 'POST' | 'DELETE',
+    path: string,
+    signal: AbortSignal,
+    { body, headers }: { body?: string | Readable; headers?: Record<string, string> } = {},
+  ): Promise<Dispatcher.ResponseData> {
+    return await request(`${target.url.replace(/\/+$/, '')}${path}`, {
+      method,
+      dispatcher: this.of(target),
+      signal,
+      body: body ?? null,
+      headers: {
+        accept: 'application/json',
+        ...headers,
+        ...(target.key === undefined ? {} : { [target.keyHeader]: target.key }),
+      },
+    });
+  }
+
   async close(): Promise<void> {
     for (const agent of this.#agents.values()) await agent.destroy();
   }
+}
+
+export function jsonBody(body: Record<string, unknown>) {
+  return { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } };
 }
 
 type CreateResult =
@@ -121,12 +150,12 @@ export class SpeechApi {
     let sent = false;
     try {
       using attempt = deadline(this.#clock, withinMs, signal);
-      const response = await this.#ask(
+      const response = await this.#agents.ask(
         target,
         'POST',
         `/v2/live${query}`,
         attempt.signal,
-        JSON.stringify(body),
+        jsonBody(body),
       );
       sent = true;
       const text = await readBody(response, answerBytes);
@@ -149,7 +178,7 @@ export class SpeechApi {
   ): Promise<RecordResult> {
     try {
       using attempt = deadline(this.#clock, attemptMs, signal);
-      const response = await this.#ask(
+      const response = await this.#agents.ask(
         target,
         'GET',
         `/v2/live/${encodeURIComponent(sessionId)}`,
@@ -176,7 +205,7 @@ export class SpeechApi {
     try {
       const query = `limit=100&custom_metadata=${encodeURIComponent(JSON.stringify(metadata))}`;
       using attempt = deadline(this.#clock, attemptMs);
-      const response = await this.#ask(target, 'GET', `/v2/live?${query}`, attempt.signal);
+      const response = await this.#agents.ask(target, 'GET', `/v2/live?${query}`, attempt.signal);
       const list = SessionList.safeParse(parseJson(await readBody(response, recordBytes)));
       return response.statusCode === 200 ? list.data?.items.map(({ id }) => id) : undefined;
     } catch {
@@ -192,7 +221,7 @@ export class SpeechApi {
   ): Promise<'erased' | 'unknown' | 'unfinished' | 'failed'> {
     try {
       using attempt = deadline(this.#clock, eraseMs, signal);
-      const response = await this.#ask(
+      const response = await this.#agents.ask(
         target,
         'DELETE',
         `/v2/live/${encodeURIComponent(sessionId)}`,
@@ -211,7 +240,7 @@ export class SpeechApi {
   async answers(target: SpeechTarget): Promise<boolean> {
     try {
       using attempt = deadline(this.#clock, probeMs);
-      const response = await this.#ask(target, 'GET', '/v2/live?limit=1', attempt.signal);
+      const response = await this.#agents.ask(target, 'GET', '/v2/live?limit=1', attempt.signal);
       await response.body.dump();
       return response.statusCode < 500 && response.statusCode !== 401;
     } catch {
@@ -221,27 +250,6 @@ export class SpeechApi {
 
   async close(): Promise<void> {
     await this.#agents.close();
-  }
-
-  async #ask(
-    target: SpeechTarget,
-    method: 'GET' | 'POST' | 'DELETE',
-    path: string,
-    signal: AbortSignal,
-    body?: string,
-  ): Promise<Dispatcher.ResponseData> {
-    // Redirects are not followed, because the key must not travel to another host.
-    return await request(`${target.url.replace(/\/+$/, '')}${path}`, {
-      method,
-      dispatcher: this.#agents.of(target),
-      signal,
-      body: body ?? null,
-      headers: {
-        accept: 'application/json',
-        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-        ...(target.key === undefined ? {} : { [target.keyHeader]: target.key }),
-      },
-    });
   }
 }
 

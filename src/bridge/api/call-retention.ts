@@ -90,21 +90,24 @@ export class Retention {
     return this.#settled.now() - Math.round(days * dayMs);
   }
 
+  /** The next calls, in the order of their ids, that ended before that time. */
+  #ended(endedBefore: number, after: string) {
+    return this.#options.store.db
+      .selectFrom('calls')
+      .select(['id', 'ended_at'])
+      .where('state', '=', 'ended')
+      .where('ended_at', '<', endedBefore)
+      .where('id', '>', after)
+      .orderBy('id')
+      .limit(batch);
+  }
+
   async #calls(endedBefore: number): Promise<number> {
-    const { store, eraser } = this.#options;
+    const { eraser } = this.#options;
     return this.#steps(
       'calls',
       endedBefore,
-      (after) =>
-        store.db
-          .selectFrom('calls')
-          .select(['id', 'ended_at'])
-          .where('state', '=', 'ended')
-          .where('ended_at', '<', endedBefore)
-          .where('id', '>', after)
-          .orderBy('id')
-          .limit(batch)
-          .execute(),
+      (after) => this.#ended(endedBefore, after).execute(),
       async (id) => ((await eraser.eraseCall(id, 'retention')) === 'erased' ? 1 : 0),
     );
   }
@@ -114,17 +117,7 @@ export class Retention {
     return this.#steps(
       'recordings',
       endedBefore,
-      (after) =>
-        store.db
-          .selectFrom('calls')
-          .select(['id', 'ended_at'])
-          .where('state', '=', 'ended')
-          .where('has_recording', '=', 1)
-          .where('ended_at', '<', endedBefore)
-          .where('id', '>', after)
-          .orderBy('id')
-          .limit(batch)
-          .execute(),
+      (after) => this.#ended(endedBefore, after).where('has_recording', '=', 1).execute(),
       async (id) => {
         const legs = await store.db
           .selectFrom('legs')

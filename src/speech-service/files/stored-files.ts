@@ -8,6 +8,7 @@ import type { Database } from '../../store/schema.ts';
 import type { Store } from '../../store/store.ts';
 import { fileIdOf } from './own-address.ts';
 import { isMissing } from '../../lib/is-missing.ts';
+import { readRange } from '../../lib/read-range.ts';
 
 type StoredFilesOptions = {
   objects: Objects;
@@ -109,7 +110,7 @@ export class StoredFiles {
         yield {
           key: keys + id,
           bytes: size,
-          read: (from, to) => readFrom(join(folder, id), from, to),
+          read: (from, to) => readRange(join(folder, id), from, to),
           isOwned: (tx) => this.#isOwned(tx, id),
           leave: () => this.#leave(id, size),
         };
@@ -186,14 +187,4 @@ export class StoredFiles {
       .execute();
     return files.map(({ id }) => id);
   }
-}
-
-async function* readFrom(path: string, from: number, to: number): AsyncGenerator<Buffer> {
-  if (to <= from) return;
-  await using file = await open(path, 'r');
-  yield* file.createReadStream({
-    start: from,
-    end: to - 1,
-    autoClose: false,
-  }) as AsyncIterable<Buffer>;
 }

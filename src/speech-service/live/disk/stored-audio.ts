@@ -1,8 +1,9 @@
-import { open, readdir, rm, stat } from 'node:fs/promises';
+import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sql } from 'kysely';
 import type { LocalAudio, Objects } from '../../../objects/objects.ts';
 import type { Store } from '../../../store/store.ts';
+import { readRange } from '../../../lib/read-range.ts';
 
 /** The prefix of the audio of ended sessions in the object store. */
 export const sessionKeys = 'sessions/';
@@ -49,7 +50,7 @@ export function storeAudio({ objects, store, node, folder }: StoredAudioOptions)
       yield {
         key: sessionKeys + id,
         bytes,
-        read: (from, to) => readFrom(path, from, to),
+        read: (from, to) => readRange(path, from, to),
         async isOwned(tx) {
           let select = tx
             .selectFrom('speech_jobs')
@@ -140,14 +141,4 @@ export async function forgetAudioBefore(
     if (rows.length < audiosAtOnce) return forgotten;
     after = last;
   }
-}
-
-async function* readFrom(path: string, from: number, to: number): AsyncGenerator<Buffer> {
-  if (to <= from) return;
-  await using file = await open(path, 'r');
-  yield* file.createReadStream({
-    start: from,
-    end: to - 1,
-    autoClose: false,
-  }) as AsyncIterable<Buffer>;
 }

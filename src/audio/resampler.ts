@@ -112,6 +112,18 @@ export class Resampler {
   }
 }
 
+/** Converts whole audio of 16 bits to another rate. */
+export function convertRate(samples: Int16Array, fromHz: number, toHz: number): Int16Array {
+  if (fromHz === toHz) return samples;
+  const resampler = new Resampler(fromHz, toHz);
+  const begin = resampler.push(Float32Array.from(samples));
+  const end = resampler.flush();
+  const all = new Float32Array(begin.length + end.length);
+  all.set(begin);
+  all.set(end, begin.length);
+  return Int16Array.from(all, (value) => Math.max(-32_768, Math.min(32_767, Math.round(value))));
+}
+
 function greatestCommonDivisor(a: number, b: number): number {
   return b === 0 ? a : greatestCommonDivisor(b, a % b);
 }

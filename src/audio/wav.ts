@@ -57,30 +57,3 @@ function linear(data: Buffer, kind: number, bits: number): Int16Array {
     `a WAV file of a kind that is not read here (format ${kind}, ${bits} bit): convert it to 16-bit PCM`,
   );
 }
-
-const tapsEachSide = 16;
-
-/** Converts samples to another rate with a windowed sinc, which prevents aliases. */
-export function convertRate(samples: Int16Array, fromHz: number, toHz: number): Int16Array {
-  if (fromHz === toHz) return samples;
-  const cutoff = Math.min(1, toHz / fromHz);
-  const reach = tapsEachSide / cutoff;
-  const length = Math.floor((samples.length * toHz) / fromHz);
-  return Int16Array.from({ length }, (_, at) => {
-    const centre = (at * fromHz) / toHz;
-    let sum = 0;
-    for (let tap = Math.ceil(centre - reach); tap <= centre + reach; tap++) {
-      const distance = tap - centre;
-      sum += (samples[tap] ?? 0) * cutoff * sinc(distance * cutoff) * window(distance / reach);
-    }
-    return Math.max(-32_768, Math.min(32_767, Math.round(sum)));
-  });
-}
-
-function sinc(x: number): number {
-  return x === 0 ? 1 : Math.sin(Math.PI * x) / (Math.PI * x);
-}
-
-function window(x: number): number {
-  return 0.5 + 0.5 * Math.cos(Math.PI * x);
-}

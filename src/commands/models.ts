@@ -3,10 +3,11 @@ import { rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { loadConfig } from '../config.ts';
 import { TrunklineError } from '../lib/errors.ts';
+import { ProgressBars } from '../lib/progress-bars.ts';
 import { catalogue, catalogueEntry } from '../hearing/models/catalogue.ts';
 import { folderOf, problemsOf } from '../hearing/models/installed.ts';
 import { pullModel } from '../hearing/models/pull.ts';
-import { progressDisplay } from '../hearing/models/pull-progress.ts';
+import { pullProgress } from '../hearing/models/pull-progress.ts';
 import { modelsFolder } from '../hearing/models/supply.ts';
 import { sampleText, testModel } from './model-test.ts';
 import { printLine, printNote } from './terminal.ts';
@@ -87,22 +88,19 @@ async function pull(name: string | undefined, { from }: { from?: string }): Prom
     printNote(
       `${entry.name} is unverified: its checksums are recorded now and later pulls must match them.`,
     );
-  const display = progressDisplay(process.stderr, (line) => {
-    printNote(line);
-  });
+  const bars = new ProgressBars(process.stderr);
   await pullModel(entry, {
     models: folder,
     mirror: modelsMirror,
     from,
     signal: new AbortController().signal,
     onProgress: (progress) => {
-      display.progress(entry.name, progress);
+      bars.update(entry.name, pullProgress(progress));
     },
     onWait: () => {
-      display.note(`another process is downloading ${entry.name}`);
+      bars.update(entry.name, { doing: 'another process is downloading it' });
     },
-  });
-  display.end();
+  }).finally(() => bars.close());
   printLine(`${entry.name} is in ${folderOf(folder, entry.name)}`);
   if (from !== undefined && entry.model) await test(entry.name);
 }

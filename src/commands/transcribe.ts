@@ -4,6 +4,7 @@ import { relative } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { reasonOf, TrunklineError } from '../lib/errors.ts';
 import { printable } from '../lib/printable.ts';
+import { ProgressBars } from '../lib/progress-bars.ts';
 import { speechUrls } from '../speech-client/config.ts';
 import { runningProcess } from './running-process.ts';
 import {
@@ -23,7 +24,6 @@ import {
 import { transcribeOne, whyFailed, type RecordingOutcome } from './transcription/one-recording.ts';
 import { whyUnwritable, writeOutput } from './transcription/outputs.ts';
 import { patiently } from './transcription/patience.ts';
-import { ProgressBars } from './transcription/file-progress.ts';
 import { contentsOf, kindsOf, shortcomings, type Wanted } from './transcription/result-files.ts';
 import { resultText } from './transcription/transcript-text.ts';
 
@@ -186,7 +186,9 @@ class TranscribeRun {
   readonly #body: object;
   readonly #wanted: Wanted;
   readonly #options: TranscribeOptions;
-  readonly #bars = new ProgressBars(process.stderr, process.env['TERM'] === 'dumb');
+  readonly #bars = new ProgressBars(process.stderr, {
+    isDumb: process.env['TERM'] === 'dumb',
+  });
   readonly #ending = new AbortController();
   #isInterrupted = false;
   #isUnread = false;
@@ -311,7 +313,7 @@ class TranscribeRun {
     const outcome = await transcribeOne(input, {
       service: this.#service,
       body: this.#body,
-      show: (state) => this.#bars.update(input.label, state),
+      show: (progress) => this.#bars.update(input.label, progress),
       signal: this.#ending.signal,
     });
     if (outcome.is === 'cancelled') this.#bars.end(input.label, printable(outcome.how));

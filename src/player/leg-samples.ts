@@ -8,7 +8,8 @@ import {
   mulawToLinear,
   alawToLinear,
 } from '../audio/g711.ts';
-import { convertRate, readWav } from '../audio/wav.ts';
+import { convertRate } from '../audio/resampler.ts';
+import { readWav } from '../audio/wav.ts';
 import { reasonOf, TrunklineError } from '../lib/errors.ts';
 import type { Encoding } from './dialogue.ts';
 import type { LegAudio } from './play.ts';

@@ -1,11 +1,11 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { TrunklineError } from '../../lib/errors.ts';
+import { bytesText, type Progress, shareOf } from '../../lib/progress-bars.ts';
 import { PreRecordedJobRecord, type PreRecordedResult } from '../../protocol/job.ts';
 import type { JobInput } from './inputs.ts';
 import { basename } from 'node:path';
 import { JobRefused, JobUnanswered, type JobProgress, type JobService } from './job-service.ts';
 import { patiently, type PatienceOptions } from './patience.ts';
-import type { FileState } from './file-progress.ts';
 
 export type RecordingOutcome =
   | { is: 'done'; id: string; result: PreRecordedResult; json: unknown }
@@ -17,7 +17,7 @@ type RecordingOptions = {
   service: JobService;
   /** The body of `POST /v2/pre-recorded`, without the audio. */
   body: object;
-  show: (state: FileState) => void;
+  show: (progress: Progress) => void;
   signal: AbortSignal;
 };
 
@@ -38,11 +38,11 @@ export async function transcribeOne(
     nowMs: () => performance.now(),
     mayRepeat,
     onWait: (delayMs, why) =>
-      show({ at: 'waiting', why: `${why}, asked again in ${Math.ceil(delayMs / 1e3)} s` }),
+      show({ doing: `${why}, asked again in ${Math.ceil(delayMs / 1e3)} s` }),
   });
   try {
     const audioUrl = await uploaded(service, input, show, patience(true));
-    show({ at: 'waiting', why: 'waiting for its turn' });
+    show({ doing: 'waiting for its turn' });
     id = await patiently(() => service.begin({ ...body, audio_url: audioUrl }), patience(false));
     return await ended(service, id, show, patience(true));
   } catch (error) {
@@ -71,7 +71,12 @@ async function uploaded(
     () =>
       service.upload(
         file,
-        (bytes, ofBytes) => show({ at: 'uploading', bytes, ofBytes }),
+        (bytes, ofBytes) =>
+          show({
+            doing: 'uploading',
+            amount: bytesText(bytes, ofBytes),
+            share: shareOf(bytes, ofBytes),
+          }),
         patience.signal,
       ),
     patience,
@@ -95,16 +100,19 @@ async function ended(
     );
     if (progress.status === 'done') return doneWith(id, json);
     if (progress.status === 'error') return failedWith(id, progress, json);
-    show(stateOf(progress));
+    show(shown(progress));
     if (nowMs() - sinceMs > longestJobMs)
       return { is: 'failed', id, why: `not done after 24 hours; it goes on as job ${id}` };
     if (retryAfterMs !== undefined) await patience.wait(Math.min(retryAfterMs, 60_000), signal);
   }
 }
 
-function stateOf({ status, progress }: JobProgress): FileState {
-  if (status === 'queued') return { at: 'waiting', why: 'waiting for its turn' };
-  return { at: 'reading', doneS: progress?.seconds_done ?? 0, ofS: progress?.seconds ?? 0 };
+function shown({ status, progress }: JobProgress): Progress {
+  if (status === 'queued') return { doing: 'waiting for its turn' };
+  const [doneS, ofS] = [progress?.seconds_done ?? 0, progress?.seconds ?? 0];
+  const share = shareOf(doneS, ofS);
+  const amount = `${Math.floor(doneS)} of ${Math.ceil(ofS)} s`;
+  return { doing: 'transcribing', amount: share === undefined ? undefined : amount, share };
 }
 
 function doneWith(id: string, json: unknown): RecordingOutcome {

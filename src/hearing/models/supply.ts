@@ -3,10 +3,11 @@ import { homedir } from 'node:os';
 import { basename, isAbsolute, join } from 'node:path';
 import { reasonOf, TrunklineError } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/log.ts';
+import { ProgressBars } from '../../lib/progress-bars.ts';
 import { catalogue, unknownModel, type CatalogueEntry } from './catalogue.ts';
 import { installedModel } from './installed.ts';
 import { readModelFolder, type Model } from './model-folder.ts';
-import { progressDisplay, progressLine } from './pull-progress.ts';
+import { progressLine, pullProgress } from './pull-progress.ts';
 import { pullModel } from './pull.ts';
 
 type SupplySettings = {
@@ -190,8 +191,8 @@ class Supply implements ModelSupply {
   async #pull(entry: CatalogueEntry): Promise<void> {
     const { signal } = this.#stop;
     this.#state = { state: 'pulling', detail: `${entry.name} is about to be downloaded` };
-    const display = progressDisplay(process.stderr, (line) => {
-      this.#log.info({ detail: line }, 'the recognition model is being downloaded');
+    const bars = new ProgressBars(process.stderr, {
+      say: (detail) => this.#log.info({ detail }, 'the recognition model is being downloaded'),
     });
     try {
       await pullModel(entry, {
@@ -200,15 +201,14 @@ class Supply implements ModelSupply {
         signal,
         onProgress: (progress) => {
           this.#state = { state: 'pulling', detail: progressLine(entry.name, progress) };
-          display.progress(entry.name, progress);
+          bars.update(entry.name, pullProgress(progress));
         },
         onWait: () => {
           const detail = `another process is downloading ${entry.name}`;
           this.#state = { state: 'pulling', detail };
-          display.note(detail);
+          bars.update(entry.name, { doing: 'another process is downloading it' });
         },
-      });
-      display.end();
+      }).finally(() => bars.close());
       await this.look();
       this.#log.info({ model: entry.name }, 'the recognition model has been downloaded');
       if (!entry.verified)
@@ -218,7 +218,6 @@ class Supply implements ModelSupply {
         );
       if (!signal.aborted) this.#come();
     } catch (error) {
-      display.end();
       if (signal.aborted) return;
       this.#state = { state: 'missing', detail: reasonOf(error) };
       this.#pullAfterMs = performance.now() + retryMs(this.#failures++);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { Resampler } from '../../../src/audio/resampler.ts';
+import { convertRate, Resampler } from '../../../src/audio/resampler.ts';
 
 function tone(hz: number, rateHz: number, seconds: number): Float32Array {
   return Float32Array.from({ length: Math.round(rateHz * seconds) }, (_, at) =>
@@ -65,5 +65,30 @@ describe('the resampler', () => {
     for (const value of output.subarray(1_000, 7_000)) expect(value).toBeCloseTo(0.5, 6);
     expect(converted(new Float32Array(0), 8_000, 16_000)).toHaveLength(0);
     expect(converted(new Float32Array(1), 8_000, 16_000)).toHaveLength(2);
+  });
+});
+
+describe('whole audio of 16 bits at another rate', () => {
+  const tone = (hz: number, rate: number): Int16Array =>
+    Int16Array.from({ length: rate }, (_, at) => 10_000 * Math.sin((2 * Math.PI * hz * at) / rate));
+  const power = (samples: Int16Array): number =>
+    Math.sqrt(
+      samples.slice(200, -200).reduce((sum, one) => sum + one * one, 0) / (samples.length - 400),
+    );
+
+  test('a voice keeps its length and loudness, what the new rate cannot hold goes', () => {
+    for (const [from, to] of [
+      [16_000, 8_000],
+      [8_000, 16_000],
+      [44_100, 8_000],
+    ] as const) {
+      const converted = convertRate(tone(1_000, from), from, to);
+      expect(converted.length).toBe(to);
+      expect(power(converted)).toBeGreaterThan(6_800);
+      expect(power(converted)).toBeLessThan(7_350);
+    }
+    expect(power(convertRate(tone(6_000, 16_000), 16_000, 8_000))).toBeLessThan(200);
+    const same = tone(500, 8_000);
+    expect(convertRate(same, 8_000, 8_000)).toBe(same);
   });
 });

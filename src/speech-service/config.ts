@@ -108,6 +108,11 @@ export const SpeechServiceConfig = z
       'TRUNKLINE_SPEECH_LONGEST_S',
       10_800,
     ),
+    withoutRoomS: seconds(
+      'Audio that a full data disk refuses is held in memory for this long, without acknowledgement. Then its live session ends in error.',
+      'TRUNKLINE_SPEECH_WITHOUT_ROOM_S',
+      120,
+    ),
     frameLimitBytes: z.int().min(65_536).max(268_435_456).default(33_554_432).meta({
       env: 'TRUNKLINE_SPEECH_FRAME_BYTES',
       description:

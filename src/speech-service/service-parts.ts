@@ -79,7 +79,7 @@ export async function openSpeechServiceParts(
   const rows = new SessionRows(store, objects);
   const sender = callbackSender({ allow: config.callbackHosts, clock });
   const callbacks = new Callbacks({ config, clock, log, send: sender.send });
-  const disk = new DiskWriter();
+  const disk = new DiskWriter({ clock, withoutRoomMs: config.withoutRoomS * 1e3 });
   const models = modelsFolder(config.recogniser);
   const extraModels = extraModelsOf(options, log);
   const listener = new LiveListener({ models, log });

@@ -1,10 +1,11 @@
 /**
  * A day's work on a disk that becomes full three times: twenty exact calls at a time, one call that lasts the whole trial,
  * uploads and jobs, on a file system of 320 MiB that somebody else fills to its last byte and frees again. A call may be
- * refused while there is no room; one that was let in loses no word, nor does a job that was taken. TRIAL_MINUTES (10) is
- * its length. It needs root, to mount the file system. `npm run trials -- full-disk`.
+ * refused while there is no room; one that was let in loses no word and says none twice, and a job that was taken has its
+ * words. TRIAL_MINUTES (10) is its length, TRIAL_LOG a file for the log of the process. It needs root, to mount the file
+ * system. `npm run trials -- full-disk`.
  */
-import { statfsSync } from 'node:fs';
+import { statfsSync, writeFileSync } from 'node:fs';
 import { open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -35,7 +36,6 @@ type Tally = {
   refused: number;
   words: number;
   lost: number;
-  /** Said twice where a full disk ended a session in the middle of a word. */
   repeated: number;
   jobs: number;
   jobsRefused: number;
@@ -95,7 +95,7 @@ async function exactCall(app: App, seconds: number, first: number, tally: Tally)
   const both = commonLength(expected, found);
   tally.lost += expected.length - both;
   tally.repeated += found.length - both;
-  if (expected.length > both)
+  if (expected.length > both || found.length > both)
     tally.wrong.push(`${call.id}: "${heard.slice(-200)}" for "${text.slice(-200)}", ${JSON.stringify(call.incomplete)}`); // prettier-ignore
 }
 
@@ -210,6 +210,8 @@ async function run(): Promise<number> {
     `${minutes} min: ${calls} calls with ${words} words, lost ${lost}, repeated ${repeated} (${refused} refused), ${jobs} jobs (${jobsRefused} uploads refused), disk full ${least.length} times: ${wrong.length} wrong`,
   );
   for (const [why, count] of refusals(app)) console.log(`refused ${count} times: ${why}`);
+  const logPath = process.env['TRIAL_LOG'];
+  if (logPath !== undefined) writeFileSync(logPath, app.lines.join('\n'));
   for (const one of wrong.slice(0, 20)) console.log(`WRONG ${one}`);
   const isTried = calls >= lanes && least.length === timesFull && least.every((bytes) => bytes < mebibyte); // prettier-ignore
   if (!isTried) console.log('BROKEN: the disk was not full, or too few calls were played');

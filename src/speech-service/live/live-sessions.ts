@@ -255,7 +255,9 @@ export class Sessions {
     await Promise.race([Promise.all(finishing.map(({ session }) => session.ended())), late]);
     cancel();
     this.#suspending = true;
-    await Promise.all(entries.map(({ session }) => session.suspend()));
+    const suspended = entries.map(({ session }) => session.suspend());
+    this.#options.disk.hurry();
+    await Promise.all(suspended);
   }
 
   #add(digest: string, assembly: Assembly, unpromise = (): void => undefined): HeldSession {

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { closeSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -27,6 +27,21 @@ function mount(path: string, mebibytes: number): void {
   execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${mebibytes}m`, 'tmpfs', path], {
     stdio: 'pipe',
   });
+}
+
+/** Fills a disk to its last byte. Disposing frees it again. */
+export function fillDisk(path: string): Disposable {
+  const filler = join(path, 'filler');
+  const file = openSync(filler, 'w');
+  const block = Buffer.alloc(4_096, 1);
+  try {
+    for (;;) writeSync(file, block);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error;
+  } finally {
+    closeSync(file);
+  }
+  return { [Symbol.dispose]: () => rmSync(filler, { force: true }) };
 }
 
 /** The reason why no disk can be mounted here. Undefined if one can. */

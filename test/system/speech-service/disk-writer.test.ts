@@ -2,6 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { AppendFile, DiskWriter } from '../../../src/speech-service/live/disk/disk-writer.ts';
+import { fillDisk, mountSmallDisk, smallDiskMissing } from '../../support/store/small-disk.ts';
 import { temporaryFolder } from '../../support/store/store.ts';
 
 test('an append that resolved is in its file, in the order of the calls, whatever else is written', async () => {
@@ -48,7 +49,7 @@ test('what was there before a restart is kept, and what a failed write left half
 
 test('a full disk fails what it could not take, names it, and leaves other files and later writes alone', async () => {
   await using folder = await temporaryFolder();
-  await using disk = new DiskWriter();
+  await using disk = new DiskWriter({ withoutRoomMs: 0 });
   const full = new AppendFile(disk, '/dev/full');
   const fine = new AppendFile(disk, join(folder.path, 'fine'));
   const missing = new AppendFile(disk, join(folder.path, 'no', 'such', 'folder'));
@@ -62,6 +63,45 @@ test('a full disk fails what it could not take, names it, and leaves other files
   await full.flushed();
   await fine.append(Buffer.from(' more'));
   expect(await readFile(fine.path, 'utf8')).toBe('kept more');
+});
+
+test.skipIf(smallDiskMissing !== undefined)(
+  'a disk that is full is waited for: what came meanwhile is in its file, in order, once there is room',
+  async () => {
+    using small = mountSmallDisk(1);
+    await using folder = await temporaryFolder();
+    await using disk = new DiskWriter({ withoutRoomMs: 60_000 });
+    const file = new AppendFile(disk, join(small.path, 'audio'));
+    const beside = new AppendFile(disk, join(folder.path, 'beside'));
+    await file.append(Buffer.alloc(8_192, 'a'));
+    const full = fillDisk(small.path);
+    const answered: string[] = [];
+    const waiting = ['b', 'c', 'd'].map((letter) =>
+      file.append(Buffer.alloc(8_192, letter)).then(() => answered.push(letter)),
+    );
+    waiting.push(file.flushed().then(() => answered.push('flushed')));
+    const closed = file.close();
+    await beside.append(Buffer.from('fine'));
+    expect(answered).toEqual([]);
+    expect(file).toMatchObject({ size: 8_192, waitingBytes: 3 * 8_192 });
+    full[Symbol.dispose]();
+    await Promise.all([...waiting, closed]);
+    expect(answered).toEqual(['b', 'c', 'd', 'flushed']);
+    expect(await readFile(file.path, 'utf8')).toBe(
+      ['a', 'b', 'c', 'd'].map((letter) => letter.repeat(8_192)).join(''),
+    );
+  },
+);
+
+test('a process that stops waits for no full disk', async () => {
+  await using disk = new DiskWriter({ withoutRoomMs: 60_000 });
+  const full = new AppendFile(disk, '/dev/full');
+  const refused = [full.append(Buffer.from('one')), full.append(Buffer.from('two'))];
+  const closed = full.close();
+  disk.hurry();
+  const outcomes = await Promise.allSettled(refused);
+  expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+  await closed;
 });
 
 test('more than a batch holds goes out in several, and closing waits for all of it', async () => {

@@ -6,6 +6,9 @@ import type {
   RecogniserEvent,
   RecogniserStream,
 } from '../../../src/hearing/recogniser.ts';
+import { openStore } from '../../../src/store/store.ts';
+import { until } from '../../support/process/until.ts';
+import { fillDisk, mountSmallDisk, smallDiskMissing } from '../../support/store/small-disk.ts';
 import {
   connect,
   fixtureRecogniser,
@@ -86,8 +89,8 @@ test('one that goes on failing ends its session with 4500 and error 500, then 44
   expect(next.finals()).toBe(' hello');
 });
 
-test('a disk that is full acknowledges nothing that it did not take, ends that session with 4500 and harms no other', async () => {
-  await using service = await startTestService({ recogniser: real });
+test('a disk that stays full acknowledges nothing that it did not take, ends that session with 4500 and harms no other', async () => {
+  await using service = await startTestService({ recogniser: real, config: { withoutRoomS: 0.6 } });
   const beside = await connect((await service.post()).url);
   const audio = mulawOf('my card is lost');
   beside.send(audio.subarray(0, 6_000));
@@ -105,8 +108,41 @@ test('a disk that is full acknowledges nothing that it did not take, ends that s
   expect(beside.finals()).toBe(' my card is lost');
 });
 
+test.skipIf(smallDiskMissing !== undefined)(
+  'a session outlives a disk that is full for a while: its words go on, and its bytes are acknowledged when there is room',
+  async () => {
+    using disk = mountSmallDisk(24);
+    const dataDir = join(disk.path, 'data');
+    await using store = await openStore({ dataDir, ballastBytes: 0, lowWaterBytes: 0 });
+    await using service = await startTestService({
+      recogniser: real,
+      store: Object.assign(Object.create(store) as typeof store, { dataDir }),
+    });
+    const { id, url } = await service.post({ ...telephony, endpointing: 0.2 });
+    const client = await connect(url);
+    const first = mulawOf('my card is lost');
+    client.send(first);
+    await until(() => client.finals() === ' my card is lost');
+    const acknowledged = (): number | undefined => client.of('audio_chunk').at(-1)?.data?.byte_range[1]; // prettier-ignore
+    await until(() => acknowledged() === first.length);
+    const full = fillDisk(disk.path);
+    const second = mulawOf('one two three');
+    client.send(second);
+    await until(() => client.finals() === ' my card is lost one two three');
+    expect(acknowledged()).toBe(first.length);
+    full[Symbol.dispose]();
+    await until(() => acknowledged() === first.length + second.length);
+    client.stop();
+    expect((await client.closed).code).toBe(1000);
+    expect(await service.ended(id)).toMatchObject({
+      status: 'done',
+      result: { transcription: { full_transcript: 'my card is lost one two three' } },
+    });
+  },
+);
+
 test('a log that a full disk refuses costs the messages of the record and nothing else', async () => {
-  await using service = await startTestService({ recogniser: real });
+  await using service = await startTestService({ recogniser: real, config: { withoutRoomS: 0.6 } });
   const { id, url } = await service.post({ ...telephony, endpointing: 0.2 });
   await symlink('/dev/full', join(service.store.dataDir, 'speech', `${id}.log`));
   const client = await connect(url);

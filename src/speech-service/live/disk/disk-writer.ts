@@ -1,5 +1,6 @@
 import { open } from 'node:fs/promises';
 import { Worker } from 'node:worker_threads';
+import { systemClock, type Clock } from '../../../lib/clock.ts';
 import type { DiskBatch, DiskReply } from './disk-thread.ts';
 
 /**
@@ -10,15 +11,27 @@ export const maxDiskBatchBytes = 4_194_304;
 /** A file that grows. Its size is read when the thread has to open it. */
 type Appended = { readonly path: string; readonly size: number };
 
+/** A file that a full disk refused is tried again after this long. */
+const tryAgainMs = 250;
+/** A file is held this long for a disk that is full. */
+const withoutRoomMs = 120_000;
+
 type DiskPromise = { done: () => void; failed: (error: Error) => void };
 type DiskPiece = DiskPromise & { file: Appended; bytes: Buffer };
-type BatchUnderWay = { pieces: DiskPiece[]; groups: DiskPiece[][]; closes: DiskPromise[] };
+/** The pieces of a file, in order, that a full disk has not taken yet. */
+type HeldPieces = { pieces: DiskPiece[]; sinceMs: number; isProbing: boolean };
+type DiskWriterOptions = { clock?: Clock; withoutRoomMs?: number };
+type FileClose = DiskPromise & { file: Appended };
+type BatchUnderWay = { groups: DiskPiece[][]; closes: FileClose[] };
 
 /**
  * Writes the files of all sessions through one thread. One batch is being written at a time, and bytes that arrive
  * meanwhile form the next one. A slow disk therefore means fewer and larger batches. The bytes of a confirmed batch
  * survive the end of this process. The queue is bounded by each session's unwritten bytes (`maxUnwrittenBytes` in
- * session.ts).
+ * live-session.ts).
+ *
+ * A disk that is full refuses a file for a while: its pieces are held in order and written when there is room. Neither
+ * their session nor any other file fails meanwhile. They fail only when the time for that has passed.
  */
 export class DiskWriter implements AsyncDisposable {
   #worker: Worker | undefined;
@@ -26,18 +39,31 @@ export class DiskWriter implements AsyncDisposable {
   #numbers = new Map<Appended, number>();
   #nextNumber = 1;
   #pieces: DiskPiece[] = [];
-  #closes: (DiskPromise & { file: Appended })[] = [];
+  #closes: FileClose[] = [];
   #underWay: BatchUnderWay | undefined;
   #flushDue = false;
   #disposed: Promise<void> | undefined;
   #ended = false;
   #idle: () => void = () => undefined;
+  readonly #clock: Clock;
+  readonly #withoutRoomMs: number;
+  readonly #held = new Map<Appended, HeldPieces>();
+  #retryDue: (() => void) | undefined;
+  #isHurried = false;
+
+  constructor(options: DiskWriterOptions = {}) {
+    this.#clock = options.clock ?? systemClock;
+    this.#withoutRoomMs = options.withoutRoomMs ?? withoutRoomMs;
+  }
 
   /** Resolves once the bytes are in the file, in the order of the calls. */
   append(file: Appended, bytes: Buffer): Promise<void> {
     if (this.#disposed) return Promise.reject(new Error('the disk writer is closed'));
     return new Promise((done, failed) => {
-      this.#pieces.push({ file, bytes, done, failed });
+      const piece = { file, bytes, done, failed };
+      const held = this.#held.get(file);
+      if (held) held.pieces.push(piece);
+      else this.#pieces.push(piece);
       this.#flushSoon();
     });
   }
@@ -51,13 +77,25 @@ export class DiskWriter implements AsyncDisposable {
     });
   }
 
+  /** From now on a full disk is not waited for, because the process stops. Pieces that it refuses fail at once. */
+  hurry(): void {
+    this.#isHurried = true;
+    this.#tryAgain();
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
+    this.hurry();
     this.#disposed ??= this.#end();
     await this.#disposed;
   }
 
   async #end(): Promise<void> {
-    while (this.#underWay || this.#pieces.length > 0 || this.#closes.length > 0)
+    while (
+      this.#underWay ||
+      this.#pieces.length > 0 ||
+      this.#closes.length > 0 ||
+      this.#held.size > 0
+    )
       await new Promise<void>((resolve) => {
         this.#idle = resolve;
       });
@@ -77,18 +115,24 @@ export class DiskWriter implements AsyncDisposable {
 
   #flush(): void {
     const pieces = this.#takePieces();
-    // A file is closed only when none of its chunks is in the queue.
-    const closes = this.#pieces.length === 0 ? this.#closes : [];
-    if (closes.length > 0) this.#closes = [];
+    const closes = this.#takeCloses();
     if (pieces.length === 0 && closes.length === 0) {
       this.#idle();
       return;
     }
     this.#worker ??= this.#start();
     const groups = groupsOf(pieces);
-    this.#underWay = { pieces, groups, closes };
+    this.#underWay = { groups, closes };
     const batch = this.#batchOf(groups, closes);
     this.#worker.postMessage(batch, [batch.bytes.buffer, batch.pieces.buffer as ArrayBuffer]);
+  }
+
+  /** A file is closed only when none of its pieces is in the queue or held. */
+  #takeCloses(): BatchUnderWay['closes'] {
+    if (this.#pieces.length > 0 || this.#closes.length === 0) return [];
+    const closes = this.#closes.filter(({ file }) => !this.#held.has(file));
+    this.#closes = this.#closes.filter(({ file }) => this.#held.has(file));
+    return closes;
   }
 
   #takePieces(): DiskPiece[] {
@@ -135,12 +179,53 @@ export class DiskWriter implements AsyncDisposable {
     const errors = new Map(failed.map((each) => [each.piece, each]));
     for (const [index, group] of (batch?.groups ?? []).entries()) {
       const error = errors.get(index);
-      for (const piece of group)
-        if (error) piece.failed(Object.assign(new Error(error.message), { code: error.code }));
-        else piece.done();
+      if (error)
+        this.#refused(group, Object.assign(new Error(error.message), { code: error.code }));
+      else this.#taken(group);
     }
     for (const { done } of batch?.closes ?? []) done();
     this.#flush();
+  }
+
+  #taken(group: readonly DiskPiece[]): void {
+    for (const piece of group) piece.done();
+    const file = group[0]?.file;
+    const held = file && this.#held.get(file);
+    if (!held) return;
+    this.#held.delete(file);
+    this.#pieces.push(...held.pieces);
+  }
+
+  #refused(group: readonly DiskPiece[], error: Error & { code: string }): void {
+    const file = group[0]?.file;
+    if (!file) return;
+    const now = this.#clock.monotonicMs();
+    const before = this.#held.get(file);
+    const sinceMs = before?.sinceMs ?? now;
+    // Pieces that came meanwhile belong behind the refused ones: the file must not get a hole.
+    const behind = this.#pieces.filter((piece) => piece.file === file);
+    if (behind.length > 0) this.#pieces = this.#pieces.filter((piece) => piece.file !== file);
+    const pieces = [...group, ...behind, ...(before?.pieces ?? [])];
+    this.#held.delete(file);
+    if (!isFull(error) || this.#isHurried || now - sinceMs >= this.#withoutRoomMs) {
+      for (const piece of pieces) piece.failed(error);
+      return;
+    }
+    this.#held.set(file, { pieces, sinceMs, isProbing: false });
+    this.#retryDue ??= this.#clock.after(tryAgainMs, () => this.#tryAgain());
+  }
+
+  /** Tries the first bytes of each held file. The rest of the file follows when they are taken. */
+  #tryAgain(): void {
+    this.#retryDue?.();
+    this.#retryDue = undefined;
+    for (const held of this.#held.values()) {
+      if (held.isProbing) continue;
+      held.isProbing = true;
+      const first = held.pieces.findIndex(({ bytes }) => bytes.length > 0);
+      this.#pieces.push(...held.pieces.splice(0, first < 0 ? Infinity : first + 1));
+    }
+    this.#flushSoon();
   }
 
   #start(): Worker {
@@ -163,10 +248,15 @@ export class DiskWriter implements AsyncDisposable {
     this.#numbers.clear();
     const batch = this.#underWay;
     this.#underWay = undefined;
-    for (const { failed } of batch?.pieces ?? []) failed(error);
+    for (const group of batch?.groups ?? [])
+      this.#refused(group, Object.assign(error, { code: 'EIO' }));
     for (const { done } of batch?.closes ?? []) done();
     this.#flush();
   }
+}
+
+function isFull({ code }: { code: string }): boolean {
+  return code === 'ENOSPC' || code === 'EDQUOT';
 }
 
 /** Groups the chunks by file. The chunks of one file are written together and fail together. */

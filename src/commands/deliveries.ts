@@ -1,7 +1,7 @@
 import { Option, type Command } from 'commander';
 import { counted } from '../lib/counted.ts';
 import { printable } from '../lib/printable.ts';
-import type { ApiDelivery, DeliveryPage } from '../protocol/api.ts';
+import type { ApiDelivery, DeliveryPage } from '../protocol/delivery-reports.ts';
 import { everyPage, requestOf, runningProcess } from './running-process.ts';
 import { printJson, printLine } from './terminal.ts';
 

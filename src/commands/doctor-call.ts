@@ -1,6 +1,7 @@
 import { TrunklineError } from '../lib/errors.ts';
 import type { Api } from '../player/api-client.ts';
-import type { ApiCall, ApiDelivery, CallDiagnostics, CallPage } from '../protocol/api.ts';
+import type { ApiCall, CallDiagnostics, CallPage } from '../protocol/api.ts';
+import type { ApiDelivery } from '../protocol/delivery-reports.ts';
 import type { CallEvent } from '../protocol/events.ts';
 import { answerOf, everyPage } from './running-process.ts';
 

@@ -5,14 +5,8 @@ import { reasonOf } from '../lib/errors.ts';
 import { endpointsOf } from '../outbox/config.ts';
 import type { Api } from '../player/api-client.ts';
 import { isLoopback } from '../port/addresses.ts';
-import type {
-  ApiDelivery,
-  CallPage,
-  CarrierList,
-  DeliveryPage,
-  Installation,
-  JobCallbackPage,
-} from '../protocol/api.ts';
+import type { CallPage, CarrierList, Installation, JobCallbackPage } from '../protocol/api.ts';
+import type { ApiEndpoint, EndpointPage } from '../protocol/delivery-reports.ts';
 import { LanguageModelTrial } from '../protocol/model-reports.ts';
 import { answerOf, askProcess, requestOf, whyUnreachable } from './running-process.ts';
 
@@ -76,10 +70,7 @@ export async function installationFindings(
     ];
   try {
     const installation = await answerOf<Installation>(api, '/api/installation');
-    const endpoints = await answerOf<{ items: { name: string; disabled_at: string | null }[] }>(
-      api,
-      '/api/deliveries/endpoints',
-    );
+    const endpoints = await answerOf<EndpointPage>(api, '/api/deliveries/endpoints');
     const { public_url: address, roles } = installation;
     return [
       ...findings,
@@ -88,7 +79,7 @@ export async function installationFindings(
       ...(roles.includes('bridge') ? await refusedFindings(api) : []),
       keysFinding(config),
       ...(await languageModelFindings(api)),
-      ...(await webhookFindings(api, endpoints.items)),
+      ...webhookFindings(endpoints.items),
       await publicUrlFinding(isLoopback(new URL(address).hostname) ? undefined : address),
     ];
   } catch (error) {
@@ -229,51 +220,30 @@ async function callbackFindings(api: Api): Promise<InstallationFinding[]> {
   ];
 }
 
-type EndpointItem = { name: string; disabled_at: string | null };
-
-/**
- * The results of the newest events of each webhook. A webhook is healthy when it accepts events, not when it is
- * configured.
- */
-async function webhookFindings(
-  api: Api,
-  endpoints: readonly EndpointItem[],
-): Promise<InstallationFinding[]> {
+/** A webhook is healthy when it takes events, not when it is configured. */
+function webhookFindings(endpoints: readonly ApiEndpoint[]): InstallationFinding[] {
   const switchedOff = endpoints.filter((one) => one.disabled_at !== null).map(({ name }) => name);
   if (endpoints.length === 0 || switchedOff.length > 0)
     return [endpointsFinding(endpoints.length, switchedOff)];
-  const findings: InstallationFinding[] = [];
-  for (const { name } of endpoints) {
-    const path = `/api/deliveries?limit=${newestTried}&endpoint=${encodeURIComponent(name)}`;
-    const { items } = await answerOf<DeliveryPage>(api, path);
-    const refused = refusedAll(name, items);
-    if (refused !== undefined) findings.push(refused);
-  }
+  const findings = endpoints.flatMap((one) => refusedAll(one) ?? []);
   return findings.length > 0 ? findings : [endpointsFinding(endpoints.length)];
 }
 
-/** The newest deliveries of a webhook show its health. Older ones may be from before it was repaired. */
-const newestTried = 50;
-
-/** Returns undefined if the webhook accepted the latest event, or if none was tried yet. Pure. */
-export function refusedAll(
-  name: string,
-  newest: readonly ApiDelivery[],
-): InstallationFinding | undefined {
-  const tried = newest
-    .filter(({ attempts }) => attempts > 0)
-    .toSorted((a, b) => (b.last_attempt_at ?? '').localeCompare(a.last_attempt_at ?? ''));
-  const taken = tried.findIndex(({ state }) => state === 'delivered');
-  const refused = taken < 0 ? tried : tried.slice(0, taken);
-  const [last] = refused;
-  if (last === undefined) return undefined;
-  const since = taken < 0 ? 'has taken none of' : 'has refused';
-  const of = refused.length === 1 ? 'the last event' : `the last ${refused.length} events`;
+/** Returns undefined if the webhook took an event after its last failure, or if it never failed. */
+function refusedAll(endpoint: ApiEndpoint): InstallationFinding | undefined {
+  const { name, last_failure: failed, last_success_at: taken } = endpoint;
+  if (failed === null || (taken !== null && taken > failed.at)) return undefined;
+  const calls = [
+    ...(endpoint.waiting_calls > 0 ? [`${endpoint.waiting_calls} waiting`] : []),
+    ...(endpoint.parked_calls > 0 ? [`${endpoint.parked_calls} parked`] : []),
+  ];
+  const since =
+    taken === null ? 'has taken none of its events' : `has taken nothing since ${taken}`;
   return {
     what: 'webhooks',
-    state: taken < 0 ? 'wrong' : 'attention',
-    detail: `${name} ${since} ${of}: ${last.reason ?? 'no reason is known'}`,
-    todo: `npx trunkline deliveries list --endpoint ${name} shows them; webhooks try ${name} ${last.type} shows the request`,
+    state: taken === null ? 'wrong' : 'attention',
+    detail: `${name} ${since} (calls: ${calls.join(', ')}): ${failed.reason ?? 'no reason is known'}`,
+    todo: `npx trunkline deliveries list --call ${failed.call_id} --endpoint ${name} shows the events; webhooks try ${name} --call ${failed.call_id} shows the requests`,
   };
 }
 

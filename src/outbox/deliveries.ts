@@ -1,11 +1,22 @@
 import { json, Router, type Request } from 'express';
 import { z } from 'zod';
 import { Problem } from '../port/problem.ts';
-import { ApiDeliveryState, RetryCallRequest, type ApiDelivery } from '../protocol/api.ts';
+import {
+  ApiCallDeliveryState,
+  ApiDeliveryState,
+  ReleaseCallRequest,
+  RetryCallRequest,
+  type ApiCallDelivery,
+  type ApiDelivery,
+  type ApiEndpoint,
+} from '../protocol/delivery-reports.ts';
+import { callEventTypes } from '../protocol/events.ts';
 import { check } from '../protocol/validation.ts';
 import type { DeliveryState } from '../store/schema.ts';
+import type { Endpoint } from './config.ts';
 import { exchangesFrom } from './exchanges.ts';
 import { laneName } from './lane-name.ts';
+import type { LaneFilter, LaneRow } from './lane-rows.ts';
 import type { DeliveryRow } from './operator-rows.ts';
 import { pastAttempts, type PastAttempt } from './past-attempts.ts';
 import type { OutboxTables } from './tables.ts';
@@ -43,11 +54,17 @@ function partsOf(id: string): { eventId: string; endpoint: string } {
 /** The outbox as operators see it, and the actions that they can take. */
 export class Deliveries {
   readonly #tables: OutboxTables;
+  readonly #endpoints: () => readonly Pick<Endpoint, 'name' | 'url' | 'preset'>[];
   readonly #changed: () => void;
 
   /** `changed` is called after every change, so that the dispatcher looks at once. */
-  constructor(tables: OutboxTables, changed: () => void) {
+  constructor(
+    tables: OutboxTables,
+    endpoints: () => readonly Pick<Endpoint, 'name' | 'url' | 'preset'>[],
+    changed: () => void,
+  ) {
     this.#tables = tables;
+    this.#endpoints = endpoints;
     this.#changed = changed;
   }
 
@@ -76,6 +93,20 @@ export class Deliveries {
     return {
       items: page.map((row) => ({ ...publicDelivery(row), ...behind(row) })),
       nextCursor: found.length > query.limit && last ? idOf(last.event_id, last.endpoint) : null,
+    };
+  }
+
+  /** A row for each call and endpoint, newest calls first. */
+  async calls(
+    filter: LaneFilter,
+    limit: number,
+  ): Promise<{ items: ApiCallDelivery[]; nextCursor: string | null }> {
+    const found = await this.#tables.lanes.list(filter, limit + 1);
+    const page = found.slice(0, limit);
+    const last = page.at(-1);
+    return {
+      items: page.map(callDeliveryOf),
+      nextCursor: found.length > limit && last ? idOf(last.callId, last.endpoint) : null,
     };
   }
 
@@ -124,15 +155,74 @@ export class Deliveries {
     return enabled;
   }
 
-  async endpoints(): Promise<
-    { name: string; disabled_at: string | null; reason: string | null }[]
-  > {
+  async endpoints(): Promise<ApiEndpoint[]> {
     const active = await this.#tables.endpoints.activeEndpoints();
-    return active.map((one) => ({
-      name: one.name,
-      disabled_at: iso(one.disabledAt),
-      reason: one.reason,
-    }));
+    const known = new Map(this.#endpoints().map((one) => [one.name, one]));
+    return Promise.all(
+      active.map(async (one) => {
+        const health = await this.#tables.lanes.health(one.name);
+        const { url, preset } = known.get(one.name) ?? {};
+        const { lastFailure } = health;
+        return {
+          name: one.name,
+          disabled_at: iso(one.disabledAt),
+          reason: one.reason,
+          // The path and the query may hold a key.
+          host: url === undefined ? null : new URL(url).host,
+          preset: preset ?? null,
+          last_success_at: iso(health.lastSuccessAt),
+          last_failure:
+            lastFailure === null
+              ? null
+              : {
+                  at: new Date(lastFailure.at).toISOString(),
+                  status: lastFailure.status,
+                  reason: lastFailure.reason,
+                  call_id: lastFailure.callId,
+                },
+          waiting_calls: health.waiting,
+          parked_calls: health.parked,
+        };
+      }),
+    );
+  }
+}
+
+function callDeliveryOf(row: LaneRow): ApiCallDelivery {
+  const { head, nextAttemptAt } = row;
+  return {
+    call_id: row.callId,
+    endpoint: row.endpoint,
+    state: row.state,
+    ...partiesIn(row.firstBody),
+    counts: row.counts,
+    head: head && {
+      id: idOf(head.event_id, row.endpoint),
+      type: head.type,
+      sequence: head.sequence,
+      attempts: head.attempts,
+      status: head.status,
+      reason: head.reason,
+      next_attempt_at: iso(nextAttemptAt),
+    },
+    last_attempt_at: iso(row.lastAttemptAt),
+    delivered_at: iso(row.deliveredAt),
+  };
+}
+
+type PartyFacts = Pick<ApiCallDelivery, 'from' | 'to' | 'started_at' | 'test'>;
+
+/** The parties, as an event of the call names them. An event that cannot be read names nobody. */
+function partiesIn(body: string | null): PartyFacts {
+  try {
+    const { call, test } = JSON.parse(body ?? '{}') as {
+      call?: { from?: string | null; to?: string | null; started_at?: string | null };
+      test?: boolean;
+    };
+    const { from = null, to = null, started_at = null } = call ?? {};
+    return { from, to, started_at, test: test === true };
+  } catch {
+    return { from: null, to: null, started_at: null, test: false };
   }
 }
 
@@ -175,6 +265,30 @@ const DeliveryListQuery = z.strictObject({
   limit: z.coerce.number().int().min(1).max(200).default(50),
 });
 
+const CallDeliveriesQuery = z.strictObject({
+  state: ApiCallDeliveryState.optional(),
+  endpoint: z.string().max(200).optional(),
+  call_id: z.string().max(200).optional(),
+  type: z.enum(callEventTypes).optional(),
+  from_date: z.iso.datetime({ offset: true }).optional(),
+  to_date: z.iso.datetime({ offset: true }).optional(),
+  cursor: z.string().max(300).optional(),
+  limit: z.coerce.number().int().min(1).max(200).default(50),
+});
+
+function laneFilterOf(query: z.infer<typeof CallDeliveriesQuery>): LaneFilter {
+  const after = query.cursor === undefined ? undefined : partsOf(query.cursor);
+  return {
+    state: query.state,
+    endpoint: query.endpoint,
+    callId: query.call_id,
+    type: query.type,
+    sinceMs: query.from_date === undefined ? undefined : Date.parse(query.from_date),
+    untilMs: query.to_date === undefined ? undefined : Date.parse(query.to_date),
+    after: after && { callId: after.eventId, endpoint: after.endpoint },
+  };
+}
+
 /** Routes under `/api/deliveries`, and the actions on a call's deliveries. */
 export function deliveriesApi(deliveries: Deliveries): Router {
   const router = Router();
@@ -188,6 +302,11 @@ export function deliveriesApi(deliveries: Deliveries): Router {
       cursor: query.cursor,
       limit: query.limit,
     });
+    response.json({ items, next_cursor: nextCursor });
+  });
+  router.get('/api/deliveries/calls', async (request, response) => {
+    const query = valid(CallDeliveriesQuery, request.query);
+    const { items, nextCursor } = await deliveries.calls(laneFilterOf(query), query.limit);
     response.json({ items, next_cursor: nextCursor });
   });
   router.get('/api/deliveries/endpoints', async (_request, response) => {
@@ -212,9 +331,15 @@ export function deliveriesApi(deliveries: Deliveries): Router {
       response.status(202).json({ changed });
     },
   );
-  router.post('/api/calls/:id/deliveries/release', async (request, response) => {
-    response.status(202).json({ changed: await deliveries.releaseCall(request.params.id) });
-  });
+  router.post(
+    '/api/calls/:id/deliveries/release',
+    json({ limit: '4kb' }),
+    async (request, response) => {
+      const { endpoint } = valid(ReleaseCallRequest, bodyOf(request));
+      const changed = await deliveries.releaseCall(request.params.id, endpoint);
+      response.status(202).json({ changed });
+    },
+  );
   return router;
 }
 

@@ -1,6 +1,6 @@
 import type { GuardedAnswer, GuardedRequest } from '../lib/guarded-fetch.ts';
 import { storableText } from '../lib/storable.ts';
-import type { ApiExchange } from '../protocol/api.ts';
+import type { ApiExchange } from '../protocol/delivery-reports.ts';
 
 /*
  * A request of an attempt and its answer, as an operator may see them: no secret is in it, and its size is bounded. Pure.

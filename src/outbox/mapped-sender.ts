@@ -6,7 +6,7 @@ import type { MappingStep } from '../crm/step.ts';
 import type { Clock } from '../lib/clock.ts';
 import { reasonOf } from '../lib/errors.ts';
 import type { GuardedAnswer, GuardedRequest } from '../lib/guarded-fetch.ts';
-import type { ApiExchange } from '../protocol/api.ts';
+import type { ApiExchange } from '../protocol/delivery-reports.ts';
 import type { Endpoint } from './config.ts';
 import { exchangeOf, exchangesText, withoutValues } from './exchanges.ts';
 import type { Mapping, StepAnswer, StepAnswers, StepContext, StepRequest } from './mapping.ts';

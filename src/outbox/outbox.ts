@@ -73,7 +73,11 @@ export async function startOutbox(options: OutboxOptions): Promise<Outbox> {
   dispatcher.start(disabled);
   housekeeping.onDue = () => dispatcher.wake();
   housekeeping.onSet = (byMs) => dispatcher.shiftClaims(byMs);
-  const deliveries = new Deliveries(tables, () => dispatcher.changed());
+  const deliveries = new Deliveries(
+    tables,
+    () => endpoints,
+    () => dispatcher.changed(),
+  );
   let closing: Promise<void> | undefined;
   const close = async (): Promise<void> => {
     await housekeeping.stop(maxDatabaseWaitMs);

@@ -3,6 +3,7 @@ import { TokenRows } from '../crm/token-rows.ts';
 import type { Store } from '../store/store.ts';
 import { ClaimRows } from './claim-rows.ts';
 import { EndpointRows } from './endpoint-rows.ts';
+import { LaneRows } from './lane-rows.ts';
 import { OperatorRows } from './operator-rows.ts';
 import { OutboxTime } from './outbox-time.ts';
 import { UpkeepRows } from './upkeep-rows.ts';
@@ -26,6 +27,7 @@ export class OutboxTables {
   readonly claims: ClaimRows;
   readonly upkeep: UpkeepRows;
   readonly operator: OperatorRows;
+  readonly lanes: LaneRows;
   readonly crm: { links: LinkRows; tokens: TokenRows };
 
   constructor(store: Store) {
@@ -34,6 +36,7 @@ export class OutboxTables {
     this.claims = new ClaimRows(store, this.time);
     this.upkeep = new UpkeepRows(store, this.time);
     this.operator = new OperatorRows(store, this.time);
+    this.lanes = new LaneRows(store);
     this.crm = { links: new LinkRows(store), tokens: new TokenRows(store) };
   }
 }

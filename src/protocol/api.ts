@@ -1,14 +1,10 @@
 import { z } from 'zod';
 import { CallEvent, callEventTypes, Incomplete, LedgerFigures, Role, Turn } from './events.ts';
 import { Sentiment } from './addons.ts';
+import { page } from './page.ts';
 import { DateTime, FreeObject, LanguageCode, Seconds, Uuid } from './values.ts';
 
 /** The operator API: bodies of /api/*. Names of schemas (`meta`) are public: they appear in the API description. */
-
-/** A page of a list. `?cursor=` requests the next page. */
-function page<T extends z.ZodType>(item: T) {
-  return z.object({ items: z.array(item), next_cursor: z.string().nullable() });
-}
 
 export const NewStreamRequest = z
   .strictObject({
@@ -300,92 +296,6 @@ export const CallDiagnostics = z
   })
   .meta({ id: 'CallEvidence' });
 export type CallDiagnostics = z.infer<typeof CallDiagnostics>;
-
-export const ApiDeliveryState = z.enum(['pending', 'delivered', 'parked', 'skipped']);
-export type ApiDeliveryState = z.infer<typeof ApiDeliveryState>;
-
-/** One event on its way to one endpoint. */
-const ExchangeHeaders = z
-  .record(z.string(), z.string())
-  .describe('Those that may hold a secret are blanked.');
-
-/** One request of an attempt, and its answer. */
-const ApiExchange = z.object({
-  step: z.string().optional().describe('Of the mapping; none where the event is sent as it is.'),
-  request: z.object({
-    method: z.string(),
-    url: z.string().describe('Without user name and values of the query.'),
-    headers: ExchangeHeaders,
-    body: z.string().nullable(),
-    is_event: z.literal(true).optional(),
-  }),
-  response: z
-    .object({ status: z.int(), headers: ExchangeHeaders, body: z.string() })
-    .optional()
-    .describe('Its first 4,096 characters.'),
-  failure: z.string().optional().describe('Why there is no answer.'),
-});
-export type ApiExchange = z.infer<typeof ApiExchange>;
-
-export const ApiDelivery = z
-  .object({
-    id: z.string(),
-    endpoint: z.string().describe('Its name in the configuration.'),
-    event_id: z.string(),
-    type: z.string(),
-    call_id: z.string(),
-    sequence: z.int(),
-    state: ApiDeliveryState,
-    attempts: z.int(),
-    next_attempt_at: DateTime.nullable(),
-    last_attempt_at: DateTime.nullable(),
-    status: z
-      .int()
-      .nullable()
-      .describe('HTTP status of the last answer; null when there was none.'),
-    reason: z.string().nullable().describe('Why it is not delivered, for a person.'),
-    answer: z.string().nullable().optional().describe('First bytes of the last answer.'),
-    behind: z
-      .int()
-      .optional()
-      .describe('Events of the call that wait behind this one; in a list with `by=call`.'),
-    created_at: DateTime,
-    delivered_at: DateTime.nullable(),
-    history: z
-      .array(
-        z.object({
-          at: DateTime,
-          ms: z.number(),
-          status: z.int().nullable(),
-          error: z.string().nullable(),
-        }),
-      )
-      .optional()
-      .describe('The last attempts, when one delivery is read.'),
-    exchanges: z
-      .array(ApiExchange)
-      .optional()
-      .describe('What the last attempt sent and what came back, when one delivery is read.'),
-  })
-  .meta({ id: 'Delivery' });
-export type ApiDelivery = z.infer<typeof ApiDelivery>;
-
-export const DeliveryPage = page(ApiDelivery).meta({ id: 'DeliveryPage' });
-export type DeliveryPage = z.infer<typeof DeliveryPage>;
-
-export const EndpointPage = page(
-  z.object({
-    name: z.string(),
-    disabled_at: DateTime.nullable().describe('Set when deliveries to it were switched off.'),
-    reason: z.string().nullable(),
-  }),
-).meta({ id: 'EndpointPage' });
-export type EndpointPage = z.infer<typeof EndpointPage>;
-
-/** POST /api/calls/{id}/deliveries/retry: sends every event of the call again from the given one on. */
-export const RetryCallRequest = z
-  .strictObject({ from: z.int().min(1).default(1), endpoint: z.string().optional() })
-  .meta({ id: 'RetryCallRequest' });
 
 /** POST /api/test-events: sends an example of this type in the same way as real events. */
 export const TestEventRequest = z

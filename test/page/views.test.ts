@@ -3,7 +3,11 @@ import type { ApiCall } from '../../src/protocol/api.ts';
 import { eventExamples } from '../../src/protocol/event-examples.ts';
 import type { CallEvent } from '../../src/protocol/events.ts';
 import { startBrowser, type Browser } from '../support/browser/browser.ts';
-import { startRecordedApi, type Recorded } from '../support/browser/recorded-api.ts';
+import {
+  recordedEndpoint,
+  startRecordedApi,
+  type Recorded,
+} from '../support/browser/recorded-api.ts';
 import {
   callId,
   eventId,
@@ -51,7 +55,11 @@ test.each([
   for (const [name, hash, selector] of views) {
     await page.evaluate(`location.hash = '${hash}'`);
     await page.waitForSelector(selector);
-    if (name === 'deliveries') await page.getByText('Inspect').nth(2).click();
+    if (name === 'deliveries')
+      await page
+        .getByRole('button', { name: /Inspect/ })
+        .first()
+        .click();
     if (name === 'call') await page.getByText('Customer above, agent below').waitFor();
     await opened.screenshot(`${name}-${look}`);
     expect(await opened.violations()).toEqual([]);
@@ -160,12 +168,18 @@ test('a receiver that takes nothing and a service that refuses are shouted on ev
   const data = recorded({
     calls: [recordedCall({ incomplete })],
     installation: { ...recordedInstallation, health },
-    deliveries: [{ ...head, attempts: 2, reason: 'connect ECONNREFUSED 127.0.0.1:9', behind: 7 }],
+    deliveries: Array.from({ length: 8 }, (_, at) => ({
+      ...head,
+      id: `${head.id}${at}`,
+      sequence: head.sequence + at,
+      ...(at === 0 ? { attempts: 2, reason: 'connect ECONNREFUSED 127.0.0.1:9' } : {}),
+    })),
     onPost: (path) => void posts.push(path),
   });
   await using api = await startRecordedApi(data);
   const { page, ...opened } = await browser.open(`${api.url}/#/deliveries/pending`);
-  await page.getByText('7 more of the call wait behind it').waitFor();
+  await page.getByText('connect ECONNREFUSED 127.0.0.1:9').first().waitFor();
+  await page.getByText('7 more wait behind it').waitFor();
   await page.locator('#trouble', { hasText: detail }).waitFor();
   await page.locator('#trouble', { hasText: refused }).waitFor();
   await opened.screenshot('deliveries-blocked');
@@ -387,26 +401,31 @@ test('a page without a model says why there are no words, until there is one', a
   await opened.page.context().close();
 });
 
-test('a parked delivery is inspected, tried again and released', async () => {
+test('a parked call is inspected beside the list, tried again and released', async () => {
   const posts: [string, unknown][] = [];
   const data = recorded({ onPost: (path, body) => void posts.push([path, body]) });
   await using api = await startRecordedApi(data);
-  const { page } = await browser.open(api.url);
+  const { page, ...opened } = await browser.open(api.url, { width: 1440 });
   await page.getByRole('link', { name: 'Deliveries 1 call' }).waitFor();
   await page.getByRole('link', { name: /Deliveries/ }).click();
-  await page.getByRole('link', { name: 'Parked', exact: true }).click();
+  await page.getByLabel('State').selectOption('Parked');
   const row = page.locator('.deliveries tbody tr');
   await eventually(() => row.count()).toBe(1);
-  await row.getByText('Inspect').click();
-  await row.locator('.blocked', { hasText: 'the endpoint answers 422' }).waitFor();
-  await row.locator('dd', { hasText: '{"error":"unknown case"}' }).waitFor();
-  await row.getByText('422 · 12 ms').waitFor();
-  await row.getByText('POST https://crm.example.net/hook').waitFor();
-  await row.locator('pre', { hasText: '"error": "unknown case"' }).waitFor();
-  await row.getByRole('button', { name: /Retry now/ }).click();
-  await page.getByText('One delivery is on the way.').waitFor();
-  await row.getByRole('button', { name: /Release the call/ }).click();
-  await row.getByRole('button', { name: /Send again from here/ }).click();
+  await row.getByRole('button', { name: /Inspect/ }).click();
+  const panel = page.getByRole('complementary', { name: /Call ….* to crm/ });
+  // The event that the others wait for is the one that is shown.
+  await panel.getByRole('heading', { name: '#13' }).waitFor();
+  await panel.locator('dd', { hasText: 'the endpoint answers 422' }).waitFor();
+  await panel.locator('dd', { hasText: '{"error":"unknown case"}' }).waitFor();
+  await panel.getByText('422 · 12 ms').waitFor();
+  await panel.getByText('POST https://crm.example.net/hook').waitFor();
+  await panel.locator('pre', { hasText: '"error": "unknown case"' }).waitFor();
+  await opened.screenshot('deliveries-inspect');
+  expect(await opened.violations()).toEqual([]);
+  await panel.getByRole('button', { name: 'Retry now' }).click();
+  await panel.getByText('One event is on the way.').waitFor();
+  await panel.getByRole('button', { name: 'Release the call' }).click();
+  await panel.getByRole('button', { name: 'Send again from here' }).click();
   await eventually(() => posts.length).toBe(3);
   const parked = data.deliveries.find(({ state }) => state === 'parked');
   expect(posts.map(([path]) => path)).toEqual([
@@ -414,7 +433,59 @@ test('a parked delivery is inspected, tried again and released', async () => {
     `/api/calls/${callId}/deliveries/release`,
     `/api/calls/${callId}/deliveries/retry`,
   ]);
+  expect(posts[1]?.[1]).toEqual({ endpoint: 'crm' });
   expect(posts[2]?.[1]).toEqual({ from: 13, endpoint: 'crm' });
+  // Another event of the call, by its button; then back to the list alone, without a mouse.
+  await panel.getByRole('button', { name: '1 call.started' }).click();
+  await panel.getByRole('button', { name: 'Send again', exact: true }).waitFor();
+  await page.keyboard.press('Escape');
+  await panel.waitFor({ state: 'hidden' });
+  expect(await page.evaluate<string>('location.hash')).toBe('#/deliveries?state=parked');
+  await page.goBack();
+  await panel.waitFor();
+  expect(opened.problems).toEqual([]);
+  await page.context().close();
+});
+
+test('an endpoint says whether it takes what it is sent, since when not, and why', async () => {
+  const reason = 'the endpoint answers 401';
+  const at = '2026-02-03T09:16:00.000Z';
+  const endpoints = [
+    recordedEndpoint,
+    {
+      ...recordedEndpoint,
+      name: 'tickets',
+      host: 'tickets.example.net',
+      preset: null,
+      last_success_at: null,
+      last_failure: { at, status: 401, reason, call_id: callId },
+      waiting_calls: 12,
+      parked_calls: 0,
+    },
+    { ...recordedEndpoint, name: 'old', disabled_at: at, reason: 'it answered 410' },
+    { ...recordedEndpoint, name: 'new', last_success_at: null, last_failure: null },
+  ];
+  const posts: string[] = [];
+  const data = recorded({ endpoints, onPost: (path) => void posts.push(path) });
+  await using api = await startRecordedApi(data);
+  const { page, ...opened } = await browser.open(`${api.url}/#/deliveries`);
+  const card = (name: string) => page.locator(`.endpoint[data-name=${name}]`);
+  await card('crm').getByText('Refused some calls').waitFor();
+  await card('tickets').getByText('Takes nothing').waitFor();
+  await card('tickets').getByText(reason).waitFor();
+  await card('tickets').getByText('none yet').waitFor();
+  await card('old').getByText('Switched off').waitFor();
+  await card('new').getByText('Nothing sent yet').waitFor();
+  await opened.screenshot('deliveries-endpoints');
+  expect(await opened.violations()).toEqual([]);
+  await card('tickets').getByRole('link', { name: '12 calls' }).click();
+  await eventually(() => page.evaluate<string>('location.hash')).toBe(
+    '#/deliveries?endpoint=tickets&state=pending',
+  );
+  expect(await page.getByLabel('Endpoint', { exact: true }).inputValue()).toBe('tickets');
+  await page.getByText('No call is like this.').waitFor();
+  await card('old').getByRole('button', { name: 'Switch old on' }).click();
+  await eventually(() => posts).toEqual(['/api/deliveries/endpoints/old/enable']);
   await page.context().close();
 });
 
@@ -603,12 +674,17 @@ test('on a telephone the numbers are whole and every button is within reach', as
   );
   expect(overlaid).toBe(0);
   await page.evaluate(`location.hash = '#/deliveries/parked'`);
-  await page.getByText('Inspect').first().click();
-  const right = await page
-    .locator('.deliveries button')
-    .evaluateAll((all) => Math.max(...all.map((one) => one.getBoundingClientRect().right)));
-  expect(right).toBeGreaterThan(0);
-  expect(right).toBeLessThanOrEqual(375);
+  const right = (of: string) =>
+    page
+      .locator(of)
+      .evaluateAll((all) => Math.max(...all.map((one) => one.getBoundingClientRect().right)));
+  await page.getByRole('button', { name: /Inspect/ }).waitFor();
+  expect(await right('.deliveries button')).toBeGreaterThan(0);
+  expect(await right('.deliveries button')).toBeLessThanOrEqual(375);
+  await page.getByRole('button', { name: /Inspect/ }).click();
+  await page.getByRole('button', { name: 'Retry now' }).waitFor();
+  expect(await right('.delivery-panel button')).toBeGreaterThan(0);
+  expect(await right('.delivery-panel button')).toBeLessThanOrEqual(375);
   await page.context().close();
 });
 

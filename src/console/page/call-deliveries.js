@@ -1,6 +1,6 @@
 import { get } from './api.js';
 import { h, setText } from './dom.js';
-import { deliveryStates } from './deliveries-view.js';
+import { deliveryStates } from './delivery-words.js';
 import { PageState } from './page-state.js';
 
 /** @import { ApiDelivery } from './shapes.ts' */

@@ -1,131 +1,138 @@
-import { get, post } from './api.js';
-import { h, setText } from './dom.js';
-import { messageOf } from './failures.js';
-import { moment } from './format.js';
+import { get } from './api.js';
+import { startOfDay } from './days.js';
+import { DeliveryFilters, deliveriesAddress, deliveryQueryOf } from './delivery-filters.js';
+import { DeliveryPanel } from './delivery-panel.js';
+import { deliveryStates } from './delivery-words.js';
+import { h } from './dom.js';
+import { EndpointHealth } from './endpoint-health.js';
+import { fullMoment, moment, zoneNow } from './format.js';
 import { PageState } from './page-state.js';
 
-/** @import { ApiExchange } from '../../protocol/api.ts' */
-
-/** @import { ApiDelivery } from './shapes.ts' */
-
-/** @type {Record<ApiDelivery['state'], string>} */
-export const deliveryStates = {
-  pending: 'Pending',
-  delivered: 'Delivered',
-  parked: 'Parked',
-  skipped: 'Skipped',
-};
+/** @import { ApiCallDelivery } from './shapes.ts' */
 
 const everyMs = 4_000;
 const pageItems = 50;
 
-/** @typedef {'retry' | 'release' | 'from'} Verb */
-
-/** Every event on its way to the CRM: waiting events, parked ones with their reason, and the actions that help. */
+/**
+ * The calls on their way to each endpoint: the endpoint's health on top, then a row for each call and endpoint. The
+ * address holds the filters and the call that is inspected.
+ */
 export class DeliveriesView {
   title = 'Deliveries';
-  #state;
-  /** @type {Map<string, ApiDelivery>} */
+  #query = deliveryQueryOf(location.hash);
+  /** @type {Map<string, ApiCallDelivery>} */
   #items = new Map();
-  /** @type {Map<string, DeliveryRow>} */
+  /** @type {Map<string, CallDeliveryRow>} */
   #rows = new Map();
   /** @type {string | null} */
   #cursor = null;
+  /** Counts the lists that were asked for: an answer to an earlier list is not shown. */
+  #asked = 0;
   #body = h('tbody');
   #standing = new PageState('the deliveries', () => this.#load(false));
-  #told = h('p', { class: 'told', role: 'status' });
   #older = h(
     'button',
     { type: 'button', hidden: true, onclick: () => void this.#load(true) },
-    'Older deliveries',
+    'Older calls',
   );
-  #endpoints = h('div', { class: 'endpoints' });
+  #filters = new DeliveryFilters();
+  #endpoints = new EndpointHealth((names) => this.#filters.offer(names));
+  #panel = new DeliveryPanel({
+    onClose: () => this.#open(undefined),
+    onChange: () => void this.#reload(),
+  });
+  #parts;
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   #timer;
   #closed = false;
 
-  /** @param {string} [state] */
-  constructor(state) {
-    this.#state = state !== undefined && state in deliveryStates ? state : undefined;
+  constructor() {
+    this.#parts = h(
+      'div',
+      { class: 'inspecting' },
+      h(
+        'div',
+        { class: 'listed' },
+        h(
+          'div',
+          { class: 'wide', tabindex: '0', role: 'region', 'aria-label': 'Calls' },
+          h('table', { class: 'deliveries' }, h('thead', {}, headings()), this.#body),
+        ),
+        this.#standing.element,
+        this.#older,
+      ),
+      this.#panel.element,
+    );
     this.element = h(
       'div',
       { class: 'view' },
-      h('div', { class: 'heading' }, h('h1', {}, 'Deliveries'), this.#filters()),
-      this.#endpoints,
-      this.#told,
-      h(
-        'div',
-        { class: 'wide', tabindex: '0', role: 'region', 'aria-label': 'Deliveries' },
-        h('table', { class: 'deliveries' }, h('thead', {}, headings()), this.#body),
-      ),
-      this.#standing.element,
-      this.#older,
+      h('div', { class: 'heading' }, h('h1', {}, 'Deliveries')),
+      ...this.#endpoints.elements,
+      this.#filters.element,
+      this.#parts,
     );
-    void this.#load(false);
-    void this.#loadEndpoints();
+    this.#show();
+    void this.#reload();
   }
 
   close() {
     this.#closed = true;
     this.#standing.close();
+    this.#panel.close();
     clearTimeout(this.#timer);
   }
 
-  #filters() {
-    const names = [
-      ['', 'All'],
-      ...Object.entries(deliveryStates).filter(([name]) => name !== 'skipped'),
-    ];
-    return h(
-      'ul',
-      { class: 'filters', 'aria-label': 'State' },
-      names.map(([state, name]) => {
-        const isOn = (this.#state ?? '') === state;
-        const href = `#/deliveries${state && `/${state}`}`;
-        return h('li', {}, h('a', { href, 'aria-current': isOn ? 'true' : null }, name));
-      }),
-    );
+  /**
+   * Another filter, or another call to inspect: the rows that are there stay until others come.
+   * @param {string} hash
+   */
+  follow(hash) {
+    if (!/^#\/deliveries(?:[/?]|$)/.test(hash)) return false;
+    const before = listOf(this.#query).toString();
+    this.#query = deliveryQueryOf(hash);
+    this.#show();
+    if (listOf(this.#query).toString() === before) return true;
+    this.#items.clear();
+    void this.#load(false);
+    return true;
   }
 
-  /** Shown if something must be done: no endpoint is configured, or one was switched off. */
-  async #loadEndpoints() {
-    const page = await get('/api/deliveries/endpoints').catch(() => undefined);
-    if (!page || this.#closed) return;
-    const none = h(
-      'p',
-      { class: 'quiet' },
-      'No webhook is configured: set TRUNKLINE_WEBHOOK_URL and its secret.',
+  #show() {
+    this.#filters.show(this.#query);
+    const open = this.#query.get('open') ?? '';
+    const dot = open.indexOf('.');
+    this.#panel.show(
+      dot < 1 ? undefined : { callId: open.slice(0, dot), endpoint: open.slice(dot + 1) },
     );
-    const off = page.items.filter((endpoint) => endpoint.disabled_at !== null);
-    this.#endpoints.replaceChildren(
-      ...(page.items.length === 0 ? [none] : off.map((endpoint) => this.#switchedOff(endpoint))),
-    );
+    this.#parts.classList.toggle('is-open', dot >= 1);
+    for (const [name, row] of this.#rows) row.isOpen(name === open);
   }
 
-  /** @param {{ name: string, disabled_at: string | null, reason: string | null }} endpoint */
-  #switchedOff({ name, disabled_at: since, reason }) {
-    const button = h('button', { type: 'button' }, `Switch ${name} on`);
-    button.addEventListener('click', async () => {
-      button.disabled = true;
-      await this.#tell(() => post(`/api/deliveries/endpoints/${encodeURIComponent(name)}/enable`));
-      await this.#loadEndpoints();
-    });
-    const why = `${name} has been switched off since ${moment(since)}: ${reason ?? 'it asked for it'}`;
-    return h('p', {}, h('span', { class: 'error' }, why), ' ', button);
+  /** @param {ApiCallDelivery | undefined} item */
+  #open(item) {
+    const query = new URLSearchParams(this.#query);
+    if (item === undefined) query.delete('open');
+    else query.set('open', nameOf(item));
+    location.hash = deliveriesAddress(query);
+    const name = item === undefined ? undefined : nameOf(item);
+    if (name === undefined) this.#body.querySelector('button')?.focus();
+  }
+
+  async #reload() {
+    await Promise.all([this.#load(false), this.#endpoints.load()]);
   }
 
   /** @param {boolean} older */
   async #load(older) {
     clearTimeout(this.#timer);
-    const query = new URLSearchParams({ limit: String(pageItems) });
-    if (this.#state) query.set('state', this.#state);
-    // Blocked events are grouped by call: a hundred events behind one refused event are a single problem.
-    if (this.#state === 'pending' || this.#state === 'parked') query.set('by', 'call');
+    const asked = ++this.#asked;
+    const query = listOf(this.#query);
+    query.set('limit', String(pageItems));
     if (older && this.#cursor) query.set('cursor', this.#cursor);
-    const page = await get(`/api/deliveries?${query}`).catch((error) =>
+    const page = await get(`/api/deliveries/calls?${query}`).catch((error) =>
       this.#standing.failed(error),
     );
-    if (this.#closed) return;
+    if (this.#closed || asked !== this.#asked) return;
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => void this.#refresh(), everyMs);
     if (!page) return;
@@ -134,70 +141,73 @@ export class DeliveriesView {
       this.#older.hidden = page.next_cursor === null;
     }
     if (!older && this.#items.size <= pageItems) this.#items.clear();
-    for (const item of page.items) this.#items.set(item.id, item);
+    for (const item of page.items) this.#items.set(nameOf(item), item);
     this.#draw();
   }
 
   /** Nothing is requested while nobody looks. */
   #refresh() {
-    if (document.visibilityState === 'visible') return this.#load(false);
+    if (document.visibilityState === 'visible') return this.#reload();
     this.#timer = setTimeout(() => void this.#refresh(), everyMs);
   }
 
   #draw() {
-    for (const [id, row] of this.#rows)
-      if (!this.#items.has(id)) {
+    for (const [name, row] of this.#rows)
+      if (!this.#items.has(name)) {
         row.element.remove();
-        this.#rows.delete(id);
+        this.#rows.delete(name);
       }
-    let at = 0;
-    for (const item of this.#items.values()) {
-      const row = this.#rows.get(item.id) ?? new DeliveryRow((verb, one) => this.#act(verb, one));
-      this.#rows.set(item.id, row);
+    const open = this.#query.get('open');
+    const sorted = [...this.#items.values()].toSorted(byCall);
+    for (const [at, item] of sorted.entries()) {
+      const name = nameOf(item);
+      const row = this.#rows.get(name) ?? new CallDeliveryRow((one) => this.#open(one));
+      this.#rows.set(name, row);
       row.draw(item);
+      row.isOpen(name === open);
       if (this.#body.children[at] !== row.element)
         this.#body.insertBefore(row.element, this.#body.children[at] ?? null);
-      at++;
     }
-    const none = this.#state ? `No ${this.#state} deliveries.` : 'No deliveries yet.';
+    const isFiltered = listOf(this.#query).size > 0;
+    const none = isFiltered ? 'No call is like this.' : 'No deliveries yet.';
     this.#standing.ready(this.#items.size > 0 ? '' : none);
   }
+}
 
-  /**
-   * @param {Verb} verb
-   * @param {ApiDelivery} item
-   */
-  async #act(verb, item) {
-    await this.#tell(() => ask(verb, item));
-    await this.#load(false);
-  }
+/** @param {Pick<ApiCallDelivery, 'call_id' | 'endpoint'>} item */
+function nameOf({ call_id: call, endpoint }) {
+  return `${call}.${endpoint}`;
+}
 
-  /** @param {() => Promise<{ changed?: number } | undefined>} ask */
-  async #tell(ask) {
-    setText(this.#told, '');
-    try {
-      const { changed = 1 } = (await ask()) ?? {};
-      const count = changed === 1 ? 'One delivery is' : `${changed} deliveries are`;
-      setText(this.#told, `${count} on the way.`);
-    } catch (error) {
-      setText(this.#told, `That did not work: ${messageOf(error)}`);
-    }
-  }
+/** @type {(a: ApiCallDelivery, b: ApiCallDelivery) => number} */
+function byCall(a, b) {
+  return a.call_id === b.call_id
+    ? a.endpoint.localeCompare(b.endpoint)
+    : a.call_id < b.call_id
+      ? 1
+      : -1;
 }
 
 /**
- * @param {Verb} verb
- * @param {ApiDelivery} item
- * @returns {Promise<{ changed?: number } | undefined>}
+ * The query for the list, without the call that is inspected. Days become whole days of the displayed time zone.
+ * @param {URLSearchParams} query
  */
-function ask(verb, { id, call_id: call, sequence, endpoint }) {
-  if (verb === 'retry') return post(`/api/deliveries/${encodeURIComponent(id)}/retry`);
-  if (verb === 'release') return post(`/api/calls/${call}/deliveries/release`, { endpoint });
-  return post(`/api/calls/${call}/deliveries/retry`, { from: sequence, endpoint });
+function listOf(query) {
+  const asked = new URLSearchParams(query);
+  asked.delete('open');
+  for (const [name, daysOn] of /** @type {[string, number][]} */ ([
+    ['from_date', 0],
+    ['to_date', 1],
+  ])) {
+    const day = asked.get(name) ?? '';
+    if (/^\d{4}-\d{2}-\d{2}$/.test(day) && !Number.isNaN(Date.parse(day)))
+      asked.set(name, startOfDay(day, zoneNow(), daysOn));
+  }
+  return asked;
 }
 
 function headings() {
-  const names = ['State', 'Event', 'Call', 'Endpoint', 'Attempts', 'When'];
+  const names = ['State', 'Call', 'Endpoint', 'Events', 'When'];
   return h(
     'tr',
     {},
@@ -206,189 +216,84 @@ function headings() {
   );
 }
 
-class DeliveryRow {
+class CallDeliveryRow {
   element = h('tr');
   #drawn = '';
-  #act;
+  #open;
+  #button = h('button', { type: 'button' }, 'Inspect');
+  /** @type {ApiCallDelivery | undefined} */
+  #item;
 
-  /** @param {(verb: Verb, item: ApiDelivery) => Promise<void>} act */
-  constructor(act) {
-    this.#act = act;
+  /** @param {(item: ApiCallDelivery) => void} open */
+  constructor(open) {
+    this.#open = open;
+    this.#button.addEventListener('click', () => {
+      if (this.#item) this.#open(this.#item);
+    });
   }
 
-  /** @param {ApiDelivery} item */
+  /** @param {boolean} isOpen */
+  isOpen(isOpen) {
+    this.element.classList.toggle('is-open', isOpen);
+    this.#button.setAttribute('aria-pressed', String(isOpen));
+  }
+
+  /** @param {ApiCallDelivery} item */
   draw(item) {
     const text = JSON.stringify(item);
     if (text === this.#drawn) return;
-    const wasOpen = this.element.querySelector('details')?.open ?? false;
     this.#drawn = text;
-    const when =
-      item.delivered_at ?? item.next_attempt_at ?? item.last_attempt_at ?? item.created_at;
+    this.#item = item;
+    const { state, endpoint, head } = item;
+    const who = partiesOf(item);
+    const label = `Inspect ${who} to ${endpoint}`;
+    this.#button.setAttribute('aria-label', label);
+    const next = head?.next_attempt_at;
+    const at = state === 'delivered' ? item.delivered_at : item.last_attempt_at;
     this.element.replaceChildren(
-      h(
-        'td',
-        {},
-        h('span', { class: 'state', dataset: { state: item.state } }, deliveryStates[item.state]),
-      ),
+      h('td', {}, h('span', { class: 'state', dataset: { state } }, deliveryStates[state])),
       h(
         'th',
         { scope: 'row' },
-        item.type,
-        h('small', { class: 'quiet' }, ` #${item.sequence}`),
+        item.test ? who : h('a', { href: `#/calls/${item.call_id}` }, who),
+        h('small', { class: 'quiet' }, item.test ? 'Example' : moment(item.started_at)),
         blockedBy(item),
       ),
-      h('td', {}, h('a', { href: `#/calls/${item.call_id}` }, `…${item.call_id.slice(-6)}`)),
-      h('td', {}, item.endpoint),
-      h('td', {}, String(item.attempts)),
+      h('td', {}, endpoint),
+      h('td', {}, eventsOf(item)),
       h(
         'td',
         {},
-        item.state === 'pending' && item.next_attempt_at ? `next ${moment(when)}` : moment(when),
+        at === null ? 'not tried yet' : h('time', { title: fullMoment(at) }, moment(at)),
+        state === 'pending' && next && head.attempts > 0
+          ? h('small', { class: 'quiet' }, `next ${moment(next)}`)
+          : null,
       ),
-      h('td', {}, this.#details(item, wasOpen)),
+      h('td', {}, this.#button),
     );
   }
+}
 
-  /**
-   * @param {ApiDelivery} item
-   * @param {boolean} open
-   */
-  #details(item, open) {
-    const label = `${item.type} #${item.sequence} to ${item.endpoint}`;
-    /** @param {Verb} verb @param {string} name */
-    const button = (verb, name) =>
-      h(
-        'button',
-        {
-          type: 'button',
-          'aria-label': `${name}: ${label}`,
-          onclick: () => void this.#act(verb, item),
-        },
-        name,
-      );
-    const past = h('div');
-    const details = h(
-      'details',
-      { open },
-      h('summary', { 'aria-label': `Inspect ${label}` }, 'Inspect'),
-      h(
-        'div',
-        { class: 'inspect' },
-        facts(item),
-        past,
-        h(
-          'div',
-          { class: 'actions' },
-          button('retry', item.state === 'delivered' ? 'Send again' : 'Retry now'),
-          item.state === 'parked' ? button('release', 'Release the call') : null,
-          button('from', 'Send again from here'),
-        ),
-      ),
-    );
-    details.addEventListener('toggle', () => {
-      if (details.open) void showHistory(item.id, past);
-    });
-    return details;
-  }
+/** @param {ApiCallDelivery} item */
+function partiesOf({ from, to, call_id: id }) {
+  if (from || to) return `${from ?? 'unknown'} → ${to ?? 'unknown'}`;
+  return `Call …${id.slice(-6)}`;
+}
+
+/** @param {ApiCallDelivery} item */
+function eventsOf({ counts: { delivered, pending, parked, skipped } }) {
+  const all = delivered + pending + parked + skipped;
+  const skips = skipped > 0 ? `, ${skipped} skipped` : '';
+  return delivered === all ? String(all) : `${delivered} of ${all} delivered${skips}`;
 }
 
 /**
- * Shows the attempts one by one. They are loaded only when somebody opens them.
- * @param {string} id
- * @param {HTMLElement} element
+ * The reason why the call is not delivered.
+ * @param {ApiCallDelivery} item
  */
-async function showHistory(id, element) {
-  const { history = [], exchanges = [] } =
-    (await get(`/api/deliveries/${encodeURIComponent(id)}`).catch(() => undefined)) ?? {};
-  if (history.length === 0) return;
-  element.replaceChildren(
-    h(
-      'ol',
-      { class: 'history', 'aria-label': 'Attempts' },
-      history.map(({ at, ms, status, error }) =>
-        h('li', {}, `${moment(at)} · ${status ?? error ?? 'no answer'} · ${Math.round(ms)} ms`),
-      ),
-    ),
-    ...exchanges.flatMap(exchangeElements),
-  );
-}
-
-/**
- * The request of the last attempt, and the answer to it.
- * @param {ApiExchange} exchange
- */
-function exchangeElements({ step, request, response, failure }) {
-  const sent = `${request.method} ${request.url}\n${headerLines(request.headers)}`;
-  const name = step === undefined ? 'Sent' : `Sent by step ${step}`;
-  return [
-    message(name, sent, request.body),
-    response
-      ? message('Came back', `${response.status}\n${headerLines(response.headers)}`, response.body)
-      : message('Came back', failure ?? 'Nothing.', null),
-  ];
-}
-
-/**
- * @param {string} name
- * @param {string} head
- * @param {string | null} body
- */
-function message(name, head, body) {
-  return h(
-    'figure',
-    { class: 'message' },
-    h('figcaption', {}, name),
-    h('pre', { tabindex: '0', 'aria-label': name }, body ? `${head}\n\n${pretty(body)}` : head),
-  );
-}
-
-/** @param {Record<string, string>} headers */
-function headerLines(headers) {
-  return Object.entries(headers)
-    .map(([name, value]) => `${name}: ${value}`)
-    .join('\n');
-}
-
-/**
- * JSON with line breaks. A text that was cut or is no JSON stays as it came.
- * @param {string} body
- */
-function pretty(body) {
-  try {
-    return JSON.stringify(JSON.parse(body), null, 2);
-  } catch {
-    return body;
-  }
-}
-
-/**
- * The reason why the event is not delivered, and what waits for it.
- * @param {ApiDelivery} delivery
- */
-function blockedBy({ state, reason, behind = 0 }) {
-  if (state === 'delivered') return null;
-  const waiting =
-    behind === 0 ? '' : `${behind} more of the call ${behind === 1 ? 'waits' : 'wait'} behind it`;
-  const text = [reason, waiting].filter(Boolean).join('; ');
-  return text === '' ? null : h('div', { class: 'blocked' }, text);
-}
-
-/** @param {ApiDelivery} item */
-function facts(item) {
-  /** @type {[string, unknown][]} */
-  const rows = [
-    ['Event', item.event_id],
-    ['Reason', item.reason],
-    ['Status', item.status],
-    ['Last attempt', moment(item.last_attempt_at)],
-    ['Next attempt', moment(item.next_attempt_at)],
-    ['Answer', item.answer],
-  ];
-  return h(
-    'dl',
-    {},
-    rows
-      .filter(([, value]) => value !== null && value !== undefined && value !== '')
-      .map(([name, value]) => h('div', {}, h('dt', {}, name), h('dd', {}, String(value)))),
-  );
+function blockedBy({ head, counts: { pending, parked } }) {
+  if (!head?.reason) return null;
+  const behind = pending + parked - 1;
+  const waits = behind > 0 ? `; ${behind} more ${behind === 1 ? 'waits' : 'wait'} behind it` : '';
+  return h('div', { class: 'blocked' }, `${head.type} #${head.sequence}: ${head.reason}${waits}`);
 }

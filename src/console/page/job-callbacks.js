@@ -1,5 +1,5 @@
 import { get, post } from './api.js';
-import { deliveryStates } from './deliveries-view.js';
+import { deliveryStates } from './delivery-words.js';
 import { h, setText } from './dom.js';
 import { messageOf } from './failures.js';
 import { moment } from './format.js';

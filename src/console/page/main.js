@@ -58,7 +58,7 @@ const views = [
   ],
   [/^#\/jobs\/([\w-]+)$/, 'jobs', (id = '') => new JobView(id, jobs)],
   [/^#\/jobs$/, 'jobs', () => new JobsView({ jobs, uploads })],
-  [/^#\/deliveries(?:\/(\w+))?$/, 'deliveries', (state) => new DeliveriesView(state)],
+  [/^#\/deliveries(?:\/\w+)?(?:\?.*)?$/, 'deliveries', () => new DeliveriesView()],
   [/^#\/installation$/, 'installation', () => new InstallationView({ placeTestCall })],
   [/^(?:#\/?(?:calls\/?)?(?:\?.*)?)?$/, 'calls', () => new CallsView({ book, placeTestCall })],
   [/^/, '', () => new NowhereView()],

@@ -1,13 +1,10 @@
 import type {
   ApiCall,
-  ApiDelivery,
   ApiJobCallback,
   CallEventPage,
   CallItem,
   CallPage,
   CarrierList,
-  DeliveryPage,
-  EndpointPage,
   Installation,
   JobCallbackPage,
   LiveFeedMessage,
@@ -16,6 +13,14 @@ import type {
   TranscribeAgain,
   TranscribeAllAgain,
 } from '../../protocol/api.ts';
+import type {
+  ApiCallDelivery,
+  ApiDelivery,
+  ApiEndpoint,
+  CallDeliveryPage,
+  DeliveryPage,
+  EndpointPage,
+} from '../../protocol/delivery-reports.ts';
 import type { ApiModel, ModelList } from '../../protocol/model-reports.ts';
 import type { NamedEntity, SentimentItem, Word } from '../../protocol/addons.ts';
 import type { CallEvent, EventLeg, GapCause, Party, Role, Turn } from '../../protocol/events.ts';
@@ -159,23 +164,25 @@ export type AnswerTo<Path extends string> = Path extends '/api/session'
           : ModelList
         : Path extends '/api/deliveries/endpoints'
           ? EndpointPage
-          : Path extends `/api/deliveries?${string}`
-            ? DeliveryPage
-            : Path extends `/api/deliveries/${string}`
-              ? ApiDelivery
-              : Path extends `/api/job-callbacks?${string}`
-                ? JobCallbackPage
-                : Path extends `/api/calls?${string}`
-                  ? CallPage
-                  : Path extends `/api/calls/${string}/events?${string}`
-                    ? CallEventPage
-                    : Path extends `/api/calls/${string}`
-                      ? ApiCall
-                      : Path extends `/v2/pre-recorded?${string}`
-                        ? PreRecordedJobList
-                        : Path extends `/v2/pre-recorded/${string}`
-                          ? ShownJob
-                          : never;
+          : Path extends `/api/deliveries/calls?${string}`
+            ? CallDeliveryPage
+            : Path extends `/api/deliveries?${string}`
+              ? DeliveryPage
+              : Path extends `/api/deliveries/${string}`
+                ? ApiDelivery
+                : Path extends `/api/job-callbacks?${string}`
+                  ? JobCallbackPage
+                  : Path extends `/api/calls?${string}`
+                    ? CallPage
+                    : Path extends `/api/calls/${string}/events?${string}`
+                      ? CallEventPage
+                      : Path extends `/api/calls/${string}`
+                        ? ApiCall
+                        : Path extends `/v2/pre-recorded?${string}`
+                          ? PreRecordedJobList
+                          : Path extends `/v2/pre-recorded/${string}`
+                            ? ShownJob
+                            : never;
 
 /** The type of the answer to a POST, by its path. Undefined if the answer has no body. */
 export type AnswerToPost<Path extends string> = Path extends '/api/session'
@@ -199,7 +206,9 @@ export type AnswerToPost<Path extends string> = Path extends '/api/session'
 export type {
   ApiCall,
   CallItem,
+  ApiCallDelivery,
   ApiDelivery,
+  ApiEndpoint,
   ApiJobCallback,
   ApiModel,
   Installation,

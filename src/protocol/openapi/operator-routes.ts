@@ -14,40 +14,25 @@ import {
   TranscribeAgain,
   TranscribeAllAgain,
   CallStatusPage,
-  ChangedDeliveries,
-  ApiDelivery,
-  DeliveryPage,
-  ApiDeliveryState,
-  ApiJobCallbackState,
-  EndpointPage,
   Installation,
   NodeList,
-  JobCallbackPage,
   LiveFeedMessage,
   NewStream,
   NewStreamRequest,
-  RetryCallRequest,
   SignInRequest,
   TestCallRequest,
   SignInState,
   TestCall,
-  TestEvent,
-  TestEventRequest,
 } from '../api.ts';
 import { Expected, ExpectRequest } from '../expect-request.ts';
 import { LanguageModelTrial, ModelList } from '../model-reports.ts';
 import { Role } from '../events.ts';
-import { Uuid } from '../values.ts';
+import { deliveryRoutes } from './delivery-routes.ts';
+import { act, one, paging } from './operator-route.ts';
 import { answer, json, type RouteAnswer, type Parameter, type Route } from './route.ts';
 
 const calls = 'Calls';
-const deliveries = 'Deliveries';
 const page = 'Console';
-
-const paging: Parameter[] = [
-  { name: 'cursor', description: 'From `next_cursor` of the page before.', schema: z.string() },
-  { name: 'limit', description: 'Items on a page.', schema: z.int().min(1) },
-];
 
 const callFilters: Parameter[] = [
   {
@@ -395,88 +380,7 @@ export const operatorRoutes: readonly Route[] = [
     errors: [400, 503],
   },
 
-  {
-    method: 'get',
-    path: '/api/deliveries',
-    tag: deliveries,
-    access: 'key',
-    summary: 'List deliveries, newest first',
-    query: [
-      { name: 'state', description: 'Only those in this state.', schema: ApiDeliveryState },
-      { name: 'call_id', description: 'Only those of this call.', schema: z.string() },
-      { name: 'endpoint', description: 'Only those to this endpoint.', schema: z.string() },
-      {
-        name: 'by',
-        description: '`call`: of each call only the event that the others wait for.',
-        schema: z.enum(['call']),
-      },
-      ...paging,
-    ],
-    answers: { 200: answer('A page of deliveries.', DeliveryPage) },
-    errors: [400],
-  },
-  {
-    ...one('/api/deliveries/endpoints', 'List the configured webhook endpoints'),
-    tag: deliveries,
-    answers: { 200: answer('Every endpoint.', EndpointPage) },
-    errors: [],
-  },
-  {
-    ...act('/api/deliveries/endpoints/{name}/enable', 'Switch an endpoint on again'),
-    tag: deliveries,
-    answers: { 202: answer('It is on; what waited for it is on its way.', ChangedDeliveries) },
-  },
-  {
-    ...one('/api/deliveries/{id}', 'Inspect a delivery'),
-    tag: deliveries,
-    answers: { 200: answer('The delivery.', ApiDelivery) },
-  },
-  {
-    ...act('/api/deliveries/{id}/retry', 'Try a parked or pending delivery now'),
-    tag: deliveries,
-    answers: { 202: answer('On its way.', ChangedDeliveries) },
-  },
-  {
-    ...act('/api/test-events', 'Send an example of an event, marked as a test'),
-    description:
-      'It goes the way of real events: stored, signed, in its turn, to those who listen, and to every webhook that wants its type and gets our envelope; to one with a mapping only where `endpoint` names it. `test` is true in it, and its call is none of `/api/calls`.',
-    tag: deliveries,
-    body: json(TestEventRequest, { type: 'call.completed' }),
-    answers: { 202: answer('Stored, and on its way.', TestEvent) },
-    errors: [400],
-  },
-  {
-    ...act('/api/calls/{id}/deliveries/retry', 'Send a call’s events again from event n on'),
-    tag: deliveries,
-    body: json(RetryCallRequest, { from: 7 }),
-    answers: { 202: answer('On their way.', ChangedDeliveries) },
-  },
-  {
-    ...act('/api/calls/{id}/deliveries/release', 'Let what waits behind a parked event go'),
-    tag: deliveries,
-    answers: { 202: answer('On their way.', ChangedDeliveries) },
-  },
-
-  {
-    method: 'get',
-    path: '/api/job-callbacks',
-    tag: deliveries,
-    access: 'key',
-    summary: 'List callbacks of pre-recorded jobs that have not arrived, newest first',
-    description: 'One that has arrived is gone from here; a parked one goes with its job.',
-    query: [
-      { name: 'state', description: 'Only those in this state.', schema: ApiJobCallbackState },
-      { name: 'job_id', description: 'Only those of this job.', schema: Uuid },
-      ...paging,
-    ],
-    answers: { 200: answer('A page of callbacks.', JobCallbackPage) },
-    errors: [400],
-  },
-  {
-    ...act('/api/job-callbacks/{id}/retry', 'Send a parked callback of a job again'),
-    tag: deliveries,
-    answers: { 202: answer('On its way, by the same identity.', ChangedDeliveries) },
-  },
+  ...deliveryRoutes,
 
   {
     method: 'get',
@@ -562,12 +466,3 @@ export const operatorRoutes: readonly Route[] = [
     answers: { 200: answer('The installation.', Installation) },
   },
 ];
-
-function one(path: string, summary: string): Route {
-  return { method: 'get', path, tag: calls, access: 'key', summary, answers: {}, errors: [404] };
-}
-
-function act(path: string, summary: string): Route {
-  const answers = { 204: answer('Done.') };
-  return { method: 'post', path, tag: calls, access: 'key', summary, answers, errors: [404, 409] };
-}

@@ -48,7 +48,10 @@ const installationInTrouble = {
 };
 
 const inspect = async ({ page }: OpenPage): Promise<void> => {
-  await page.getByText('Inspect').nth(2).click();
+  await page
+    .getByRole('button', { name: /Inspect/ })
+    .first()
+    .click();
   await page.locator('figure.message').first().waitFor();
 };
 

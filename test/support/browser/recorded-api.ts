@@ -11,14 +11,19 @@ import { createLog } from '../../../src/lib/log.ts';
 import { Problem } from '../../../src/port/problem.ts';
 import type {
   ApiCall,
-  ApiDelivery,
   ApiJobCallback,
   Installation,
   LiveFeedMessage,
   NodeList,
 } from '../../../src/protocol/api.ts';
+import type {
+  ApiCallDelivery,
+  ApiDelivery,
+  ApiEndpoint,
+} from '../../../src/protocol/delivery-reports.ts';
 import type { ApiModel } from '../../../src/protocol/model-reports.ts';
 import type { CallEvent } from '../../../src/protocol/events.ts';
+import { callId } from './recorded-call.ts';
 import { jobIdOf, recordedJob, type RecordedJob } from './recorded-jobs.ts';
 
 /** The operator API's answers for the page. A test may change them while it runs. */
@@ -30,6 +35,8 @@ export type Recorded = {
   jobs?: RecordedJob[];
   /** Job callbacks that did not arrive. */
   callbacks?: ApiJobCallback[];
+  /** The endpoints; one that refused a call unless said. */
+  endpoints?: ApiEndpoint[];
   /** The models for recordings; all of them are installed unless said. */
   models?: ApiModel[];
   /** Called for each request that changes data. */
@@ -149,14 +156,25 @@ function recordedRoutes(recorded: Recorded): Router {
     sendWav(request, response);
   });
   router.get('/api/deliveries', (request, response) => {
-    const { state, call_id: call } = request.query;
+    const { state, call_id: call, by } = request.query;
     const items = recorded.deliveries.filter(
       (one) => (!state || one.state === state) && (!call || one.call_id === call),
+    );
+    const head = items.find((one) => one.state === 'parked' || one.state === 'pending');
+    response.json(page(by === 'call' ? (head ? [head] : []) : items));
+  });
+  router.get('/api/deliveries/calls', (request, response) => {
+    const { state, endpoint, type } = request.query;
+    const items = callDeliveriesOf(recorded).filter(
+      (one) =>
+        (!state || one.state === state) &&
+        (!endpoint || one.endpoint === endpoint) &&
+        (!type || recorded.deliveries.some((event) => event.type === type)),
     );
     response.json(page(items));
   });
   router.get('/api/deliveries/endpoints', (_request, response) => {
-    response.json(page([{ name: 'crm', disabled_at: null, reason: null }]));
+    response.json(page(recorded.endpoints ?? [recordedEndpoint]));
   });
   router.get('/api/deliveries/:id', (request, response) => {
     const found = recorded.deliveries.find(({ id }) => id === request.params.id);
@@ -266,6 +284,57 @@ function recordedJobRoutes(recorded: Recorded): Router {
     response.status(202).end();
   });
   return router;
+}
+
+/** An endpoint that takes its events, and refused one call. */
+export const recordedEndpoint: ApiEndpoint = {
+  name: 'crm',
+  disabled_at: null,
+  reason: null,
+  host: 'crm.example.net',
+  preset: 'hubspot',
+  last_success_at: '2026-02-03T09:15:10.000Z',
+  last_failure: {
+    at: '2026-02-03T09:15:00.000Z',
+    status: 422,
+    reason: 'the endpoint answers 422',
+    call_id: callId,
+  },
+  waiting_calls: 0,
+  parked_calls: 1,
+};
+
+function callDeliveriesOf({ deliveries, calls }: Recorded): ApiCallDelivery[] {
+  return [...Map.groupBy(deliveries, (one) => `${one.call_id}.${one.endpoint}`).values()].flatMap(
+    (events) => {
+      const [first] = events;
+      if (first === undefined) return [];
+      const count = (state: string) => events.filter((one) => one.state === state).length;
+      const counts = {
+        delivered: count('delivered'),
+        pending: count('pending'),
+        parked: count('parked'),
+        skipped: count('skipped'),
+      };
+      const head = events.find(({ state }) => state === 'parked' || state === 'pending');
+      const call = calls.find(({ id }) => id === first.call_id);
+      return [
+        {
+          call_id: first.call_id,
+          endpoint: first.endpoint,
+          state: counts.parked > 0 ? 'parked' : counts.pending > 0 ? 'pending' : 'delivered',
+          from: call?.from ?? null,
+          to: call?.to ?? null,
+          started_at: call?.started_at ?? null,
+          test: false,
+          counts,
+          head: head ?? null,
+          last_attempt_at: head?.last_attempt_at ?? null,
+          delivered_at: first.delivered_at,
+        },
+      ];
+    },
+  );
 }
 
 function callOf(recorded: Recorded, id: string): ApiCall {

@@ -1,4 +1,5 @@
-import type { ApiCall, ApiDelivery, Installation } from '../../../src/protocol/api.ts';
+import type { ApiCall, Installation } from '../../../src/protocol/api.ts';
+import type { ApiDelivery } from '../../../src/protocol/delivery-reports.ts';
 import { eventExamples } from '../../../src/protocol/event-examples.ts';
 import { envelopeVersion } from '../../../src/protocol/events.ts';
 import type { CallEvent, EventLeg, Role } from '../../../src/protocol/events.ts';

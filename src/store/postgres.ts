@@ -73,17 +73,26 @@ export async function openPostgres(options: BackendOptions): Promise<Backend> {
     throw cannotBeUsed(error);
   }
   connections.marksCommits = true;
-  await warnOfCollation(db, log);
+  let order = await changedOrder(db);
+  if (order !== undefined) log.warn(order.versions, order.told);
+  const well = (): Health =>
+    order === undefined ? { state: 'ok' } : { state: 'degraded', detail: order.told };
+  state.health = well();
   const tell = (error: unknown): void => {
     state.health =
-      error === undefined ? { state: 'ok' } : { state: 'down', detail: 'Postgres does not answer' };
+      error === undefined ? well() : { state: 'down', detail: 'Postgres does not answer' };
     if (error !== undefined) log.error({ err: error }, 'Postgres does not answer');
+  };
+  const probe = async (): Promise<void> => {
+    // Whoever mends the order of text need not restart every node.
+    if (order !== undefined) order = await changedOrder(db);
+    tell(await takesWrites(db));
   };
   const loops = [
     every(clock, probeEveryMs, () => forgetMarks(db, signal), {
       failed: (error) => log.warn({ reason: reasonOf(error) }, 'old marks of commits stay for now'),
     }),
-    every(clock, probeEveryMs, async () => tell(await takesWrites(db)), {
+    every(clock, probeEveryMs, () => probe(), {
       failed: (error) => tell(error ?? new Error('no reason was given')),
     }),
   ];
@@ -143,23 +152,24 @@ async function takesWrites(db: Kysely<Database>): Promise<Error | undefined> {
   return rows[0]?.readonly === true ? new ReplicaReached() : undefined;
 }
 
+type ChangedOrder = { versions: { made: string; now: string }; told: string };
+
 /**
- * Warns if the system's sorting rules changed. An index that was built with another version of them may miss rows that
- * exist.
+ * Returns what to do if the system's sorting rules changed. An index that was built with another version of them may
+ * miss rows that exist.
  */
-async function warnOfCollation(db: Kysely<Database>, log: Logger): Promise<void> {
+async function changedOrder(db: Kysely<Database>): Promise<ChangedOrder | undefined> {
   try {
     const { rows } = await sql<{ made: string | null; now: string | null }>`
       select datcollversion as made, pg_database_collation_actual_version(oid) as now
       from pg_database where datname = current_database()`.execute(db);
-    const [versions] = rows;
-    if (versions?.made == null || versions.now === null || versions.made === versions.now) return;
-    log.warn(
-      versions,
-      'the order of text of this database was changed under it: run REINDEX DATABASE, then ALTER DATABASE ... REFRESH COLLATION VERSION',
-    );
+    const { made = null, now = null } = rows[0] ?? {};
+    if (made === null || now === null || made === now) return undefined;
+    const told =
+      'the order of text of this database was changed under it: run REINDEX DATABASE, then ALTER DATABASE ... REFRESH COLLATION VERSION';
+    return { versions: { made, now }, told };
   } catch {
-    return; // servers before 15 do not tell
+    return undefined; // servers before 15 do not tell
   }
 }
 

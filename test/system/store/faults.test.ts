@@ -16,6 +16,7 @@ import { systemClock } from '../../../src/lib/clock.ts';
 import { migrate, migrations } from '../../../src/store/migrations.ts';
 import { StoreConfig } from '../../../src/store/config.ts';
 import { migrateStore, openStore, type Store } from '../../../src/store/store.ts';
+import { until } from '../../support/process/until.ts';
 import { postgresWire } from '../../support/store/postgres-wire.ts';
 import { postgresMissing, startPostgres, type TestPostgres } from '../../support/store/postgres.ts';
 import { temporaryFolder, temporaryStore } from '../../support/store/store.ts';
@@ -268,7 +269,7 @@ describe.skipIf(postgresMissing !== undefined)('Postgres', () => {
     expect(rows.map((row) => row.last_sequence)).toEqual([3, 3]);
   });
 
-  test('an order of text that was changed under a database is warned of, with what to do', async () => {
+  test('an order of text that was changed under a database is warned of, with what to do, until it is mended', async () => {
     const plain = await postgres.newDatabase();
     const client = new pg.Client(plain);
     await client.connect();
@@ -288,6 +289,16 @@ describe.skipIf(postgresMissing !== undefined)('Postgres', () => {
     };
     expect(await open()).toEqual([]);
     expect(await open()).toHaveLength(1);
+    // `trunkline doctor` and the page show it until it is mended, and no restart is needed then.
+    await using folder = await temporaryFolder();
+    await using store = await openStore({ ...quiet, dataDir: folder.path, databaseUrl });
+    expect(store.health()['store']).toMatchObject({
+      state: 'degraded',
+      detail: expect.stringContaining('REINDEX DATABASE') as string,
+    });
+    expect(store.acceptsNewCalls()).toEqual({ ok: true });
+    await sql`alter database ordered refresh collation version`.execute(store.db);
+    await until(() => store.health()['store']?.state === 'ok', 15_000);
   });
 
   test('a connection that goes silent is given up, and a new one is made', async () => {

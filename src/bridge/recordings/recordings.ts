@@ -82,14 +82,18 @@ export class Recordings {
     const { store, journal } = this.#options;
     const hidden = await hiddenOf(store.db, callId);
     if (hidden.length === 0) return;
+    let isWhole = true;
     for (const row of await legsOf(store.db, callId)) {
       // Both channels of a leg get the tone, so their roles do not matter here.
       const { encoding, sampleRate, channels } = legRecordFrom(row, ['customer', 'agent']);
       const leg = { encoding, sampleRate, channels, offsetS: (row.offset_ms ?? 0) / 1_000 };
-      await journal.changeRecording(row.id, (position, bytes) => {
+      const isChanged = await journal.changeRecording(row.id, (position, bytes) => {
         coverWithTone(bytes, position, leg, hidden);
       });
+      isWhole &&= isChanged;
     }
+    // A leg that is still open here is covered by a later look.
+    if (!isWhole) return;
     // If the set is emptied, each call is only checked once more.
     if (this.#covered.size >= maxCovered) this.#covered.clear();
     this.#covered.add(callId);
@@ -97,7 +101,7 @@ export class Recordings {
 
   /**
    * Covers recordings on this disk that another node, or a version without tones, left uncovered at the end of the
-   * call. Each call is checked once per process.
+   * call, or that were still open then. Each call is covered once per process.
    */
   async #coverEnded(): Promise<void> {
     const { journal, store } = this.#options;

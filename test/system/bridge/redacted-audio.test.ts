@@ -1,8 +1,15 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import type { LegSnapshot } from '../../../src/bridge/records/leg-snapshot.ts';
+import { openJournal } from '../../../src/bridge/journal/journal.ts';
+import { Recordings } from '../../../src/bridge/recordings/recordings.ts';
+import { systemClock } from '../../../src/lib/clock.ts';
 import { seededAudio } from '../../support/speech/audio.ts';
 import { startCall } from '../../support/bridge/spoken-call.ts';
+import { silentLog } from '../../support/recognition/recogniser.ts';
+import { storeCalls } from '../../support/store/many-calls.ts';
+import { temporaryStore } from '../../support/store/store.ts';
 import { until } from '../../support/process/until.ts';
 
 const secretsOnly = { redactEntities: ['PCI', 'SSN'] };
@@ -56,4 +63,50 @@ test('a call without redacted words keeps its audio as it came', async () => {
   await call.end();
   for (const leg of [audio.customer, audio.agent])
     expect(await filesWith(join(call.dataDir, 'journal', 'legs'), leg.subarray(24_000, 40_000))).toHaveLength(1); // prettier-ignore
+});
+
+test('a leg that is still open when its call is covered is covered by the next look', async () => {
+  await using store = await temporaryStore();
+  await using journal = await openJournal({ dir: join(store.dataDir, 'journal'), clock: systemClock, log: silentLog }); // prettier-ignore
+  const recordings = new Recordings({ store, journal, node: 'node-1', clock: systemClock, log: silentLog, objects: undefined }); // prettier-ignore
+  const [call] = await storeCalls(store, 1);
+  const callId = call?.id ?? '';
+  const legId = `leg${callId}`;
+  await store.db
+    .insertInto('leg_results')
+    .values({
+      leg_id: legId,
+      session_id: 'session',
+      kind: 'hidden',
+      key: '0',
+      call_id: callId,
+      role: 'customer',
+      start_s: 1,
+      end_s: 2,
+      text: JSON.stringify([{ start: 1, end: 2 }]),
+    })
+    .execute();
+  const audio = seededAudio(4 * bytesPerSecond, 5);
+  const secret = audio.subarray(1.2 * bytesPerSecond, 1.8 * bytesPerSecond);
+  const { store: leg, entry } = journal.openLeg({
+    legId,
+    recording: true,
+    silence: 0xff,
+    bytesPerSecond,
+    position: { settled: 0, end: 0 },
+    log: silentLog,
+    snapshot: () => ({ ledger: { end: audio.length } }) as LegSnapshot,
+    onWritten: () => undefined,
+    onLost: () => undefined,
+  });
+  leg.audio(audio);
+  await leg.spillAll();
+  await recordings.cover(callId);
+  const legs = join(store.dataDir, 'journal', 'legs');
+  expect(await filesWith(legs, secret)).toHaveLength(1);
+  await journal.finish(entry);
+  await using watch = recordings.watchErased();
+  await watch.look();
+  expect(await filesWith(legs, secret)).toEqual([]);
+  expect(await filesWith(legs, audio.subarray(2.5 * bytesPerSecond))).toHaveLength(1);
 });

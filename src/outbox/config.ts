@@ -72,7 +72,7 @@ export const EndpointSetting = z
       .describe('Options of the preset; expressions of a mapping find them under `options`.'),
     limits: RateLimits.optional().describe('How many requests are sent at most.'),
     events: EventChoice.optional().describe(
-      '`completed` (one event a call), `live` (all that is told during it), `all`, or a list of types; all when left out, `completed` for a preset.',
+      '`completed` (one event a call), `live` (all that is told during it), `all`, or a list of types; all when left out. A preset takes `call.completed` and `call.transcript.revised` alone.',
     ),
     secrets: z
       .array(Secret)
@@ -145,11 +145,21 @@ export function endpointOf(setting: EndpointSetting): Endpoint {
     auth: filled.auth,
     scheme: filled.scheme,
     options: filled.options,
-    events: rest.events ?? 'completed',
+    events: eventsOfPreset(rest.events),
     limits: { ...filled.limits, ...rest.limits },
     concurrency: Math.min(rest.concurrency, filled.concurrency),
     shape: { steps: filled.steps },
   };
+}
+
+/** The steps of a preset write the record of an ended call: they have nothing to say of another event. */
+const presetEvents = ['call.completed', 'call.transcript.revised'] as const;
+
+function eventsOfPreset(events: Endpoint['events'] = 'completed'): Endpoint['events'] {
+  const wanted = typesOf({ events });
+  const types = presetEvents.filter((type) => wanted.includes(type));
+  if (types.length === 0) throw new Error(`a preset takes ${presetEvents.join(' and ')} alone`);
+  return types;
 }
 
 /** The event types that the endpoint gets, without `call.skipped`. */

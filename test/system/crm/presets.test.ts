@@ -14,7 +14,10 @@ import { TestClock } from '../../support/clock/test-clock.ts';
 import { randomOf } from '../../support/faults/live-faults.ts';
 import { temporaryStore } from '../../support/store/store.ts';
 import { eraseCall } from '../../../src/outbox/event-rows.ts';
-import { presetNames } from '../../../src/crm/preset.ts';
+import { presetNamed, presetNames } from '../../../src/crm/preset.ts';
+import { systemClock } from '../../../src/lib/clock.ts';
+import { endpointOf, EndpointSetting, typesOf } from '../../../src/outbox/config.ts';
+import { Mapping } from '../../../src/outbox/mapping.ts';
 
 const caller = { id: '51', phones: ['+44 20 7946 0958'], at: '2026-01-01T00:00:00Z' };
 const stranger = { id: '52', phones: ['+1 207 946 0958'], at: '2026-02-01T00:00:00Z' };
@@ -22,6 +25,27 @@ const number = '+442079460958';
 
 test('each preset has a double', () => {
   expect(Object.keys(doubles).sort()).toEqual([...presetNames]);
+});
+
+test.each(presetNames)('%s is ready for every event that it gets by itself', async (name) => {
+  const auth = { kind: 'client_credentials' as const, tokenUrl: '/token', clientId: 'a', clientSecret: 'b' }; // prettier-ignore
+  const preset = presetNamed(name);
+  const options = Object.fromEntries(
+    Object.entries(preset.options).flatMap(([option, { required }]) =>
+      required ? [[option, 'example']] : [],
+    ),
+  );
+  const proof = preset.token === undefined ? { auth } : { token: 'a-token' };
+  const url = 'https://crm.example.com';
+  const setting = { name: 'crm', preset: name, url, options, ...proof };
+  // As the start of the process does.
+  await using mapping = new Mapping(endpointOf(EndpointSetting.parse(setting)), systemClock);
+  expect(await mapping.check()).toEqual([]);
+  expect(() => EndpointSetting.parse({ ...setting, events: ['call.erased'] })).toThrow(
+    'a preset takes call.completed and call.transcript.revised alone',
+  );
+  const all = endpointOf(EndpointSetting.parse({ ...setting, events: 'all' }));
+  expect(typesOf(all).toSorted()).toEqual(['call.completed', 'call.transcript.revised']);
 });
 
 describe.each(presetNames)('%s', (name) => {

@@ -351,7 +351,7 @@ function otherSpeechNodes({ link, membership }: NodesPart): OtherSpeechNodes | u
     },
     serve: ({ sockets: take, requests }) =>
       link.serve({
-        ...(requests === undefined ? {} : { speech: requests }),
+        speech: requests,
         // `/node/sessions` receives clients that another node forwards; `/v2/live` receives bridges that connect
         // directly.
         sockets: take === undefined ? {} : { '/node/sessions': take, '/v2/live': take },

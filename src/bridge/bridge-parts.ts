@@ -189,7 +189,7 @@ function openCalls(
     objects,
     lostRecordings,
     takeOverMs: goneMs,
-    ...(relay === undefined ? {} : { relay }),
+    relay,
     eraseAudio: (callId) => eraser.eraseAudio(callId),
     coverAudio: (callId) => parts.recordings.cover(callId),
     eraseSessions: (callId) => eraser.eraseSessionsOf(callId),

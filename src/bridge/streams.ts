@@ -153,7 +153,7 @@ export type Bridge = {
     carrier: string;
     carrierCallId?: string;
     metadata?: Record<string, unknown>;
-    madeOf?: string;
+    madeOf?: string | undefined;
   }): Promise<{ token: string; expiresAt: number }>;
   /**
    * Claims a nonce until the given time. Returns true only for the first claim, for all nodes and across restarts, so a

@@ -1,5 +1,6 @@
 import type { CallFacts } from '../bridge/streams.ts';
 import { directionOf } from './parameters.ts';
+import { withoutUndefined } from '../lib/without-undefined.ts';
 
 // Facts about a phone call from the carriers' status callbacks, in one form.
 
@@ -20,18 +21,19 @@ type SaidFacts = {
 };
 
 export function callFacts({ from, to, direction: spelt, status }: SaidFacts): CallFacts {
-  const direction = directionOf(spelt?.toLowerCase());
   const isOver = typeof status === 'string' ? over.has(status.toLowerCase()) : status === true;
   return {
-    ...(isParty(from) ? { from } : {}),
-    ...(isParty(to) ? { to } : {}),
-    ...(direction === undefined ? {} : { direction }),
+    ...withoutUndefined({
+      from: party(from),
+      to: party(to),
+      direction: directionOf(spelt?.toLowerCase()),
+    }),
     ...(isOver ? { isOver } : {}),
   };
 }
 
-function isParty(text: string | undefined): text is string {
-  return text !== undefined && text !== '' && text.length <= longestParty;
+function party(text: string | undefined): string | undefined {
+  return text !== '' && (text?.length ?? 0) <= longestParty ? text : undefined;
 }
 
 /**

@@ -422,7 +422,7 @@ async function admit(
       return admitted({
         state: 'proven',
         metadata,
-        ...(bound === undefined ? {} : { boundCallId: bound }),
+        boundCallId: bound,
       });
     }
     if (!options.insecure && urlToken !== undefined)

@@ -30,7 +30,7 @@ export type CarrierStart = {
   carrierIds: Record<string, string>;
   parameters: Record<string, string>;
   /** The stream token, if it came as a parameter. It is never left in `parameters`. */
-  token?: string;
+  token?: string | undefined;
   closingEndsCall: boolean;
 };
 

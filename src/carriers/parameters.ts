@@ -1,5 +1,6 @@
 import type { Direction } from '../bridge/streams.ts';
 import type { Party } from '../protocol/events.ts';
+import { withoutUndefined } from '../lib/without-undefined.ts';
 
 /**
  * Makes a record whose keys are names from outside. It has no prototype, and it leaves `__proto__` out, so that no
@@ -58,14 +59,14 @@ const lifted = new Set(['token', 'from', 'to', 'direction', 'role', 'leg']);
 /** Takes the parameters that mean something to us out of the list. The token above all must not be passed on. */
 export function liftParameters(all: Record<string, string>): LiftedParameters {
   const rest = ownRecord(Object.entries(all).filter(([name]) => !lifted.has(name)));
-  const direction = directionOf(all['direction']);
-  const role = roleOf(all['role'] ?? all['leg']);
   return {
-    ...(all['token'] ? { token: all['token'] } : {}),
-    ...(all['from'] ? { from: all['from'] } : {}),
-    ...(all['to'] ? { to: all['to'] } : {}),
-    ...(direction ? { direction } : {}),
-    ...(role ? { role } : {}),
+    ...withoutUndefined({
+      token: all['token'] || undefined,
+      from: all['from'] || undefined,
+      to: all['to'] || undefined,
+      direction: directionOf(all['direction']),
+      role: roleOf(all['role'] ?? all['leg']),
+    }),
     rest,
   };
 }

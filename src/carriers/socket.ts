@@ -53,7 +53,7 @@ export const socketLimits = {
 
 /** The proof that a stream has shown, or still has to show. */
 export type Proof =
-  | { state: 'proven'; metadata: Record<string, unknown>; boundCallId?: string }
+  | { state: 'proven'; metadata: Record<string, unknown>; boundCallId?: string | undefined }
   /** Only a stream token among the parameters of its first message can still prove this stream. */
   | { state: 'at-start' };
 
@@ -71,7 +71,7 @@ type SocketState =
       at: 'opening';
       start: CarrierStart;
       queue: OpeningQueue<Extract<CarrierEvent, { type: 'stop' }>>;
-      ended?: { reason: StreamEnd; detail?: string };
+      ended?: { reason: StreamEnd; detail?: string | undefined };
     }
   | { at: 'live'; start: CarrierStart; stream: CallStream }
   /**
@@ -385,7 +385,7 @@ export class StreamSocket {
         this.#proof = {
           state: 'proven',
           metadata: claim.metadata,
-          ...(bound === undefined ? {} : { boundCallId: bound }),
+          boundCallId: bound,
         };
       } else if (this.#proof.state === 'at-start' || claim.reason !== 'unknown') {
         return `stream token ${claim.reason}`;
@@ -486,7 +486,7 @@ export class StreamSocket {
     switch (state.at) {
       case 'opening':
         // The bridge has not answered yet: the audio until now is delivered first.
-        state.ended ??= { reason, ...(detail === undefined ? {} : { detail }) };
+        state.ended ??= { reason, detail };
         return;
       case 'live':
         this.#state = { at: 'ended', stream: state.stream, sinceMs: this.#now() };

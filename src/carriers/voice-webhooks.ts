@@ -13,7 +13,7 @@ export type WebhookCall = {
    * The text that proves the request. The stream token is derived from it, so the same proof gets the same answer
    * again. Absent if the insecure mode accepts the request without a proof; each answer then has a new token.
    */
-  proof?: string;
+  proof?: string | undefined;
 };
 
 type VoiceAndStatus<Config, Told extends WebhookCall> = {
@@ -55,7 +55,7 @@ export function voiceAndStatus<Config, Told extends WebhookCall>(
           carrier,
           carrierCallId: requiredCallId(told.callId, callIdField),
           ...consentOf(announces ? context.announcement : undefined),
-          ...(told.proof === undefined ? {} : { madeOf: told.proof }),
+          madeOf: told.proof,
         });
         const answer = of.answer(told, token, context);
         return typeof answer === 'string' ? { xml: answer } : { json: answer };

@@ -53,11 +53,11 @@ async function call(audio: string[], options: CallCommandOptions): Promise<void>
     api,
     apiIsOptional: mayBeForeign,
     ...(audio.length > 0 ? { legs: await legsOfFiles(audio, decodedByFfmpeg) } : {}),
-    ...(options.encoding === undefined ? {} : { encoding: options.encoding }),
-    ...(options.rate === undefined ? {} : { rateHz: options.rate }),
-    ...(options.from === undefined ? {} : { fromNumber: options.from }),
-    ...(options.number === undefined ? {} : { toNumber: options.number }),
-    ...(publicUrl === undefined ? {} : { publicUrl }),
+    encoding: options.encoding,
+    rateHz: options.rate,
+    fromNumber: options.from,
+    toNumber: options.number,
+    publicUrl,
   };
   if (options.calls > 1) return callMany(plan, options.calls);
   await callOne(plan, options.watch ? api : undefined);
@@ -235,12 +235,12 @@ function addCallOptions(command: Command): Command {
 function faultsOf(options: CallCommandOptions): Faults {
   return {
     seed: options.seed,
-    ...(options.drop === undefined ? {} : { drop: options.drop }),
+    drop: options.drop,
     ...(options.reorder === undefined
       ? {}
       : { reorder: options.reorder === true ? 0.05 : options.reorder }),
-    ...(options.cut === undefined ? {} : { cutAtMs: options.cut }),
-    ...(options.reopen === undefined ? {} : { reopenAfterMs: options.reopen }),
+    cutAtMs: options.cut,
+    reopenAfterMs: options.reopen,
     ...(options.stop ? {} : { noStop: true }),
     ...(options.wrongCodec ? { wrongCodec: true } : {}),
   };

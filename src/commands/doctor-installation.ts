@@ -16,7 +16,7 @@ type InstallationFinding = {
   what: string;
   state: 'ok' | 'attention' | 'wrong';
   detail: string;
-  todo?: string;
+  todo?: string | undefined;
 };
 
 /** Advice for each component that is not healthy. */
@@ -103,7 +103,7 @@ async function processFindings(
         what,
         state: check.state === 'ok' ? 'ok' : check.state === 'down' ? 'wrong' : 'attention',
         detail: check.detail ?? check.state,
-        ...(todo === undefined ? {} : { todo }),
+        todo,
       };
     });
     const process: InstallationFinding = {
@@ -193,7 +193,7 @@ async function languageModelFindings(api: Api): Promise<InstallationFinding[]> {
     if (problem === undefined)
       return [{ what, state: 'ok', detail: `${model} answered as needed in ${ms} ms` }];
     const detail = `${model}: ${problem}; summaries are made of the call's own sentences meanwhile`;
-    return [{ what, state: 'wrong', detail, ...(todo === undefined ? {} : { todo }) }];
+    return [{ what, state: 'wrong', detail, todo }];
   } catch (error) {
     const detail = `the process could not try its language model: ${reasonOf(error)}`;
     return [{ what, state: 'attention', detail }];

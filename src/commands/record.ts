@@ -44,7 +44,7 @@ async function record(options: RecordOptions): Promise<void> {
   await using recorder = await listen({
     host,
     port,
-    ...(options.to === undefined ? {} : { to: options.to }),
+    to: options.to,
     onConversation: (path) => {
       const file = join(options.out, fileName(path, ++count));
       printLine(`recording ${file}`);

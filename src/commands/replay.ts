@@ -55,7 +55,7 @@ async function send(file: string, options: ReplayCommandOptions): Promise<void> 
       : { carrier: name, secrets: carrier.playerSecrets(config.carriers) }),
     api,
     ...(options.keepIds ? { keepIds: true } : {}),
-    ...(publicUrl === undefined ? {} : { publicUrl }),
+    publicUrl,
   });
   printLine(
     `${name} call ${result.callId}: ${result.sent} frames sent, ${result.answers.length} answers, closed ${result.closed}`,

@@ -88,7 +88,7 @@ export function runningProcess(url: string | undefined): { api: Api; config: Con
   const [key] = config.http.apiKeys;
   const own = `http://127.0.0.1:${config.http.port}`;
   const address = (url ?? process.env['TRUNKLINE_URL'] ?? own).replace(/\/+$/, '');
-  return { api: { url: address, ...(key === undefined ? {} : { key }) }, config };
+  return { api: { url: address, key }, config };
 }
 
 /**

@@ -20,7 +20,7 @@ type AuthorizerOptions = {
 };
 
 /** A fetched token. `refresh` is set if the CRM returns a new refresh token each time: it fetches the next token. */
-type FetchedToken = { proof: string; refresh?: string; expiresAt: number };
+type FetchedToken = { proof: string; refresh?: string | undefined; expiresAt: number };
 
 /** The proof could not be fetched. `isRefused`: by the CRM, so that a person must act. */
 export class NoToken extends Error {
@@ -148,7 +148,7 @@ export class Authorizer {
       );
     const token = tokenOf(auth, this.#options.scheme, answer.body, this.#options.clock.now());
     if (token === undefined) throw new NoToken('the token address answered without a token', true);
-    return { ...(refresh === undefined ? {} : { refresh }), ...token };
+    return { ...token, refresh: token.refresh ?? refresh };
   }
 
   /** The key comes from the secret in the settings, so that the database alone opens nothing. */

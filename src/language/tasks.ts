@@ -60,14 +60,14 @@ export type LanguageTasks = {
       summaryType: SummarizationType;
       language: string;
       /** With `about`, entities also get their values. */
-      about?: ValueContext;
+      about?: ValueContext | undefined;
     };
     output: AddonBlock<CallInsight>;
   };
   /** Runs free prompts about a transcript and returns one block per prompt. */
   audioToLlm: {
     /** `model` names a model of the configured service that is used instead of the configured model. */
-    input: { transcript: string; prompts: string[]; model?: string };
+    input: { transcript: string; prompts: string[]; model?: string | undefined };
     output: AddonBlock<AddonBlock<PromptAnswer>[]>;
   };
   structuredData: {

@@ -15,7 +15,7 @@ export type ValueContext = {
  * The meaning of an entity for a program. `valid` tells whether its check digit is right; it is absent for types
  * without a check digit.
  */
-export type EntityValue = { value: string; currency?: string; valid?: boolean };
+export type EntityValue = { value: string; currency?: string | undefined; valid?: boolean };
 
 export type SentimentLabel = SentimentItem['sentiment'];
 

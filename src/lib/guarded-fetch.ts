@@ -39,7 +39,7 @@ export type GuardedRequest = {
   redirects?: number;
   /** Sends the request again if a kept-alive connection closed during it. Only for requests that may be repeated. */
   resendWhenStale?: boolean;
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
 };
 
 /** A request with a streamed body, which is sent once and never repeated. */

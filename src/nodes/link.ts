@@ -13,6 +13,7 @@ import { WebSocket, WebSocketServer } from 'ws';
 import { reasonOf, TrunklineError } from '../lib/errors.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
+import { withoutUndefined } from '../lib/without-undefined.ts';
 import { equalSecrets } from '../port/secrets.ts';
 import { connectionRoom, handleLimit, networkOf } from '../port/connections.ts';
 import { pathOf } from '../port/problem.ts';
@@ -25,7 +26,7 @@ export type LinkDuties = {
   /** Answers operator requests that another node passed on. */
   api?: RequestListener;
   /** The speech interface, for bridges at other nodes. */
-  speech?: RequestListener;
+  speech?: RequestListener | undefined;
   sockets: Partial<Record<LinkPath, (socket: WebSocket, request: IncomingMessage) => void>>;
 };
 
@@ -225,9 +226,7 @@ export class NodeLink implements AsyncDisposable {
       method: request.method,
       headers: {
         ...this.#headers,
-        ...(range === undefined ? {} : { range }),
-        ...(accept === undefined ? {} : { accept }),
-        ...(lastId === undefined ? {} : { 'last-event-id': lastId }),
+        ...withoutUndefined({ range, accept, 'last-event-id': lastId }),
       },
       ca: this.#ca,
       timeout: answerWithinMs,

@@ -143,7 +143,7 @@ export class Bucket implements AsyncDisposable {
       ...(await this.#signed('GET', key, { range: `bytes=${from}-${to - 1}` }, emptySha256)),
       deadlineMs: readMs,
       firstByteMs: this.#stallMs,
-      ...(signal === undefined ? {} : { signal }),
+      signal,
     });
     if (!answer.ok) throw new BucketError('away', `GET: ${answer.reason}`);
     const { status, body } = answer;
@@ -173,7 +173,7 @@ export class Bucket implements AsyncDisposable {
       method: 'DELETE',
       deadlineMs: answerMs,
       maxBytes: maxAnswerBytes,
-      ...(signal === undefined ? {} : { signal }),
+      signal,
     });
     if (!sent.ok) throw new BucketError('away', `DELETE: ${sent.reason}`);
     const answer = answerOf(sent);

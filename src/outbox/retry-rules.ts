@@ -39,7 +39,7 @@ type FailedAttempt = {
   /** `item`: this event's content is refused. `endpoint`: any other event would have failed too. */
   scope: 'item' | 'endpoint';
   reason: string;
-  retryAfterMs?: number;
+  retryAfterMs?: number | undefined;
 };
 
 export type RetryRules = { retryBudgetMs: number; refusedTries: number };
@@ -123,7 +123,7 @@ export function judge(
       status >= 300 && status < 400
         ? `the endpoint answered ${status}: redirects are not followed`
         : `the endpoint answered ${status}`,
-    ...(asked === undefined ? {} : { retryAfterMs: asked }),
+    retryAfterMs: asked,
   };
 }
 

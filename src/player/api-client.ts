@@ -1,11 +1,12 @@
 import { reasonOf, TrunklineError } from '../lib/errors.ts';
 import { messagesOf } from '../lib/event-stream.ts';
+import { withoutUndefined } from '../lib/without-undefined.ts';
 import { ApiCall, CallPage, NewStream } from '../protocol/api.ts';
 import type { CallItem, LiveFeedMessage } from '../protocol/api.ts';
 import type { z } from 'zod';
 
 /** The address and the key of the bridge's operator API. The player uses it to place and watch a call. */
-export type Api = { url: string; key?: string };
+export type Api = { url: string; key?: string | undefined };
 
 const answerWithinMs = 10_000;
 
@@ -79,7 +80,7 @@ export async function fetchWithKey(
   const response = await fetch(address, {
     ...init,
     redirect: 'manual',
-    headers: { ...init.headers, ...(key === undefined ? {} : { 'x-service-key': key }) },
+    headers: { ...init.headers, ...withoutUndefined({ 'x-service-key': key }) },
   });
   const location = response.headers.get('location');
   if (!isRedirect(response.status) || location === null) return response;

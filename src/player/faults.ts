@@ -3,13 +3,13 @@ import type { Frame } from './dialogue.ts';
 /** Faults of a bad line, all off by default. */
 export type Faults = {
   /** Share of media frames that never arrive, 0 to 1. */
-  drop?: number;
+  drop?: number | undefined;
   /** Share of media frames that change places with their successor. */
   reorder?: number;
   /** The time at which the socket breaks without a close frame. */
-  cutAtMs?: number;
+  cutAtMs?: number | undefined;
   /** The delay after the cut until a new stream of the same call begins. */
-  reopenAfterMs?: number;
+  reopenAfterMs?: number | undefined;
   noStop?: boolean;
   /** If true, the audio is sent in the other companding law than the stream declares. */
   wrongCodec?: boolean;

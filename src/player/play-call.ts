@@ -18,15 +18,15 @@ export type CallPlan = {
   apiIsOptional?: boolean;
   secrets?: PlayerSecrets;
   /** The base address that the carrier signs, if it differs from `to`. */
-  publicUrl?: string;
+  publicUrl?: string | undefined;
   legs?: LegSamples[];
-  encoding?: Encoding;
-  rateHz?: number;
+  encoding?: Encoding | undefined;
+  rateHz?: number | undefined;
   speed?: number;
   faults?: Faults;
-  fromNumber?: string;
-  toNumber?: string;
-  direction?: 'inbound' | 'outbound';
+  fromNumber?: string | undefined;
+  toNumber?: string | undefined;
+  direction?: 'inbound' | 'outbound' | undefined;
   parameters?: Record<string, string>;
   controlFormat?: 'plain-text' | 'json';
   dtmf?: { digit: string; atMs: number }[];

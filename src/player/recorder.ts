@@ -8,7 +8,7 @@ export type RecorderOptions = {
   host: string;
   port: number;
   /** The bridge that answers. If absent, every upgrade is accepted and nothing is answered. */
-  to?: string;
+  to?: string | undefined;
   /** Called when a conversation begins. Returns the object that takes the frames of this conversation. */
   onConversation: (path: string) => {
     frame(frame: RecordedFrame): void;

@@ -14,7 +14,7 @@ type ReplayOptions = {
   carrier?: string;
   api?: Api;
   secrets?: PlayerSecrets;
-  publicUrl?: string;
+  publicUrl?: string | undefined;
   speed?: number;
   /** If true, the recorded ids are used again. Otherwise each replay is a new call. */
   keepIds?: boolean;

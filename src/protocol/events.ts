@@ -519,7 +519,7 @@ export type NewCallEvent = {
     type: Type;
     occurredAt: number;
     /** The end of a transcript's speech, used for measuring and not sent. */
-    speechEndedAt?: number;
+    speechEndedAt?: number | undefined;
     /** True for an example event, whose call never existed. */
     isTest?: true;
     leg?: EventLeg;

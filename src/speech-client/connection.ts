@@ -54,7 +54,7 @@ export type ConnectionEnd = {
   code: number;
   reason: string;
   /** The HTTP status with which the service answered the upgrade instead. */
-  httpStatus?: number;
+  httpStatus?: number | undefined;
   opened: boolean;
 };
 
@@ -200,7 +200,7 @@ export class Connection {
       code,
       reason,
       opened: this.#opened,
-      ...(this.#httpStatus === undefined ? {} : { httpStatus: this.#httpStatus }),
+      httpStatus: this.#httpStatus,
     });
   }
 }

@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { deadline, type Clock } from '../lib/clock.ts';
 import { reasonOf } from '../lib/errors.ts';
 import { parseJson } from '../lib/json.ts';
+import { withoutUndefined } from '../lib/without-undefined.ts';
 import type { StreamingRequest } from '../protocol/live-request.ts';
 import { retryAfterMs } from './back-off.ts';
 
@@ -61,7 +62,7 @@ export class ServiceAgents {
       headers: {
         accept: 'application/json',
         ...headers,
-        ...(target.key === undefined ? {} : { [target.keyHeader]: target.key }),
+        ...withoutUndefined({ [target.keyHeader]: target.key }),
       },
     });
   }

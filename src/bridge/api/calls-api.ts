@@ -94,8 +94,8 @@ function keepNotes(
     const { numUpdatedRows } = await tx
       .updateTable('calls')
       .set({
-        ...(notes === undefined ? {} : { notes: notes === '' ? null : notes }),
-        ...(tags === undefined ? {} : { tags: JSON.stringify(tags) }),
+        notes: notes === '' ? null : notes,
+        tags: tags && JSON.stringify(tags),
       })
       .where('id', '=', id)
       .executeTakeFirst();

@@ -52,10 +52,10 @@ type OpenCallOptions = {
   env: CallEnvironment;
   record: CallRecord;
   /** The restored state, for a call that continues after a restart. */
-  state?: CallState;
+  state?: CallState | undefined;
   onOver: (call: Call) => void;
   /** The fence number under which this node owns the call. */
-  fence?: number;
+  fence?: number | undefined;
   /** Called when another node has taken the call. */
   onLeaseLost: (call: Call) => void;
 };
@@ -425,13 +425,13 @@ export class Call {
       legId: record.id,
       callId: this.record.id,
       request: requestOf(record, this.record, config),
-      ...(config.region === undefined ? {} : { region: config.region }),
+      region: config.region,
       journal,
       speech,
       recording: this.#env.recording,
       numberPauseS: config.numberPauseS,
       paused: this.isPaused,
-      ...(recovered === undefined ? {} : { recovered }),
+      recovered,
       waiting: () => this.events.waitingOf(record.id),
       log: this.#log,
       clock,

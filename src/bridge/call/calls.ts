@@ -140,10 +140,10 @@ export class Calls {
     return new Call({
       env: this.#env,
       record,
-      ...(fence === undefined ? {} : { fence }),
+      fence,
       onOver: (call) => this.#over(call),
       onLeaseLost: (call) => this.drop(call),
-      ...(state === undefined ? {} : { state }),
+      state,
     });
   }
 

@@ -116,7 +116,7 @@ function sentimentOf({
     sentiment_by_role: {
       customer: labelOf(customer),
       agent: labelOf(agent),
-      ...(mixed === undefined ? {} : { mixed: labelOf(mixed) }),
+      mixed: mixed && labelOf(mixed),
     },
   };
 }

@@ -36,11 +36,13 @@ export type CallEnvironment = {
    */
   takeOverMs: number;
   /** Sends the stream to the node that has its call. If absent, streams cannot be relayed. */
-  relay?: (
-    node: string,
-    start: StreamStart,
-    control: StreamControl,
-  ) => Promise<OpenedStream | undefined>;
+  relay?:
+    | ((
+        node: string,
+        start: StreamStart,
+        control: StreamControl,
+      ) => Promise<OpenedStream | undefined>)
+    | undefined;
   secondPasses: {
     /**
      * Runs in the summary's transaction. If the second pass is enabled and the call has a recording, the recording will

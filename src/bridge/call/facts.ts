@@ -2,6 +2,7 @@ import type { Kysely } from 'kysely';
 import type { Database } from '../../store/schema.ts';
 import type { CallFacts, ReadFacts } from '../streams.ts';
 import { metadataLimit, legKeysReserve, type CallRecord } from '../records/call-record.ts';
+import { withoutUndefined } from '../../lib/without-undefined.ts';
 
 /** At most this many callbacks of one call are read for facts. A call has a handful of them. */
 const statusesRead = 200;
@@ -44,9 +45,7 @@ export function learnt(known: KnownFacts, facts: CallFacts): KnownFacts | undefi
   if (from === known.from && to === known.to && direction === known.direction) return undefined;
   const metadata = {
     ...known.metadata,
-    ...(direction === undefined ? {} : { direction }),
-    ...(from === undefined ? {} : { from }),
-    ...(to === undefined ? {} : { to }),
+    ...withoutUndefined({ direction, from, to }),
   };
   const fits = JSON.stringify(metadata).length <= metadataLimit - legKeysReserve;
   return { from, to, direction, metadata: fits ? metadata : known.metadata };

@@ -52,7 +52,7 @@ function halvedLists({
           sentiment_course: {
             customer: firstHalf(course.customer),
             agent: firstHalf(course.agent),
-            ...(course.mixed === undefined ? {} : { mixed: firstHalf(course.mixed) }),
+            mixed: course.mixed && firstHalf(course.mixed),
           },
         }),
   };

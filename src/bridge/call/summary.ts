@@ -38,7 +38,7 @@ type SummaryOptions = {
   type: SummaryType;
   languageCode: string;
   deadlineMs: number;
-  about?: ValueContext;
+  about?: ValueContext | undefined;
 };
 
 /**
@@ -56,7 +56,7 @@ export async function summaryOf(
       turns: turns.map(named),
       summaryType: options.type,
       language: options.languageCode,
-      ...(options.about === undefined ? {} : { about: options.about }),
+      about: options.about,
     },
     { deadlineMs: options.deadlineMs, owner: options.callId },
   );

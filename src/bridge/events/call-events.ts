@@ -268,7 +268,7 @@ export class CallEvents {
     const event = {
       said: toldOf(result, legId),
       occurredAt: this.#now,
-      ...(type === 'call.transcript' ? { speechEndedAt: this.#wallTimeOf(end) } : {}),
+      speechEndedAt: type === 'call.transcript' ? this.#wallTimeOf(end) : undefined,
       leg: { id: legId, role, track, session_id: sessionId },
     };
     const isQuiet = !this.#options.config.neutralSentiment && isNeutral(result);
@@ -354,7 +354,7 @@ export class CallEvents {
       event: {
         said: { type: 'call.dtmf', data: { at: round3(at), digit: '*' } },
         occurredAt: this.#now,
-        ...(leg === undefined ? {} : { leg: eventLeg(leg) }),
+        leg: leg && eventLeg(leg),
       },
     });
   }
@@ -367,7 +367,7 @@ export class CallEvents {
     if (this.#held?.isEmpty === false) await this.#held.flush();
     this.#gaps.flush();
     return this.#commits.add({
-      ...(said === undefined ? {} : { event: { said, occurredAt: this.#now } }),
+      event: said && { said, occurredAt: this.#now },
       rows: (tx) =>
         updateCall(tx, this.#id, { paused: heldBy, paused_at: heldBy === 0 ? null : pausedAt }),
     });

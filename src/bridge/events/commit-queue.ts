@@ -15,11 +15,16 @@ import {
   type CallRecord,
 } from '../records/call-record.ts';
 
-type DraftEvent = { said: Said; occurredAt: number; speechEndedAt?: number; leg?: EventLeg };
+type DraftEvent = {
+  said: Said;
+  occurredAt: number;
+  speechEndedAt?: number | undefined;
+  leg?: EventLeg | undefined;
+};
 
 /** A change of a call to commit: an event, its rows, or both, written in one transaction. */
 export type Draft = {
-  event?: DraftEvent;
+  event?: DraftEvent | undefined;
   /** A second event of the commit, with the next sequence number. */
   followedBy?: DraftEvent;
   /**
@@ -27,7 +32,7 @@ export type Draft = {
    * written.
    */
   identity?: ResultIdentity;
-  rows?: (tx: Transaction<Database>) => Promise<void>;
+  rows?: ((tx: Transaction<Database>) => Promise<void>) | undefined;
 };
 
 type ResultIdentity = {
@@ -182,7 +187,7 @@ export class CommitQueue {
     if (followedBy !== undefined) {
       // Perhaps only one of the two events cannot be stored. The rows go with the second one, so that the call can end.
       const { rows, ...alone } = without;
-      const second = { event: followedBy, ...(rows === undefined ? {} : { rows }) };
+      const second = { event: followedBy, rows };
       this.#waiting.splice(0, 1, { draft: alone, settle: () => undefined }, { draft: second, settle }); // prettier-ignore
       return false;
     }
@@ -295,8 +300,7 @@ export class CommitQueue {
     // An event from before the hang-up may be committed after it.
     const isOver = length !== undefined && occurredAt >= length.hungUpAt;
     const call = eventCallOf(record, isOver ? length : undefined);
-    const ended = speechEndedAt === undefined ? {} : { speechEndedAt };
-    const common = { ...said, occurredAt, ...ended, callId: record.id, call };
+    const common = { ...said, occurredAt, speechEndedAt, callId: record.id, call };
     if (leg === undefined) return { ...common, customMetadata: record.metadata };
     const own = { legId: leg.id, role: leg.role, track: leg.track };
     return { ...common, leg, customMetadata: legMetadata(record.metadata, own) };

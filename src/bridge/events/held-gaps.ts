@@ -87,7 +87,7 @@ export class HeldGaps {
     const one = this.#legs.get(legId);
     if (one === undefined) return undefined;
     const { open, short } = one;
-    return { short: { ...short }, ...(open === undefined ? {} : { open }) };
+    return { short: { ...short }, open };
   }
 
   /** Drops the held gaps, because the call was erased or because its journals keep them. */

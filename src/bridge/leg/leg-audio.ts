@@ -35,7 +35,7 @@ export type LegOptions = {
    * The entry of `journal.recovered` for this leg after a restart. The leg continues with its session, position and
    * ledger.
    */
-  recovered?: RecoveredLeg;
+  recovered?: RecoveredLeg | undefined;
   /** Returns the results that the call holds and has not sent as events yet. They are journalled with the leg. */
   waiting?(): WaitingResults | undefined;
   log: Logger;

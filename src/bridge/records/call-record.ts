@@ -1,5 +1,6 @@
 import type { EventCall, Role } from '../../protocol/events.ts';
 import type { Direction } from '../streams.ts';
+import { withoutUndefined } from '../../lib/without-undefined.ts';
 
 /**
  * The facts of a call. Callbacks may add facts about the parties that the stream did not give. After the start,
@@ -79,9 +80,7 @@ export function callMetadata(facts: MetadataFacts): { metadata: CustomMetadata; 
     call_id: facts.callId,
     carrier: facts.carrier,
     carrier_call_id: facts.carrierCallId,
-    ...(facts.direction === undefined ? {} : { direction: facts.direction }),
-    ...(facts.from === undefined ? {} : { from: facts.from }),
-    ...(facts.to === undefined ? {} : { to: facts.to }),
+    ...withoutUndefined({ direction: facts.direction, from: facts.from, to: facts.to }),
     started_at: new Date(facts.startedAt).toISOString(),
   };
   const reserved = new Set([

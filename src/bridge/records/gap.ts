@@ -7,4 +7,4 @@ export type Gap = { cause: GapCause; start: number; end: number; bytes: number; 
 export type ShortGaps = { count: number; seconds: number; bytes: number };
 
 /** The gaps in a leg's journal. They are stored so that a killed process neither loses one nor reports it twice. */
-export type WaitingGaps = { open?: Gap; short: ShortGaps };
+export type WaitingGaps = { open?: Gap | undefined; short: ShortGaps };

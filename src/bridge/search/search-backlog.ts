@@ -106,7 +106,7 @@ export class SearchBacklog implements AsyncDisposable {
         .set({
           next_id: id,
           done: isOver ? 1 : 0,
-          ...(reached === undefined ? {} : { before_call: reached }),
+          before_call: reached,
         })
         .where('name', '=', 'calls')
         .execute();

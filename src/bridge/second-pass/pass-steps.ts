@@ -278,11 +278,7 @@ export class PassSteps {
     const url = this.#options.links.transcriptUrl(row.call_id ?? '', this.#now);
     const isLong = fitted(revision, url).truncated === true;
     const completion = await completionOf(store.db, row.call_id ?? '', revision, isLong);
-    const completed = {
-      ...revision,
-      ...(completion === undefined ? {} : { incomplete: completion.incomplete }),
-    };
-    const data = fitted(completed, url);
+    const data = fitted({ ...revision, incomplete: completion?.incomplete }, url);
     const { transcript } = revision;
     const areMissing =
       isMixed && transcript.length > 0 && transcript.every((turn) => turn.speaker === undefined);

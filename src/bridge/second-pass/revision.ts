@@ -76,7 +76,7 @@ async function redacted(
         entityTypes,
         form,
         isLast: at + partTurns >= pieces.length,
-        ...(state === undefined ? {} : { state }),
+        state,
       },
       run,
     );

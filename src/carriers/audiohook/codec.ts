@@ -12,6 +12,7 @@ import {
 import { splitChannels } from '../binary/interleaving.ts';
 import { textParameters } from '../json/frames.ts';
 import { liftParameters } from '../parameters.ts';
+import { withoutUndefined } from '../../lib/without-undefined.ts';
 
 const probeConversation = '00000000-0000-0000-0000-000000000000';
 
@@ -213,13 +214,11 @@ function startOf({ id, parameters }: AudiohookOpen, media: OfferedMedia): Carrie
     parameters: {
       ...custom.rest,
       ...(participant.aniName === '' ? {} : { ani_name: participant.aniName }),
-      ...(language === undefined ? {} : { language }),
+      ...withoutUndefined({ language }),
     },
     closingEndsCall: false,
-    ...(custom.token === undefined ? {} : { token: custom.token }),
-    ...(from ? { from } : {}),
-    ...(to ? { to } : {}),
-    ...(custom.direction === undefined ? {} : { direction: custom.direction }),
+    token: custom.token,
+    ...withoutUndefined({ from, to, direction: custom.direction }),
   };
 }
 

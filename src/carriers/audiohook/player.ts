@@ -7,6 +7,7 @@ import {
   type PlayedCall,
 } from '../../player/dialogue.ts';
 import { isObject } from '../../lib/json.ts';
+import { withoutUndefined } from '../../lib/without-undefined.ts';
 import { interleave } from '../binary/interleaving.ts';
 
 const organizationId = '5b4c3d2e-1f00-4a9b-8c7d-6e5f40312233';
@@ -24,7 +25,7 @@ export const audiohookPlayer: CarrierPlayer = {
       'audiohook-organization-id': organizationId,
       'audiohook-session-id': call.streamId,
       'audiohook-correlation-id': randomUUID(),
-      ...(apiKey === undefined ? {} : { 'x-api-key': apiKey }),
+      ...withoutUndefined({ 'x-api-key': apiKey }),
     };
     if (apiKey === undefined || clientSecret === undefined) return headers;
     const signed = {

@@ -148,7 +148,7 @@ function transcriptionRefused(
     outcome: 'refused',
     closingEndsCall: false,
     carrierCallId,
-    ...(token === undefined ? {} : { token }),
+    token,
     reason: `${remedy}: <StartTranscription> sends text and no audio`,
   };
 }

@@ -49,7 +49,7 @@ type BinaryStartFacts = {
 export function binaryStart(facts: BinaryStartFacts): BinaryMessage {
   const { carrierCallId, streamId, format, closingEndsCall } = facts;
   const { token, role, rest, ...lifted } = facts.said;
-  const claim = { carrierCallId, ...(token === undefined ? {} : { token }) };
+  const claim = { carrierCallId, token };
   if (!format || !isTaken(format.encoding, format.rateHz)) {
     const reason = `${facts.remedy}: ${facts.formatSaid.slice(0, 32)} cannot be transcribed`;
     return { is: 'refused', refusal: { ...claim, closingEndsCall, reason } };

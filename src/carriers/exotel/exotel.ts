@@ -9,6 +9,7 @@ import { exotelPlayer } from './player.ts';
 import { exotelSetup } from './setup.ts';
 import type { ExotelConfig } from './settings.ts';
 import { exotelWebhooks } from './webhooks.ts';
+import { withoutUndefined } from '../../lib/without-undefined.ts';
 
 export const exotel: Carrier<ExotelConfig> = {
   name: 'exotel',
@@ -116,7 +117,7 @@ function formatOf(
   return {
     ...format,
     encoding: encoding === 'base64' ? 'raw' : encoding,
-    ...(rateHz === undefined ? {} : { sample_rate: rateHz }),
+    ...withoutUndefined({ sample_rate: rateHz }),
   };
 }
 

@@ -3,6 +3,7 @@ import type { UpgradeRequest } from '../carrier.ts';
 import type { ParsedStart } from './json-codec.ts';
 import { textAt, textParameters, wholeAt } from './frames.ts';
 import { fieldsIn, liftParameters, ownRecord, tracksWithRoles } from '../parameters.ts';
+import { withoutUndefined } from '../../lib/without-undefined.ts';
 
 /**
  * Reads the query of a stream's address. A token in it is left out, because it was used when the upgrade was decided.
@@ -48,7 +49,7 @@ export function parsedStart(facts: StartFacts): ParsedStart {
       outcome: 'refused',
       closingEndsCall,
       carrierCallId,
-      ...(token === undefined ? {} : { token }),
+      token,
       reason:
         `${facts.remedy}: ${spelt === '' ? 'no encoding' : spelt.slice(0, 32)} at ${sampleRate} Hz ` +
         `in ${channels} channel${channels === 1 ? '' : 's'} cannot be transcribed`,
@@ -71,10 +72,8 @@ export function parsedStart(facts: StartFacts): ParsedStart {
       ),
       parameters: rest,
       closingEndsCall,
-      ...(token === undefined ? {} : { token }),
-      ...(from === undefined ? {} : { from }),
-      ...(to === undefined ? {} : { to }),
-      ...(direction === undefined ? {} : { direction }),
+      token,
+      ...withoutUndefined({ from, to, direction }),
     },
   };
 }

@@ -37,7 +37,7 @@ const [voice, status] = voiceAndStatus<TelnyxConfig, WebhookCall>({
     const { text, signature } = signedText(request, context);
     const fields = statusFields(request, text);
     const callId = fields['call_control_id'] ?? fields['CallSid'];
-    return { callId, fields, ...(signature === undefined ? {} : { proof: signature }) };
+    return { callId, fields, proof: signature };
   },
   answer({ fields: { Direction: direction } }, token, { config, publicUrl, announcement }) {
     return twimlAnswer({

@@ -9,7 +9,7 @@ export type JobInput = {
   /** The name to show. An address is shown without parts that may be secret. */
   label: string;
   /** An absolute path; undefined for an address. */
-  path?: string;
+  path?: string | undefined;
   /** Absolute paths by kind (`txt`, `srt`, `de.txt` ...). Empty if all results go to stdout. */
   outputs: Map<string, string>;
 };
@@ -27,7 +27,7 @@ export function inputOf(given: string, folder: string | undefined, kinds: string
   return {
     given,
     label: printable(url ? (name === '' ? url.host : `${name} of ${url.host}`) : given),
-    ...(path === undefined ? {} : { path }),
+    path,
     outputs: new Map(
       folder === '-' ? [] : kinds.map((kind) => [kind, resolve(join(into, `${stem}.${kind}`))]),
     ),

@@ -4,6 +4,7 @@ import { request as httpRequest, type ClientRequest, type IncomingMessage } from
 import { request as httpsRequest } from 'node:https';
 import { z } from 'zod';
 import { reasonOf, TrunklineError } from '../../lib/errors.ts';
+import { withoutUndefined } from '../../lib/without-undefined.ts';
 import { JobStatus } from '../../protocol/job.ts';
 import { whyUnreachable } from '../running-process.ts';
 
@@ -182,7 +183,7 @@ export class JobService {
       signal,
       // The service may close a kept connection just as the next request is sent, and that request would be lost.
       agent: false,
-      headers: { ...headers, ...(key === undefined ? {} : { [keyHeader]: key }) },
+      headers: { ...headers, ...withoutUndefined({ [keyHeader]: key }) },
     });
   }
 

@@ -80,7 +80,13 @@ export function withoutControl(text: string): string {
   return text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, '');
 }
 
-type SpokenRun = { start: number; end: number; text: string; channel: number; speaker?: number };
+type SpokenRun = {
+  start: number;
+  end: number;
+  text: string;
+  channel: number;
+  speaker?: number | undefined;
+};
 
 /** Groups neighbours that belong together. */
 function runsOf(
@@ -95,7 +101,7 @@ function runsOf(
     if (run && belong(run, next) && start - run.end <= pauseS) {
       run.text = `${run.text} ${text}`;
       run.end = Math.max(run.end, end);
-    } else runs.push({ start, end, channel, text, ...(speaker === undefined ? {} : { speaker }) });
+    } else runs.push({ start, end, channel, text, speaker });
   }
   return runs.filter(({ text }) => text !== '');
 }

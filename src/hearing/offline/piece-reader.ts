@@ -385,8 +385,8 @@ export class PieceReader {
       audio,
       rateHz,
       bounds.map(({ saidBy, notBefore }) => ({
-        ...(saidBy === undefined ? {} : { saidBy: saidBy - offsetS }),
-        ...(notBefore === undefined ? {} : { notBefore: notBefore - offsetS }),
+        saidBy: saidBy === undefined ? undefined : saidBy - offsetS,
+        notBefore: notBefore === undefined ? undefined : notBefore - offsetS,
       })),
     );
     return {
@@ -490,9 +490,9 @@ function tokenWords(result: PieceResult, offsetS: number, endOfAudioS: number): 
       text,
       ids: result.ids?.[index] ?? [],
       start,
-      ...(duration === undefined ? {} : { end: start + duration }),
-      ...(logProbability === undefined ? {} : { logProbability }),
-      ...(shared === undefined ? {} : { shared }),
+      end: duration === undefined ? undefined : start + duration,
+      logProbability,
+      shared,
     };
   });
   return wordsFromTokens(tokens, {

@@ -165,7 +165,7 @@ export function sureWords(words: readonly { confidence: number }[]): number {
 }
 
 /** The time between which a word ended, in seconds of the stream, as far as readings of the growing audio show it. */
-export type WordBounds = { saidBy?: number; notBefore?: number };
+export type WordBounds = { saidBy?: number | undefined; notBefore?: number | undefined };
 
 type PartialAbout = { again?: (() => string[]) | undefined; sure?: number; paused?: boolean };
 type FirstAbout = {

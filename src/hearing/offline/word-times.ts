@@ -136,9 +136,9 @@ type ModelToken = {
   text: string;
   ids?: readonly number[];
   start: number;
-  end?: number;
-  logProbability?: number;
-  shared?: number;
+  end?: number | undefined;
+  logProbability?: number | undefined;
+  shared?: number | undefined;
 };
 
 /**

@@ -9,7 +9,7 @@ export type ToLiveListener =
   | { type: 'close'; leg: number };
 
 export type FromLiveListener =
-  | { type: 'heard'; leg: number; told?: LiveTurns }
+  | { type: 'heard'; leg: number; told?: LiveTurns | undefined }
   /** The message is for the log. */
   | { type: 'failed'; message: string };
 

@@ -40,7 +40,7 @@ async function take(message: ToLiveListener): Promise<void> {
       leg.hear(message.samples);
       if (message.isLast) leg.finish();
       const told = message.group ? { turns: leg.turns(), knownS: leg.knownS } : undefined;
-      tell({ type: 'heard', leg: message.leg, ...(told === undefined ? {} : { told }) });
+      tell({ type: 'heard', leg: message.leg, told });
       return;
     }
     case 'close':

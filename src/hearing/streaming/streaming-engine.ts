@@ -232,7 +232,7 @@ class StreamingSession implements EngineSession {
     const tokens = result.tokens.map((text, index) => {
       const logProbability = result.ys_probs[index];
       const start = result.start_time + (result.timestamps[index] ?? 0);
-      return { text, start, ...(logProbability === undefined ? {} : { logProbability }) };
+      return { text, start, logProbability };
     });
     const words = wordsFromTokens(tokens, {
       endOfAudioS: this.#fedS,

@@ -9,7 +9,7 @@ export type LlmFailure = { statusCode: number; exception: string; message: strin
 type LlmAnswer = { text: string } | { failure: LlmFailure };
 
 /** `model` names another model of the same service than the configured one. */
-type LlmPrompt = { system: string; user: string; model?: string };
+type LlmPrompt = { system: string; user: string; model?: string | undefined };
 
 export type LlmProvider = {
   /** Sends one prompt. Never throws and never takes longer than the configured time. */

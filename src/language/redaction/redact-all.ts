@@ -36,7 +36,7 @@ export type RedactAllInput = {
   pieces: TranscriptPiece[];
   entityTypes: string[];
   form: RedactionForm;
-  state?: TranscriptRedactionState;
+  state?: TranscriptRedactionState | undefined;
   /** True if nothing follows these pieces, so everything held is released. */
   isLast: boolean;
 };

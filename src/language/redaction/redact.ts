@@ -19,7 +19,7 @@ import type { Word } from '../../protocol/addons.ts';
 export type RedactionForm = 'MARKER' | 'MASK';
 
 /** An utterance that waits because its end could begin a card number. */
-export type Held = { id?: string; text: string; words: Word[] };
+export type Held = { id?: string | undefined; text: string; words: Word[] };
 
 /**
  * State of one speaker's redaction between utterances. It is plain data, but it contains what was removed: it lives as
@@ -36,7 +36,7 @@ export type RedactionState = {
 };
 
 export type RedactInput = {
-  id?: string;
+  id?: string | undefined;
   text: string;
   words?: Word[];
   /** Presets and single types. An empty list means everything that can be found. */
@@ -56,7 +56,7 @@ export type RedactInput = {
 /** A span of the original utterance and the text that replaces it. */
 export type Covered = { start: number; end: number; shown: string; type: string };
 
-export type Redacted = { id?: string; text: string; words: Word[]; covered: Covered[] };
+export type Redacted = { id?: string | undefined; text: string; words: Word[]; covered: Covered[] };
 
 /** A span in the redacted text and the type of the entity that stood there. */
 export type CoveredSpan = { start: number; end: number; type: string };
@@ -112,7 +112,7 @@ export function redactStep(input: RedactInput): RedactOutput {
     return { released, held: false, holdMs: 0, state };
   }
   const next: Held = {
-    ...(input.id === undefined ? {} : { id: input.id }),
+    id: input.id,
     text: input.text,
     words: input.words ?? [],
   };
@@ -327,7 +327,7 @@ function coverPartial(input: RedactInput, look: Look, cover: Cover): Redacted {
   const isCard = !look.wanted || look.wanted.has('CREDIT_CARD');
   const run = isCard || look.kinds.length > 0 ? openRun(input.text) : undefined;
   const piece: Held = {
-    ...(input.id === undefined ? {} : { id: input.id }),
+    id: input.id,
     text: input.text,
     words: input.words ?? [],
   };
@@ -382,7 +382,7 @@ class Cover {
     text += piece.text.slice(at);
     const words = text === piece.text ? piece.words : alignWords(piece.words, text);
     return {
-      ...(piece.id === undefined ? {} : { id: piece.id }),
+      id: piece.id,
       text,
       words: piece.words.length > 0 ? words : [],
       covered,

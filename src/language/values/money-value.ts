@@ -28,7 +28,7 @@ export function moneyOf(text: string, callingCode: string | undefined): EntityVa
       ? (dollars[callingCode ?? ''] ?? 'USD')
       : undefined);
   const value = (hundredths / 100).toFixed(2);
-  return { value, ...(currency === undefined ? {} : { currency }) };
+  return { value, currency };
 }
 
 /** The amount in hundredths. */

@@ -64,7 +64,7 @@ async function askOne(
 ): Promise<AddonBlock<PromptAnswer>> {
   const startedAtMs = performance.now();
   if (transcript === '') return succeeded({ prompt, response: '' }, startedAtMs, true);
-  const input = { transcript, prompts: [prompt], ...(model === undefined ? {} : { model }) };
+  const input = { transcript, prompts: [prompt], model };
   const block = await work.patientBlock('audioToLlm', input);
   const own = block.results?.[0];
   if (own) return own;

@@ -23,9 +23,7 @@ import { startOutbox } from './outbox/outbox.ts';
 import type { SpeechTarget } from './speech-client/service-api.ts';
 import { speechUrls } from './speech-client/config.ts';
 import type { SpeechNode } from './speech-client/speech-nodes.ts';
-import { secondReaderFolder } from './hearing/models/second-reader.ts';
-import { backgroundRecogniser } from './hearing/pool/background.ts';
-import { startRecogniser } from './hearing/pool/pool.ts';
+import { startRecognisers } from './hearing/pool/recognisers.ts';
 import type { Recogniser } from './hearing/recogniser.ts';
 import type { OtherSpeechNodes } from './speech-service/live/sockets.ts';
 import { startSpeechService } from './speech-service/service.ts';
@@ -218,21 +216,9 @@ async function openSpeech(
   { config, log, store, http, mount, own }: OpenProcess,
   { nodes, objects, language }: Shared,
 ): Promise<Recogniser> {
-  const { recogniser: recogniserConfig } = config.speechService;
-  const recogniser = own(await startRecogniser({ config: recogniserConfig, log }));
-  const jobsRecogniser = own(
-    backgroundRecogniser({
-      start: async () =>
-        startRecogniser({
-          config: recogniserConfig,
-          log,
-          inBackground: true,
-          secondReader: await secondReaderFolder(config.speechService, log),
-        }),
-      live: recogniser,
-      clock: systemClock,
-      log,
-    }),
+  const { recogniser: recogniserConfig, jobs } = config.speechService;
+  const { live: recogniser, recordings: jobsRecogniser } = own(
+    await startRecognisers({ config: recogniserConfig, log, secondReader: jobs.model }),
   );
   const speech = mount(
     await startSpeechService({

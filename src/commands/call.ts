@@ -12,7 +12,7 @@ import type { PlayResult } from '../player/play.ts';
 import type { ApiCall, LiveFeedMessage } from '../protocol/api.ts';
 import type { Role } from '../protocol/events.ts';
 import { personName } from '../protocol/people.ts';
-import { decodedByFfmpeg } from './decoded-audio.ts';
+import { decodedByFfmpeg } from '../hearing/media/whole-file.ts';
 import { targetBridge } from './running-process.ts';
 import { printLine, printNote } from './terminal.ts';
 

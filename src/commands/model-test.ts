@@ -4,7 +4,7 @@ import { pino } from 'pino';
 import { mulawToLinear } from '../audio/g711.ts';
 import { TrunklineError } from '../lib/errors.ts';
 import type { RecogniserConfig } from '../hearing/config.ts';
-import { startRecogniser } from '../hearing/pool/pool.ts';
+import { startRecognisers } from '../hearing/pool/recognisers.ts';
 import type { Recogniser, RecogniserEvent } from '../hearing/recogniser.ts';
 
 /** The words of the sample. A model for another language hears other words in it. */
@@ -19,10 +19,11 @@ type ModelTest = { heard: string; legs: number; processes: number; factor: numbe
 /** Loads an installed model as the service does, and recognises a sentence of telephone speech with it. */
 export async function testModel(config: RecogniserConfig): Promise<ModelTest> {
   const log = pino({ level: 'silent' });
-  await using recogniser = await startRecogniser({
+  await using recognisers = await startRecognisers({
     config: { ...config, pullModels: false },
     log,
   });
+  const recogniser = recognisers.live;
   await isReady(recogniser);
   const bytes = await readFile(sample);
   const samples = Int16Array.from(bytes, (byte) => mulawToLinear[byte] ?? 0);

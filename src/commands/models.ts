@@ -1,14 +1,8 @@
 import type { Command } from 'commander';
-import { rm, stat } from 'node:fs/promises';
-import { join } from 'node:path';
 import { loadConfig } from '../config.ts';
 import { TrunklineError } from '../lib/errors.ts';
 import { ProgressBars } from '../lib/progress-bars.ts';
-import { catalogue, catalogueEntry } from '../hearing/models/catalogue.ts';
-import { folderOf, problemsOf } from '../hearing/models/installed.ts';
-import { pullModel } from '../hearing/models/pull.ts';
-import { pullProgress } from '../hearing/models/pull-progress.ts';
-import { modelsFolder } from '../hearing/models/supply.ts';
+import { ModelShelf } from '../hearing/models/shelf.ts';
 import { sampleText, testModel } from './model-test.ts';
 import { printLine, printNote } from './terminal.ts';
 
@@ -47,26 +41,19 @@ export function registerModels(program: Command): void {
 
 function settings() {
   const { recogniser } = loadConfig(process.env).config.speechService;
-  return { ...recogniser, folder: modelsFolder(recogniser) };
-}
-
-async function isThere(folder: string, name: string): Promise<boolean> {
-  return stat(folderOf(folder, name)).then(
-    () => true,
-    () => false,
-  );
+  return { recogniser, shelf: new ModelShelf(recogniser) };
 }
 
 async function list(): Promise<void> {
-  const { folder, model } = settings();
-  printLine(`models folder: ${folder}\n`);
-  for (const entry of catalogue) {
-    const problems = (await isThere(folder, entry.name))
-      ? await problemsOf(folder, entry)
+  const { shelf, recogniser } = settings();
+  printLine(`models folder: ${shelf.folder}\n`);
+  for (const entry of shelf.entries) {
+    const problems = (await shelf.isThere(entry.name))
+      ? await shelf.problems(entry.name)
       : ['not installed'];
     const state = problems.length === 0 ? 'installed' : (problems[0] ?? '');
     const languages = entry.model ? entry.model.languages.join(' ') : '';
-    printLine(`${entry.name}${entry.name === model ? '  (configured)' : ''}`);
+    printLine(`${entry.name}${entry.name === recogniser.model ? '  (configured)' : ''}`);
     printLine(`  ${entry.role}: ${entry.about}`);
     printLine(
       `  ${String(entry.megabytes)} MB, ${entry.licence}, ${entry.publisher}` +
@@ -82,34 +69,29 @@ async function list(): Promise<void> {
 }
 
 async function pull(name: string | undefined, { from }: { from?: string }): Promise<void> {
-  const { folder, model, modelsMirror } = settings();
-  const entry = catalogueEntry(name ?? model);
+  const { shelf, recogniser } = settings();
+  const entry = shelf.entry(name ?? recogniser.model);
   if (!entry.verified)
     printNote(
       `${entry.name} is unverified: its checksums are recorded now and later pulls must match them.`,
     );
   const bars = new ProgressBars(process.stderr);
-  await pullModel(entry, {
-    models: folder,
-    mirror: modelsMirror,
-    from,
-    signal: new AbortController().signal,
-    onProgress: (progress) => {
-      bars.update(entry.name, pullProgress(progress));
-    },
-    onWait: () => {
-      bars.update(entry.name, { doing: 'another process is downloading it' });
-    },
-  }).finally(() => bars.close());
-  printLine(`${entry.name} is in ${folderOf(folder, entry.name)}`);
+  await shelf
+    .pull(entry.name, {
+      from,
+      onProgress: (progress) => bars.update(entry.name, progress),
+      onWait: () => bars.update(entry.name, { doing: 'another process is downloading it' }),
+    })
+    .finally(() => bars.close());
+  printLine(`${entry.name} is in ${shelf.folderOf(entry.name)}`);
   if (from !== undefined && entry.model) await test(entry.name);
 }
 
 /** A model that loads but recognises nothing would give every call an empty transcript. */
 async function test(name: string | undefined): Promise<void> {
-  const { folder: _folder, ...config } = settings();
-  const model = name ?? config.model;
-  const { heard, legs, processes, factor } = await testModel({ ...config, model });
+  const { recogniser } = settings();
+  const model = name ?? recogniser.model;
+  const { heard, legs, processes, factor } = await testModel({ ...recogniser, model });
   printLine(`${model} read ${factor.toFixed(1)} times as fast as it was said:`);
   printLine(`  said   ${sampleText}\n  heard  ${heard === '' ? '(nothing)' : heard}`);
   if (heard === '')
@@ -120,30 +102,22 @@ async function test(name: string | undefined): Promise<void> {
 }
 
 async function verify(name: string | undefined): Promise<void> {
-  const { folder } = settings();
-  const entries = name === undefined ? catalogue : [catalogueEntry(name)];
+  const { shelf } = settings();
+  const entries = name === undefined ? shelf.entries : [shelf.entry(name)];
   let checked = 0;
   const wrong: string[] = [];
   for (const entry of entries) {
-    if (name === undefined && !(await isThere(folder, entry.name))) continue;
+    if (name === undefined && !(await shelf.isThere(entry.name))) continue;
     checked++;
-    const problems = await problemsOf(folder, entry);
+    const problems = await shelf.problems(entry.name);
     printLine(`${entry.name}: ${problems.length === 0 ? 'all files are right' : 'wrong'}`);
     wrong.push(...problems);
   }
-  if (checked === 0) printLine(`no model is installed in ${folder}`);
+  if (checked === 0) printLine(`no model is installed in ${shelf.folder}`);
   if (wrong.length > 0) throw new TrunklineError('MODEL_INVALID', wrong.join('\n'));
 }
 
 async function remove(name: string): Promise<void> {
-  const { folder } = settings();
-  const entry = catalogueEntry(name);
-  if (!(await isThere(folder, name)))
-    throw new TrunklineError('BAD_INPUT', `${name} is not installed in ${folder}`);
-  // A process that is downloading the model would continue to write into a deleted folder.
-  const busy = await stat(join(folderOf(folder, name), '.pulling')).catch(() => undefined);
-  if (busy && Date.now() - busy.mtimeMs < 20_000)
-    throw new TrunklineError('BAD_INPUT', `${name} is being downloaded by another process`);
-  await rm(folderOf(folder, entry.name), { recursive: true });
+  await settings().shelf.remove(name);
   printLine(`${name} is removed`);
 }

@@ -20,10 +20,10 @@ const longest = 60;
 
 /** The expected words of a vocabulary: every value and every spoken form of it. */
 export function expectedWords(
-  config: CustomVocabularyConfig | null | undefined,
+  config: CustomVocabularyConfig | undefined,
   languages: readonly string[],
 ): ExpectedWord[] {
-  if (!config) return [];
+  if (config === undefined) return [];
   const full = config.vocabulary.length > many ? fullWeightOfMany : fullWeight;
   return config.vocabulary
     .flatMap((item) => {

@@ -1,5 +1,4 @@
-/** The samples at 16 kHz that the voice detector processes at once. */
-export const windowSamples = 512;
+import { windowSamples } from './recogniser.ts';
 
 /**
  * The silence that ends an utterance: the requested one, but at least one window of the voice detector. Less than 0.3 s

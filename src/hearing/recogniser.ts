@@ -1,4 +1,11 @@
-import type { ExpectedAnswer, ExpectedWord } from './expected-words.ts';
+import type { CustomVocabularyConfig } from '../protocol/addon-configs.ts';
+import type { ExpectedAnswer } from '../protocol/session-hints.ts';
+
+/**
+ * The samples at 16 kHz that the voice detector processes at once. Audio that is read in several streams is divided on a
+ * multiple of it, so that the windows are the same as in one stream.
+ */
+export const windowSamples = 512;
 
 /**
  * The interface between sessions and speech recognition. Each channel of a session has one stream. The pool behind this
@@ -59,7 +66,7 @@ export type RecogniserStreamOptions = {
   recorded: boolean;
   partials: boolean;
   /** Words that the model should prefer if they may have been said. */
-  expected?: readonly ExpectedWord[];
+  vocabulary?: CustomVocabularyConfig | undefined;
   /**
    * An utterance whose words end inside a number, a spelling or an address waits this much longer for the rest. Other
    * utterances end as ever.

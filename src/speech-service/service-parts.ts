@@ -8,6 +8,7 @@ import type { Store } from '../store/store.ts';
 import type { AddonRunner } from './results/answer.ts';
 import { Callbacks, callbackSender } from './callbacks/session-callbacks.ts';
 import type { SpeechServiceConfig } from './config.ts';
+import { ExtraModels } from './extra-models.ts';
 import { openFiles, type Files } from './files/files.ts';
 import { Jobs } from './jobs/jobs.ts';
 import type { RecordingRule } from './live/assembly.ts';
@@ -18,8 +19,7 @@ import type { OtherSpeechNodes } from './live/sockets.ts';
 import { storeAudio } from './live/disk/stored-audio.ts';
 import { nodeIdOf } from '../lib/node-id.ts';
 import { openMedia, type Media } from '../hearing/media/media.ts';
-import { ExtraModels } from '../hearing/models/extra-models.ts';
-import { modelsFolder } from '../hearing/models/supply.ts';
+import { ModelShelf } from '../hearing/models/shelf.ts';
 import type { Recogniser } from '../hearing/recogniser.ts';
 import { LiveListener } from '../hearing/speakers/live-listener.ts';
 import { openSpeakers } from '../hearing/speakers/speakers.ts';
@@ -80,8 +80,9 @@ export async function openSpeechServiceParts(
   const sender = callbackSender({ allow: config.callbackHosts, clock });
   const callbacks = new Callbacks({ config, clock, log, send: sender.send });
   const disk = new DiskWriter({ clock, withoutRoomMs: config.withoutRoomS * 1e3 });
-  const models = modelsFolder(config.recogniser);
-  const extraModels = extraModelsOf(options, log);
+  const shelf = new ModelShelf(config.recogniser);
+  const extraModels = new ExtraModels({ shelf, log, onInstalled: options.onModel });
+  const models = shelf.folder;
   const listener = new LiveListener({ models, log });
   const sessions = new Sessions({
     ...options,
@@ -142,13 +143,4 @@ export async function openSpeechServiceParts(
     clock,
     log,
   };
-}
-
-function extraModelsOf({ config, onModel }: SpeechServiceOptions, log: Logger): ExtraModels {
-  return new ExtraModels({
-    models: modelsFolder(config.recogniser),
-    mirror: config.recogniser.modelsMirror,
-    log,
-    onInstalled: (name) => onModel?.(name),
-  });
 }

@@ -109,7 +109,7 @@ async function run(recogniser: Recogniser, models: string, folder: string): Prom
             channels: [{ channel: 0, path, samples }],
             languages: ['en'],
             codeSwitching: false,
-            expected: [],
+            vocabulary: undefined,
             lanes: new SectionLanes(1),
             signal: new AbortController().signal,
             onProgress: () => undefined,

@@ -5,27 +5,24 @@ import { catalogueEntry } from './catalogue.ts';
 import { folderOf, problemsOf } from './installed.ts';
 import { modelsFolder } from './supply.ts';
 
-type Settings = {
-  recogniser: { models?: string | undefined };
-  jobs: { model?: string | undefined };
-};
-
 /**
  * The folder of the second reader if it is wanted, installed and correct. Otherwise the live model reads recordings
- * alone, and the log says so if somebody requested or pulled the second reader.
+ * alone, and the log says so if somebody requested or pulled the second reader. `wanted` is the model that somebody chose
+ * for recordings.
  */
 export async function secondReaderFolder(
-  { recogniser, jobs }: Settings,
+  settings: { models?: string | undefined },
+  wanted: string | undefined,
   log: Logger,
 ): Promise<string | undefined> {
-  if (jobs.model !== undefined && jobs.model !== secondReader) return undefined;
-  const models = modelsFolder(recogniser);
+  if (wanted !== undefined && wanted !== secondReader) return undefined;
+  const models = modelsFolder(settings);
   const folder = folderOf(models, secondReader);
   const isThere = await stat(folder).then(
     () => true,
     () => false,
   );
-  if (!isThere && jobs.model === undefined) return undefined;
+  if (!isThere && wanted === undefined) return undefined;
   const problems = await problemsOf(models, catalogueEntry(secondReader));
   if (problems.length === 0) return folder;
   log.warn(

@@ -1,4 +1,3 @@
-import { windowSamples } from '../pause.ts';
 import type { ExpectedAnswer } from '../expected-words.ts';
 import type { Model } from '../models/model-folder.ts';
 import {
@@ -26,10 +25,11 @@ import { leastTonal, tonalShare } from './tonality.ts';
 import { answerAfter, answerAtEnd, goesOn, isUnfinished, withoutStop } from './unfinished.ts';
 import { VoicedStretches } from './wordless.ts';
 import { Audible, type VoiceActivity, VoiceDetector } from './voice-activity.ts';
-import type {
-  RecognisedUtterance,
-  RecogniserEvent,
-  RecogniserStreamOptions,
+import {
+  type RecognisedUtterance,
+  type RecogniserEvent,
+  type RecogniserStreamOptions,
+  windowSamples,
 } from '../recogniser.ts';
 
 /** The engine for models that read whole pieces of speech, cut out by voice detection. */
@@ -64,7 +64,7 @@ export function openOfflineEngine(
       const track = new AudioTrack();
       const voiced = new VoicedStretches();
       const parts = {
-        reader: new PieceReader(model, track, voiced, stream.expected),
+        reader: new PieceReader(model, track, voiced, stream),
         voiced,
         longestS: model.longestS,
         track,

@@ -1,4 +1,4 @@
-import type { ExpectedAnswer, ExpectedWord } from '../expected-words.ts';
+import { type ExpectedAnswer, type ExpectedWord, expectedWords } from '../expected-words.ts';
 import type { LoadLevel } from '../engine/engine.ts';
 import { mean } from '../../lib/mean.ts';
 import type { AudioTrack } from './audio-track.ts';
@@ -39,7 +39,7 @@ import { type Wordless, wordlessIn, type VoicedStretches } from './wordless.ts';
 import { withEnds } from './word-ends.ts';
 import { spokenBy } from './word-lengths.ts';
 import { estimateWordTimes, shortestTokenS, wordsFromTokens } from './word-times.ts';
-import type { RecognisedWord } from '../recogniser.ts';
+import type { RecognisedWord, RecogniserStreamOptions } from '../recogniser.ts';
 
 const rateHz = 16000;
 /** This much audio before the first voiced window may belong to the first word and to the margin of its reading. */
@@ -87,9 +87,9 @@ export class PieceReader {
     model: Omit<PieceModel, 'languages'>,
     track: AudioTrack,
     voiced?: Pick<VoicedStretches, 'within'>,
-    expected?: readonly ExpectedWord[],
+    stream?: Pick<RecogniserStreamOptions, 'vocabulary' | 'languages'>,
   ) {
-    this.#expected = expected;
+    this.#expected = stream && expectedWords(stream.vocabulary, stream.languages);
     this.#model = model;
     this.#track = track;
     this.#voiced = voiced;

@@ -1,4 +1,4 @@
-import { windowSamples } from '../pause.ts';
+import { windowSamples } from '../recogniser.ts';
 
 const rateHz = 16000;
 

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
-import { windowSamples } from '../pause.ts';
+import { windowSamples } from '../recogniser.ts';
 import { heardSamples, type HeardWindow, VoiceNetwork, VoiceState } from './voice-network.ts';
 
 /** The API's default threshold is 0.6, but the detector was measured to be best at 0.5. */

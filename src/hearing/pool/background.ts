@@ -4,7 +4,7 @@ import { every, type Loop, type Next } from '../../lib/every.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { Recogniser, StreamAdmission } from '../recogniser.ts';
 
-type BackgroundRecogniser = Recogniser & {
+export type BackgroundRecogniser = Recogniser & {
   /** Ends the processes as soon as no job needs them. The next job starts others, which see the models of then. */
   renew(): void;
 };

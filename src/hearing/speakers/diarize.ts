@@ -1,5 +1,5 @@
 import { open, type FileHandle } from 'node:fs/promises';
-import { windowSamples } from '../pause.ts';
+import { windowSamples } from '../recogniser.ts';
 import { VoiceDetector } from '../offline/voice-activity.ts';
 import { VoiceEncoder } from './voice-encoder.ts';
 import type { SpeakersOrder, SpokenChannel } from './speakers-messages.ts';

@@ -1,4 +1,4 @@
-import { windowSamples } from '../pause.ts';
+import { windowSamples } from '../recogniser.ts';
 import { Resampler } from '../../audio/resampler.ts';
 import { type VoiceActivity, type VoiceDetector } from '../offline/voice-activity.ts';
 import type { Encoder } from './voice-encoder.ts';

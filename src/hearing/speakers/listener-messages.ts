@@ -1,4 +1,4 @@
-import type { VoiceTurn } from './speaker-turns.ts';
+import type { LiveTurns } from './speaker-turns.ts';
 
 /** Messages to the process that listens to all live legs. Legs are our own numbers, and no message names a call. */
 export type ToLiveListener =
@@ -12,9 +12,3 @@ export type FromLiveListener =
   | { type: 'heard'; leg: number; told?: LiveTurns | undefined }
   /** The message is for the log. */
   | { type: 'failed'; message: string };
-
-export type LiveTurns = {
-  turns: VoiceTurn[];
-  /** The second up to which the turns are known. Somebody may still be speaking after it. */
-  knownS: number;
-};

@@ -2,7 +2,8 @@ import type { ChildProcess } from 'node:child_process';
 import type { Logger } from '../../lib/log.ts';
 import { forkBare } from '../media/bare-process.ts';
 import { vadModelPath } from '../offline/voice-activity.ts';
-import type { FromLiveListener, LiveTurns, ToLiveListener } from './listener-messages.ts';
+import type { FromLiveListener, ToLiveListener } from './listener-messages.ts';
+import type { LiveTurns } from './speaker-turns.ts';
 import { isPulled, pullCommand, weightsPath } from './weights.ts';
 
 /**

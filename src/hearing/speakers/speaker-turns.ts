@@ -4,6 +4,12 @@ import type { Utterance, Word } from '../../protocol/addons.ts';
 /** A turn: the time in which one voice speaks. */
 export type VoiceTurn = { start: number; end: number; voice: number };
 
+export type LiveTurns = {
+  turns: VoiceTurn[];
+  /** The second up to which the turns are known. Somebody may still be speaking after it. */
+  knownS: number;
+};
+
 /** Makes turns from windows in order of time. Neighbouring windows of one voice become one turn. */
 export function turnsOf(windows: readonly VoiceTurn[]): VoiceTurn[] {
   const turns: VoiceTurn[] = [];

@@ -1,6 +1,7 @@
 import type { Arrival, Engine, EngineSession, Urgency } from '../engine/engine.ts';
 import { ranks } from '../engine/engine.ts';
 import { cpuSeconds } from '../engine/load.ts';
+import { expectedWords } from '../expected-words.ts';
 import { AudioTrack } from '../offline/audio-track.ts';
 import { wordsWithoutLoops } from '../offline/loops.ts';
 import { bare, variations } from '../offline/readings.ts';
@@ -278,8 +279,10 @@ export function readTwice(
     readingShare: () => first.readingShare(),
     open(options, emit) {
       if (!options.recorded) return first.open(options, emit);
-      const { expected } = options;
-      const about = { expected, firstReader: weighing };
+      const about = {
+        expected: expectedWords(options.vocabulary, options.languages),
+        firstReader: weighing,
+      };
       return new SecondReading((take) => first.open(options, take), reader, emit, about);
     },
   };

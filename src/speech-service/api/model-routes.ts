@@ -1,8 +1,8 @@
 import { Router } from 'express';
-import type { ExtraModel, ExtraModels } from '../../hearing/models/extra-models.ts';
-import { progressLine } from '../../hearing/models/pull-progress.ts';
+import { progressText } from '../../lib/progress-bars.ts';
 import { Problem } from '../../port/problem.ts';
 import type { ApiModel, ModelList } from '../../protocol/model-reports.ts';
+import type { ExtraModel, ExtraModels } from '../extra-models.ts';
 
 /** Shows an operator the models that features of recordings need, and installs them. The speech API has no such routes. */
 export function modelRoutes(models: Pick<ExtraModels, 'list' | 'install'>): Router {
@@ -29,7 +29,6 @@ function asShown({ name, gain, megabytes, state }: ExtraModel): ApiModel {
   if (state.at !== 'installing') return shown;
   const { progress } = state;
   if (progress === undefined) return { ...shown, share: 0, detail: `${name} is being looked for` };
-  const { receivedBytes, totalBytes } = progress;
-  const share = totalBytes > 0 ? Math.min(1, receivedBytes / totalBytes) : 0;
-  return { ...shown, share, detail: progressLine(name, progress) };
+  const detail = progressText({ ...progress, doing: `${progress.doing} ${name}:` });
+  return { ...shown, share: progress.share ?? 0, detail };
 }

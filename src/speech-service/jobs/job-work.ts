@@ -6,7 +6,6 @@ import type { PreRecordedResult, WordlessSpeech } from '../../protocol/job.ts';
 import { callbackOf } from '../../protocol/parse-pre-recorded.ts';
 import { NoRoomError, type DiskRoom } from '../../store/disk-room.ts';
 import type { Store } from '../../store/store.ts';
-import { expectedWords } from '../../hearing/expected-words.ts';
 import {
   decodedBytes,
   MediaError,
@@ -200,9 +199,7 @@ export class JobWork {
         channels,
         languages,
         codeSwitching,
-        expected: request.custom_vocabulary
-          ? expectedWords(request.custom_vocabulary_config, languages)
-          : [],
+        vocabulary: request.custom_vocabulary ? request.custom_vocabulary_config : undefined,
         lanes: this.#options.lanes,
         signal,
         onProgress: (seconds) => work.onProgress(seconds),

@@ -1,9 +1,9 @@
 import type { WordlessSpeech } from '../../protocol/job.ts';
 import { open } from 'node:fs/promises';
+import type { CustomVocabularyConfig } from '../../protocol/addon-configs.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Utterance } from '../../protocol/addons.ts';
-import { utteranceOf } from '../../hearing/utterance.ts';
-import type { ExpectedWord } from '../../hearing/expected-words.ts';
+import { utteranceOf } from '../results/utterance.ts';
 import type { Recogniser, RecogniserStreamOptions } from '../../hearing/recogniser.ts';
 import { ChannelSections } from './channel-sections.ts';
 import type { JobLane, SectionLanes } from './section-lanes.ts';
@@ -20,7 +20,7 @@ type ReadingOptions = {
   languages: string[];
   codeSwitching: boolean;
   /** The vocabulary of the request. */
-  expected: readonly ExpectedWord[];
+  vocabulary: CustomVocabularyConfig | undefined;
   /** The lanes of all jobs, which limit how many sections are read at once. */
   lanes: SectionLanes;
   /** The least length of a section, if it differs from the usual one. */
@@ -33,7 +33,7 @@ type ReadingOptions = {
 };
 
 /** Nobody waits for single words here, so pieces may be long: more context and fewer cuts. */
-const stream: Omit<RecogniserStreamOptions, 'languages' | 'codeSwitching' | 'expected'> = {
+const stream: Omit<RecogniserStreamOptions, 'languages' | 'codeSwitching' | 'vocabulary'> = {
   sampleRate,
   endpointingS: 0.5,
   maximumDurationS: 30,
@@ -57,7 +57,7 @@ function ordinarySectionS(leftS: number, processes: number): number {
 
 /** Reads all channels of a file, in sections if several processes can read. Returns the utterances in order of time. */
 export async function readChannels(options: ReadingOptions): Promise<Utterance[]> {
-  const { recogniser, clock, languages, codeSwitching, expected, lanes } = options;
+  const { recogniser, clock, languages, codeSwitching, vocabulary, lanes } = options;
   const failed = new AbortController();
   const signal = AbortSignal.any([options.signal, failed.signal]);
   const isCut = lanes.sideBySide && mayBeCut(recogniser, languages, codeSwitching);
@@ -70,7 +70,7 @@ export async function readChannels(options: ReadingOptions): Promise<Utterance[]
     const sections = new ChannelSections({
       recogniser,
       clock,
-      stream: { ...stream, languages, codeSwitching, expected },
+      stream: { ...stream, languages, codeSwitching, vocabulary },
       read: async (from, count) => {
         const bytes = Buffer.alloc(count * 2);
         const { bytesRead } = await file.read(bytes, 0, bytes.length, from * 2);

@@ -1,4 +1,4 @@
-import { windowSamples } from '../../hearing/pause.ts';
+import { windowSamples } from '../../hearing/recogniser.ts';
 
 /** Reads samples of a decoded channel from its file. */
 export type ReadSamples = (from: number, count: number) => Promise<Int16Array>;

@@ -1,4 +1,3 @@
-import { expectedWords } from '../../../src/hearing/expected-words.ts';
 import type { Recogniser } from '../../../src/hearing/recogniser.ts';
 import { sayWithFlite } from '../../support/recognition/dialogue.ts';
 import { telephonePrompts } from '../../support/recognition/prompts.ts';
@@ -41,8 +40,7 @@ async function heardWith(
   samples: Int16Array,
   vocabulary: string[],
 ): Promise<string> {
-  const expected = expectedWords({ vocabulary }, ['en']);
-  const heard = hear(recogniser, { recorded: true, partials: false, expected });
+  const heard = hear(recogniser, { recorded: true, partials: false, vocabulary: { vocabulary } });
   pushAll(heard.stream, inQuiet(samples));
   await heard.end();
   return heard.text();

@@ -10,7 +10,6 @@ import { SectionLanes } from '../../../src/speech-service/jobs/section-lanes.ts'
 import { readChannels } from '../../../src/speech-service/jobs/reading.ts';
 import { readModelFolder } from '../../../src/hearing/models/model-folder.ts';
 import { loadSherpa } from '../../../src/hearing/engine/sherpa.ts';
-import { expectedWords } from '../../../src/hearing/expected-words.ts';
 import { AudioTrack } from '../../../src/hearing/offline/audio-track.ts';
 import { OfflineModel } from '../../../src/hearing/offline/offline-model.ts';
 import { PieceReader } from '../../../src/hearing/offline/piece-reader.ts';
@@ -181,9 +180,9 @@ describe.skipIf(!model || prompts.length === 0)('a recogniser with the default m
     const spoken = sayWithFlite('rms', 'My name is Hargreaves and I am calling about Novalink.');
     const audio = new Int16Array(spoken.length + 12_000);
     audio.set(spoken, 4_000);
-    const expected = expectedWords({ vocabulary: ['Hargreaves', 'Novalink'] }, ['en']);
-    for (const names of [[], expected]) {
-      const hearing = hear(recogniser, { endpointingS: 0.5, partials: false, expected: names });
+    for (const names of [[], ['Hargreaves', 'Novalink']]) {
+      const vocabulary = { vocabulary: names };
+      const hearing = hear(recogniser, { endpointingS: 0.5, partials: false, vocabulary });
       pushAll(hearing.stream, audio);
       const text = await endOf(hearing);
       if (names.length === 0) expect(text).not.toMatch(/Hargreaves.*Novalink/);
@@ -268,7 +267,7 @@ describe.skipIf(!model || prompts.length === 0)('a recogniser with the default m
         channels: [{ channel: 0, path, samples: audio.length }],
         languages: ['en'],
         codeSwitching: false,
-        expected: [],
+        vocabulary: undefined,
         lanes,
         sectionS: 3,
         signal: new AbortController().signal,

@@ -31,11 +31,15 @@ test('a second reader that was never pulled is not missed, unless somebody asked
   const { said, log } = keptLog();
   const settings = (jobs: { model?: string }) =>
     SpeechServiceConfig.parse({ recogniser: { models }, jobs });
+  const folderOf = (chosen: { model?: string }) => {
+    const { recogniser, jobs } = settings(chosen);
+    return secondReaderFolder(recogniser, jobs.model, log);
+  };
   try {
-    expect(await secondReaderFolder(settings({}), log)).toBeUndefined();
-    expect(await secondReaderFolder(settings({ model: 'moonshine-tiny-en' }), log)).toBeUndefined();
+    expect(await folderOf({})).toBeUndefined();
+    expect(await folderOf({ model: 'moonshine-tiny-en' })).toBeUndefined();
     expect(said).toEqual([]);
-    expect(await secondReaderFolder(settings({ model: 'whisper-tiny-en' }), log)).toBeUndefined();
+    expect(await folderOf({ model: 'whisper-tiny-en' })).toBeUndefined();
     expect(said[0]?.problems).toEqual([expect.stringContaining('whisper-tiny-en is not in')]);
     expect(() => settings({ model: 'no-such' })).toThrow(/must be whisper-tiny-en/);
   } finally {

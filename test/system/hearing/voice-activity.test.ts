@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { windowSamples } from '../../../src/hearing/pause.ts';
+import { windowSamples } from '../../../src/hearing/recogniser.ts';
 import { mulawToLinear } from '../../../src/audio/g711.ts';
 import { builtInConversation } from '../../../src/player/conversation.ts';
 import { loadOnnx } from '../../../src/hearing/decoder/onnx.ts';

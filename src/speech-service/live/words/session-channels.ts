@@ -4,7 +4,6 @@ import type { LiveRequest } from '../../../protocol/live-request.ts';
 import { type AudioFormat, frameBytes, samplesOf } from '../incoming/audio-format.ts';
 import type { FrameCutter } from '../incoming/frame-cutter.ts';
 import { lostAckWindowMs } from '../incoming/overlap.ts';
-import { expectedWords } from '../../../hearing/expected-words.ts';
 import type { SessionResults } from './session-result.ts';
 import type { SessionAudio } from '../disk/session-audio.ts';
 import { Channel, type ChannelEvent } from '../../../hearing/channel.ts';
@@ -130,8 +129,6 @@ export class SessionChannels {
       (request.callback && request.callback_config.receive_partial_transcripts);
     const { custom_vocabulary: wanted, custom_vocabulary_config: vocabulary } =
       request.realtime_processing;
-    const { languages } = request.language_config;
-    const expected = wanted ? expectedWords(vocabulary, languages) : [];
     const said = record.utterances.filter(({ utterance }) => utterance.channel === index);
     const decidedS = Math.max(0, ...said.map((entry) => entry.decidedS));
     return new Channel({
@@ -147,7 +144,7 @@ export class SessionChannels {
         recorded: false,
         audioEnhancer: request.pre_processing.audio_enhancer,
         partials: wantsPartials,
-        expected,
+        vocabulary: wanted ? vocabulary : undefined,
       },
       read: (frame, count) => this.read(index, frame, count),
       received: () => cutter.frames,

@@ -3,10 +3,10 @@ import type { Logger } from '../../../lib/log.ts';
 import { round3 } from '../../../lib/round.ts';
 import type { SpeakersData } from '../../../protocol/live-messages.ts';
 import type { LiveRequest } from '../../../protocol/live-request.ts';
-import type { LiveTurns } from '../../../hearing/speakers/listener-messages.ts';
 import type { HeardLeg } from '../../../hearing/speakers/live-listener.ts';
 import {
   inOrderOfAppearance,
+  type LiveTurns,
   speakerOf,
   type VoiceTurn,
 } from '../../../hearing/speakers/speaker-turns.ts';

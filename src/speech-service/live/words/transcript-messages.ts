@@ -5,7 +5,7 @@ import type { LiveRequest } from '../../../protocol/live-request.ts';
 import type { Addons } from './session-addons.ts';
 import type { ChannelEvent } from '../../../hearing/channel.ts';
 import { message, utteranceId } from './server-messages.ts';
-import { utteranceOf } from '../../../hearing/utterance.ts';
+import { utteranceOf } from '../../results/utterance.ts';
 import type { ResultEntry } from './session-result.ts';
 
 type TranscriptMessagesOptions = {

@@ -72,7 +72,7 @@ async function reading(
     channels: await Promise.all(written),
     languages: ['en'],
     codeSwitching: false,
-    expected: [],
+    vocabulary: undefined,
     lanes: new SectionLanes(recogniser.mostProcesses),
     sectionS: 6,
     signal: new AbortController().signal,

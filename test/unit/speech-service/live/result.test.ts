@@ -7,7 +7,7 @@ import {
   message,
   utteranceId,
 } from '../../../../src/speech-service/live/words/server-messages.ts';
-import { utteranceOf } from '../../../../src/hearing/utterance.ts';
+import { utteranceOf } from '../../../../src/speech-service/results/utterance.ts';
 import {
   add,
   noResults,

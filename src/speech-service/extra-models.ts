@@ -1,9 +1,8 @@
-import { reasonOf } from '../../lib/errors.ts';
-import type { Logger } from '../../lib/log.ts';
-import { secondReader, voiceModel } from '../config.ts';
-import { type CatalogueEntry, catalogueEntry } from './catalogue.ts';
-import { isInPlace } from './installed.ts';
-import { type PullProgress, pullModel } from './pull.ts';
+import { secondReader, voiceModel } from '../hearing/config.ts';
+import type { ModelShelf } from '../hearing/models/shelf.ts';
+import { reasonOf } from '../lib/errors.ts';
+import type { Logger } from '../lib/log.ts';
+import type { Progress } from '../lib/progress-bars.ts';
 
 /** The models beside the recogniser's, each with what recordings gain by it. */
 const gains = {
@@ -13,7 +12,7 @@ const gains = {
 
 type ExtraState =
   | { at: 'installed' | 'missing' }
-  | { at: 'installing'; progress: PullProgress | undefined }
+  | { at: 'installing'; progress: Progress | undefined }
   | { at: 'failed'; reason: string };
 
 export type ExtraModel = {
@@ -24,12 +23,10 @@ export type ExtraModel = {
 };
 
 type ExtraModelsOptions = {
-  /** The folder of all models. */
-  models: string;
-  mirror: string | undefined;
+  shelf: ModelShelf;
   log: Logger;
   /** Called when a model has been installed. */
-  onInstalled: (name: string) => void;
+  onInstalled: ((name: string) => void) | undefined;
 };
 
 /**
@@ -51,9 +48,8 @@ export class ExtraModels implements AsyncDisposable {
     const names = Object.keys(gains) as ExtraModel['name'][];
     return Promise.all(
       names.map(async (name) => {
-        const entry = catalogueEntry(name);
-        const state = await this.#stateOf(entry);
-        return { name, gain: gains[name], megabytes: entry.megabytes, state };
+        const { megabytes } = this.#options.shelf.entry(name);
+        return { name, gain: gains[name], megabytes, state: await this.#stateOf(name) };
       }),
     );
   }
@@ -72,7 +68,7 @@ export class ExtraModels implements AsyncDisposable {
   install(name: string): boolean {
     if (!Object.hasOwn(gains, name)) return false;
     if (this.#pulls.has(name) || this.#stop.signal.aborted) return true;
-    const pull = this.#pull(catalogueEntry(name)).finally(() => this.#pulls.delete(name));
+    const pull = this.#pull(name).finally(() => this.#pulls.delete(name));
     this.#pulls.set(name, pull);
     return true;
   }
@@ -82,30 +78,27 @@ export class ExtraModels implements AsyncDisposable {
     await Promise.all(this.#pulls.values());
   }
 
-  async #stateOf(entry: CatalogueEntry): Promise<ExtraState> {
-    const state = this.#states.get(entry.name);
+  async #stateOf(name: string): Promise<ExtraState> {
+    const state = this.#states.get(name);
     if (state?.at === 'installing') return state;
-    if (await isInPlace(this.#options.models, entry)) return { at: 'installed' };
+    if (await this.#options.shelf.isInPlace(name)) return { at: 'installed' };
     return state?.at === 'failed' ? state : { at: 'missing' };
   }
 
-  async #pull(entry: CatalogueEntry): Promise<void> {
-    const { models, mirror, log, onInstalled } = this.#options;
-    const { name } = entry;
+  async #pull(name: string): Promise<void> {
+    const { shelf, log, onInstalled } = this.#options;
+    const { megabytes } = shelf.entry(name);
     const { signal } = this.#stop;
     this.#states.set(name, { at: 'installing', progress: undefined });
-    log.info({ model: name, megabytes: entry.megabytes }, 'a model is being installed');
+    log.info({ model: name, megabytes }, 'a model is being installed');
     try {
-      await pullModel(entry, {
-        models,
-        mirror,
+      await shelf.pull(name, {
         signal,
         onProgress: (progress) => this.#states.set(name, { at: 'installing', progress }),
-        onWait: () => undefined,
       });
       this.#states.delete(name);
       log.info({ model: name }, 'the model has been installed');
-      onInstalled(name);
+      onInstalled?.(name);
     } catch (error) {
       if (signal.aborted) return;
       this.#states.set(name, { at: 'failed', reason: reasonOf(error) });

@@ -1,7 +1,7 @@
 import { open } from 'node:fs/promises';
-import { TrunklineError } from '../lib/errors.ts';
-import { decodeAll, failureOf, isFfmpegInstalled } from '../hearing/media/ffmpeg.ts';
-import { signatureBytes, signatureOf } from '../hearing/media/signature.ts';
+import { TrunklineError } from '../../lib/errors.ts';
+import { decodeAll, failureOf, isFfmpegInstalled } from './ffmpeg.ts';
+import { signatureBytes, signatureOf } from './signature.ts';
 
 const maxSeconds = 3_600;
 const cpuSeconds = 600;

@@ -1,5 +1,5 @@
-import type { Utterance } from '../protocol/addons.ts';
-import type { RecognisedUtterance } from './recogniser.ts';
+import type { Utterance } from '../../protocol/addons.ts';
+import type { RecognisedUtterance } from '../../hearing/recogniser.ts';
 
 const rounded = (value: number): number => Math.round(value * 1e4) / 1e4;
 

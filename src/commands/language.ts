@@ -36,7 +36,7 @@ export function registerLanguage(program: Command): void {
     .description('{id, turns: [{role, text}]} in; {id, summary, chapters: [turn index]} out')
     .action(async () => {
       const { boundariesOf } = await import('../language/summary/boundaries.ts');
-      const { summarize } = await import('../language/summary/summarize.ts');
+      const { summarize } = await import('../language/wrap-up/summarize.ts');
       await overLines(CallLine, ({ id, turns }) => {
         const timed = turns.map(({ role, text }, i) => ({ role, text, start: i, end: i + 1 }));
         return { id, summary: summarize(timed, 'general'), chapters: boundariesOf(timed) };

@@ -6,7 +6,7 @@ import { rewriteUtterance } from './rewrite/rewrite.ts';
 import { scoreSentiment, unknownSentiment } from './sentiment/score.ts';
 import { chaptersOf, type TimedTurn } from './summary/chapters.ts';
 import { courseOf } from './sentiment/course.ts';
-import { summarize } from './summary/summarize.ts';
+import { summarize } from './wrap-up/summarize.ts';
 import type { CoveredSpan } from './redaction/redact.ts';
 import { entitiesOfTurns } from './values/of-turns.ts';
 import { entitiesOverFinals } from './values/over-finals.ts';

@@ -35,7 +35,7 @@ export async function run(): Promise<void> {
   const { performTask } = await import('../../src/language/perform.ts');
   const { findEntities } = await import('../../src/language/entities/find-entities.ts');
   const { scoreSentiment } = await import('../../src/language/sentiment/score.ts');
-  const { summarize } = await import('../../src/language/summary/summarize.ts');
+  const { summarize } = await import('../../src/language/wrap-up/summarize.ts');
   const { boundariesOf } = await import('../../src/language/summary/boundaries.ts');
   findEntities('This is Laura Bennett.');
   scoreSentiment('I am fine.');

@@ -3,7 +3,7 @@ import { splitSentences } from '../text/sentences.ts';
 import { timelineOf } from '../timing.ts';
 import { boundariesOf } from './boundaries.ts';
 import { clausesOf } from './clauses.ts';
-import { summarize } from './summarize.ts';
+import { extractOf } from './summarize.ts';
 import type { Chapter, Word } from '../../protocol/addons.ts';
 import type { SpokenTurn } from '../types.ts';
 
@@ -29,7 +29,7 @@ function chapterOf(
   chaptersWith: ReadonlyMap<string, number>,
 ): Chapter {
   const keywords = keywordsOf(turns, chaptersWith);
-  const summary = summarize(turns, 'concise');
+  const summary = extractOf(turns, 'concise');
   return {
     headline: headlineOf(turns),
     gist: keywords.slice(0, 3).join(', '),

@@ -6,7 +6,8 @@ import { boundariesOf } from './boundaries.ts';
 import { clausesOf, wordsIn, type Clause } from './clauses.ts';
 import { isEnglish, toldOf } from './third-person.ts';
 
-const budgets: Record<SummarizationType, number> = {
+/** The most words of a summary, by its type. */
+export const budgets: Record<SummarizationType, number> = {
   general: 150,
   bullet_points: 145,
   concise: 55,
@@ -42,40 +43,32 @@ type Scored = Clause & {
   entities: Map<string, number>;
 };
 
-/** The summary of a call that contains nothing worth recording. */
-const nothingToTell = 'Short call, nothing to summarise.';
-const wrongNumber = /\b(?:wrong number|dialled? the wrong|misdialled?|wrong extension)\b/i;
-/** In a call with more turns than this, the words "wrong number" do not mean that the caller misdialled. */
-const shortCallTurns = 10;
-
 /**
- * The most informative sentences of a call, in spoken order. If the roles are known, each sentence is told in the third
- * person ("Customer wants a refund"); otherwise each stands with its speaker.
+ * The most informative sentences of a call or of a part of one, in spoken order. If the roles are known, each is told
+ * in the third person ("Customer wants a refund"); otherwise each stands with its speaker.
  */
-export function summarize(turns: readonly SpokenTurn[], type: SummarizationType): string {
-  if (turns.length === 0) return '';
-  const isWrong =
-    turns.length <= shortCallTurns && turns.some(({ text }) => wrongNumber.test(text));
-  const isKnown = turns.every(({ role }) => role === 'agent' || role === 'customer');
-  const isTold = isKnown && isEnglish(turns.map(({ text }) => text));
+export function extractOf(turns: readonly SpokenTurn[], type: SummarizationType): string {
   const label = isNamelessVoice(turns) ? () => '' : labelOf;
   const render = (clauses: readonly Clause[]): string[] =>
-    isTold ? toldSentences(clauses) : asProse(clauses, label);
-  const chosen = isWrong ? [] : choose(turns, budgets[type], render);
-  if (chosen.length === 0) return isTold ? nothingToTell : '';
-  const isShort = type === 'concise' && turns.length < 12;
-  const caller = isKnown && !isShort ? callerOf(turns) : undefined;
-  const sentences = render(chosen);
-  if (type === 'bullet_points')
-    return [...(caller ? [`Caller: ${caller}.`] : []), ...sentences].map((one) => `- ${one}`).join('\n'); // prettier-ignore
-  return [...(caller ? [`Caller: ${caller}.`] : []), ...sentences].join(' ');
+    isTellable(turns) ? toldSentences(clauses) : asProse(clauses, label);
+  const sentences = render(clausesWorthTelling(turns, budgets[type], render));
+  return type === 'bullet_points'
+    ? sentences.map((one) => `- ${one}`).join('\n')
+    : sentences.join(' ');
+}
+
+/** True if it is known who is the agent and who the customer, and the words are English. */
+export function isTellable(turns: readonly SpokenTurn[]): boolean {
+  const isKnown = turns.every(({ role }) => role === 'agent' || role === 'customer');
+  return turns.length > 0 && isKnown && isEnglish(turns.map(({ text }) => text));
 }
 
 /** Words whose meaning depends on the speaker. */
 const ofOneself =
   /\b(?:i|i'm|i'll|i've|me|my|mine|we|we're|we'll|we've|us|our|you|your|you're|you'll|you've)\b/i;
 
-function toldSentences(chosen: readonly Clause[]): string[] {
+/** Clauses of known parties in the third person. A clause whose grammar is not plain is quoted. */
+export function toldSentences(chosen: readonly Clause[]): string[] {
   let subject = '';
   return chosen.map((clause, place) => {
     const name = nameOf(clause.role);
@@ -115,35 +108,14 @@ function labelOf(role: string): string {
     : `${role.slice(0, 1).toUpperCase()}${role.slice(1)}: `;
 }
 
-const introduces =
-  /(?:\bmy (?:full )?name(?:'s| is)|\bthis is|\bit's|\bit is|\bi'm|\bi am|\bunder(?: the name(?: of)?)?|\bname of)\s*$/i;
-const asksName =
-  /\b(?:your (?:full )?name|who am i|who's calling|who is calling|whom am i|the name on|name please)\b/i;
-
-/** The caller's name, taken only from the caller's own words, because an agent may name anybody. */
-function callerOf(turns: readonly SpokenTurn[]): string | undefined {
-  for (const [place, turn] of turns.slice(0, 30).entries()) {
-    if (turn.role !== 'customer') continue;
-    const before = turns[place - 1];
-    const isAsked = before?.role === 'agent' && asksName.test(before.text);
-    for (const span of findEntities(turn.text)) {
-      if (span.type !== 'NAME') continue;
-      const start = turn.text.slice(0, span.start);
-      const isFirst = wordsIn(start) <= 3 && isAsked;
-      const speaks = /^,?\s*(?:speaking|here|calling)\b/i.test(turn.text.slice(span.end));
-      if (!introduces.test(start) && !isFirst && !speaks) continue;
-      return span.text.replace(/(^|[\s-])\p{Ll}/gu, (letter) => letter.toUpperCase());
-    }
-  }
-  return undefined;
-}
-
-function choose(
+/** The clauses that tell the most of a call's facts within so many words, in spoken order. */
+export function clausesWorthTelling(
   turns: readonly SpokenTurn[],
   budget: number,
   render: (clauses: readonly Clause[]) => string[],
+  isWanted: (clause: Clause) => boolean = () => true,
 ): Clause[] {
-  const scored = scoreAll(turns);
+  const scored = scoreAll(turns).filter(isWanted);
   const chosen: Scored[] = [];
   const seen = new Map<string, number>();
   const perChapter = new Map<number, number>();

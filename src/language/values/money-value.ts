@@ -33,6 +33,9 @@ export function moneyOf(text: string, callingCode: string | undefined): EntityVa
 
 /** The amount in hundredths. */
 function amountOf(text: string): number | undefined {
+  // A recogniser may write half of an amount in figures: "3 hundred and 40 pounds".
+  const [, hundreds, tens] = /\b(\d{1,2}) hundred(?: and)?(?: (\d{1,2}))?\b/i.exec(text) ?? [];
+  if (hundreds !== undefined) return (Number(hundreds) * 100 + Number(tens ?? 0)) * 100;
   const figures = /\d[\d.,]*\d|\d/.exec(text)?.[0];
   if (figures !== undefined) {
     const amount = writtenAmount(figures);

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { findEntities } from '../../../src/language/entities/find-entities.ts';
 import { scoreSentiment } from '../../../src/language/sentiment/score.ts';
 import { boundariesOf } from '../../../src/language/summary/boundaries.ts';
-import { summarize } from '../../../src/language/summary/summarize.ts';
+import { summarize } from '../../../src/language/wrap-up/summarize.ts';
 import {
   Counts,
   factsIn,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { summarize } from '../../../../src/language/summary/summarize.ts';
+import { summarize } from '../../../../src/language/wrap-up/summarize.ts';
 
 const turn = (role: string, text: string, start: number) => ({ role, text, start, end: start + 2 });
 
@@ -23,7 +23,7 @@ test('where the roles are known the call is told in the third person', () => {
     'Thank you. Can I still use the app?',
   );
   expect(summarize(turns, 'general')).toBe(
-    "Customer's card was stolen and they need a new one. Agent has blocked the old card. " +
+    'Customer reported that their card was stolen and they need a new one. Agent blocked the old card. ' +
       'They will send the customer a new one on Friday.',
   );
 });
@@ -45,7 +45,7 @@ test('a matter that was done in three words is told', () => {
     "Thanks, I'll call back next week.",
   );
   expect(summarize(turns, 'general')).toBe(
-    'Customer would like to cancel their cleaning on Tuesday. Agent said: "It is cancelled." ' +
+    "Customer wanted to cancel their cleaning on Tuesday. Agent cancelled the customer's cleaning on Tuesday. " +
       'Customer will call back next week.',
   );
 });
@@ -58,7 +58,7 @@ test('a sentence without its full stop is told as two', () => {
     'Thank you so much.',
   );
   expect(summarize(turns, 'general')).toContain(
-    "apologizes. They will refund 89 to the customer's credit card today.",
+    "Agent will refund 89 to the customer's credit card today.",
   );
 });
 

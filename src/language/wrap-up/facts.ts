@@ -1,0 +1,112 @@
+import { findEntities } from '../entities/find-entities.ts';
+import { wordsIn } from '../summary/clauses.ts';
+import { deadlineOf } from './deadline.ts';
+import type { CallInsight, SpokenTurn } from '../types.ts';
+
+type ValuedEntity = CallInsight['entities'][number];
+
+export type FactKind = 'name' | 'number' | 'amount' | 'date' | 'time' | 'phone' | 'email' | 'address'; // prettier-ignore
+export type Fact = { kind: FactKind; text: string; value: string; currency?: string; turns: number[] }; // prettier-ignore
+
+const kinds: Readonly<Record<string, FactKind>> = {
+  MONEY: 'amount',
+  DATE: 'date',
+  TIME: 'time',
+  PHONE_NUMBER: 'phone',
+  EMAIL_ADDRESS: 'email',
+  NUMERICAL_PII: 'number',
+  ACCOUNT_NUMBER: 'number',
+  VEHICLE_ID: 'number',
+  LOCATION_ADDRESS: 'address',
+  LOCATION_ADDRESS_STREET: 'address',
+};
+const maxFacts = 60;
+const figure = /\d/;
+
+/** What was named with a value, each value once, with the turns that named it. Names are not taken from here. */
+export function factsOf(
+  entities: readonly ValuedEntity[],
+  turns: readonly SpokenTurn[],
+  day?: string,
+): Fact[] {
+  const facts: Fact[] = [];
+  for (const { entity_type, text, value, currency, role, start } of entities) {
+    // A weekday is nobody's birthday, even where somebody spoke of one.
+    const kind = kinds[entity_type === 'DOB' && weekday.test(text) ? 'DATE' : entity_type];
+    const said = value ?? (kind === 'date' ? deadlineOf(text, day)?.until : undefined);
+    if (kind === undefined || said === undefined || said === '') continue;
+    if (kind === 'number' && (!figure.test(said) || said.length < 3)) continue;
+    const turn = turnAt(turns, role, start);
+    if (turn < 0) continue;
+    const meant = kind === 'date' ? asMeant(said, text, turns[turn]?.text ?? '') : said;
+    const same = facts.find((fact) => fact.kind === kind && fact.value === meant);
+    if (same !== undefined) {
+      if (!same.turns.includes(turn)) same.turns.push(turn);
+      continue;
+    }
+    facts.push({ kind, text, value: meant, ...(currency === undefined ? {} : { currency }), turns: [turn] }); // prettier-ignore
+    if (facts.length === maxFacts) break;
+  }
+  return withoutParts(facts);
+}
+
+const weekday = /^(?:on )?(?:mon|tues|wednes|thurs|fri|satur|sun)day$/i;
+const past =
+  /\b(?:was|were|had|been|did|hit|went|came|made|took|paid|ordered|happened|arrived|missed|since|should have (?:been|\w+ed)|meant to|last)\b/i;
+const weekMs = 7 * 86_400_000;
+
+/** A bare weekday in a sentence that speaks of the past is the last one: "somebody hit my car on Sunday". */
+function asMeant(value: string, text: string, turn: string): string {
+  if (!weekday.test(text)) return value;
+  const sentence = turn.split(/[.?!]\s/).find((one) => one.toLowerCase().includes(text.toLowerCase())) ?? turn; // prettier-ignore
+  if (!past.test(sentence) || /\b(?:will|'ll|going to|would|could)\b/i.test(sentence)) return value;
+  return new Date(Date.parse(value) - weekMs).toISOString().slice(0, 10);
+}
+
+/** A number that was said in pieces and then whole stands whole. */
+function withoutParts(facts: Fact[]): Fact[] {
+  return facts.filter(
+    (fact) =>
+      !facts.some(
+        (other) =>
+          other !== fact &&
+          other.kind === fact.kind &&
+          (fact.kind === 'number' || fact.kind === 'address') &&
+          other.value.length > fact.value.length &&
+          other.value.includes(fact.value),
+      ),
+  );
+}
+
+function turnAt(turns: readonly SpokenTurn[], role: string, start: number): number {
+  const exact = turns.findIndex((turn) => turn.role === role && turn.start <= start && start < turn.end); // prettier-ignore
+  return exact >= 0
+    ? exact
+    : turns.findLastIndex((turn) => turn.role === role && turn.start <= start + 0.001);
+}
+
+const introduces =
+  /(?:\bmy (?:full )?name(?:'s| is)|\bthis is|\bit's|\bit is|\bi'm|\bi am|\bunder(?: the name(?: of)?)?|\bname of)\s*$/i;
+const asksName =
+  /\b(?:your (?:full )?name|who am i|who's calling|who is calling|whom am i|the name on|name please|what name)\b/i;
+
+/** The caller's name, taken only from the caller's own words, because an agent may name anybody. */
+export function callerOf(
+  turns: readonly SpokenTurn[],
+): { name: string; text: string; turn: number } | undefined {
+  for (const [place, turn] of turns.slice(0, 30).entries()) {
+    if (turn.role !== 'customer') continue;
+    const before = turns[place - 1];
+    const isAsked = before?.role === 'agent' && asksName.test(before.text);
+    for (const span of findEntities(turn.text)) {
+      if (span.type !== 'NAME') continue;
+      const start = turn.text.slice(0, span.start);
+      const isFirst = wordsIn(start) <= 3 && isAsked;
+      const speaks = /^,?\s*(?:speaking|here|calling)\b/i.test(turn.text.slice(span.end));
+      if (!introduces.test(start) && !isFirst && !speaks) continue;
+      const name = span.text.replace(/(^|[\s-])\p{Ll}/gu, (letter) => letter.toUpperCase());
+      return { name, text: span.text, turn: place };
+    }
+  }
+  return undefined;
+}

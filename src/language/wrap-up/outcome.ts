@@ -1,0 +1,56 @@
+import type { DoneItem } from './done.ts';
+import type { PromiseItem } from './promises.ts';
+import type { Statement } from './statements.ts';
+
+export type Outcome = { value: 'resolved' | 'open' | 'unknown'; turns: number[] };
+
+/** What is promised with these words means that the matter itself is not settled yet. */
+const pending =
+  /\b(?:call|ring|phone|bell|decide|decision|review|investigat\w*|get back|come back|be in touch|contact|let the customer know|technician|engineer|mechanic|surveyor|adjuster|write|sign|find out|look into|escalat\w*|ask|repair|fix\w*|be ready|be back|van|arrange)\b/i;
+const visit = /\b(?:technician|engineer|mechanic|plumber|surveyor|repair|adjuster|claim|dispute|investigation|case)\b/i; // prettier-ignore
+const refuses =
+  /\b(?:i can't (?:refund|do|change|help|see|give|cancel)|we can't|cannot|can't be|unable to|nothing (?:i|we|else) can|not possible|don't do|doesn't do|i'm afraid (?:not|the|that|tickets|we|there)|that's a no|so i can't)\b/i;
+const undecided =
+  /\b(?:(?:need|have|want|like) to think|think about it|think it over|ask (?:the|my) (?:wife|husband|partner|boss)|get back to you|let you know|i'll call you|i'll ring you)\b/i;
+const transfers = /\b(?:transfer you|put you through|pop you through|connect you|pass you (?:over|on))\b/i; // prettier-ignore
+const works =
+  /\b(?:(?:it|that|everything) works(?: now)?|it's working|i'm in\b|that's me in|it's (?:back|come back|fine now)|looks (?:normal|good|fine)|(?:it's|that's) (?:fixed|sorted))\b/i;
+const content =
+  /\b(?:that's (?:all|everything|it|great|perfect|brilliant|wonderful)|that is (?:all|everything)|that was (?:all|it|easy)|perfect|wonderful|brilliant|great|lovely|thank you|thanks|cheers|ta\b|super|fantastic|smashing|ace|sound|sweet|nice one|you're a star)\b/i;
+
+type OutcomeFacts = {
+  statements: readonly Statement[];
+  done: readonly DoneItem[];
+  promises: readonly PromiseItem[];
+};
+
+/** Whether the customer's matter was settled in the call, and the turns that show it. */
+export function outcomeOf({ statements, done, promises }: OutcomeFacts): Outcome {
+  const customer = statements.filter(({ role }) => role === 'customer');
+  const agent = statements.filter(({ role }) => role === 'agent');
+  const transferred = agent.findLast(({ text }) => transfers.test(text));
+  if (transferred !== undefined && done.length === 0) return open([transferred.turn]);
+  const worked = customer.findLast(({ text }) => works.test(text));
+  if (worked !== undefined) return { value: 'resolved', turns: [worked.turn] };
+  const waits = promises.find(({ who, what, subject }) => who === 'agent' && pending.test(`${subject} ${what}`)); // prettier-ignore
+  if (waits !== undefined) return open(waits.turns);
+  const visits = done.find(({ text }) => visit.test(text));
+  if (visits !== undefined) return open(visits.turns);
+  const last = done.at(-1);
+  const refused = agent.findLast(({ text }) => refuses.test(text));
+  if (refused !== undefined && (last === undefined || Math.max(...last.turns) < refused.turn))
+    return open([refused.turn]);
+  if (last !== undefined) return { value: 'resolved', turns: last.turns };
+  const thinks = customer.findLast(({ text }) => undecided.test(text));
+  if (thinks !== undefined) return open([thinks.turn]);
+  if (promises.some(({ who }) => who === 'agent')) {
+    const first = promises.find(({ who }) => who === 'agent');
+    return open(first?.turns ?? []);
+  }
+  const glad = customer.slice(-4).findLast(({ text }) => content.test(text));
+  return glad === undefined ? { value: 'unknown', turns: [] } : { value: 'resolved', turns: [glad.turn] }; // prettier-ignore
+}
+
+function open(turns: number[]): Outcome {
+  return { value: 'open', turns };
+}

@@ -1,0 +1,120 @@
+import { contentWords } from '../text/content.ts';
+import type { Statement } from './statements.ts';
+import { inMidSentence, plainOf, retold, withoutEnd } from './told.ts';
+
+/** Why there was a call, as one sentence, with the turn that says so. */
+export type Reason = { text: string; turn: number };
+
+const purpose =
+  /^(?:i'm|i am|we're|we are|just|i was|it's) ?(?:calling|ringing|phoning|here)?(?: you)? ?(?:to|because|about|regarding|as|for)\b|\b(?:calling|ringing|phoning) (?:to|because|about|regarding|as|for)\b/i;
+const wish =
+  /\b(?:i|we)(?:'d| would| just| really| also)* (?:like|want|wanted|need|needed|love|wish|prefer)\b|\b(?:i was hoping|i'm (?:looking|trying|after|hoping|interested)|i am (?:looking|trying|interested)|can i|could i|may i|can you|could you|i have a question|i've got a question|make a complaint|complain)\b/i;
+const trouble =
+  /\b(?:drop\w*|stop\w*|broke\w*|fault\w*|missing|wrong|never|didn't|doesn't|haven't|hasn't|isn't|aren't|wasn't|can't|cannot|no longer|not work\w*|error|lost|stolen|pinched|nicked|late|damag\w*|fail\w*|problem|trouble|issue|mistake|leak\w*|flood\w*|too (?:high|much)|reject\w*|expire\w*|delay\w*|charged|twice|scratch\w*|crack\w*|snapped|slow|cut off|locked|cancel\w*|down|overdue|runs? out|waiting|still|no (?:internet|signal|heating|hot water|picture|sound|sign)|packed in|hit|nobody|owe|gone out|taken|bill|don't (?:know|recogni[sz]e)|wasn't me)\b/i;
+const outbound =
+  /\b(?:i'm|i am|we're|just) (?:calling|ringing|phoning) (?:to|about|because|regarding|from .* (?:to|about))\b/i;
+const greeting = /\b(?:how are you|my name is|this is|date of birth)\b|\b(?:here|speaking)\.?$/i;
+/** Turns in which a party tells why it calls. */
+const openingTurns = 6;
+
+export function reasonOf(statements: readonly Statement[]): Reason | undefined {
+  const byAgent = statements
+    .filter(({ role, turn }) => role === 'agent' && turn < 4)
+    .find(({ text }) => outbound.test(text));
+  if (byAgent !== undefined) {
+    const text = toldReason(byAgent, 'Agent');
+    if (text !== undefined) return { text, turn: byAgent.turn };
+  }
+  const own = statements.filter(({ role }) => role === 'customer');
+  const turns = [...new Set(own.map(({ turn }) => turn))].slice(0, openingTurns);
+  let best: { statement: Statement; score: number } | undefined;
+  for (const [order, statement] of own.entries()) {
+    const place = turns.indexOf(statement.turn);
+    if (place < 0) break;
+    const first = own.findIndex(({ turn }) => turn === statement.turn);
+    const score =
+      scoreOf(statement.text) - place * 0.9 - (order - first) * 0.3 + (place === 0 ? 0.8 : 0);
+    if (score > 1 && score > (best?.score ?? 0)) best = { statement, score };
+  }
+  if (best === undefined) return undefined;
+  const text = toldReason(best.statement, 'Customer');
+  return text === undefined ? undefined : { text, turn: best.statement.turn };
+}
+
+function scoreOf(text: string): number {
+  const words = contentWords(text).length;
+  if (words === 0 || text.split(' ').length < 3) return 0;
+  return (
+    (purpose.test(text) ? 2.5 : 0) +
+    (wish.test(text) ? 2 : 0) +
+    (trouble.test(text) ? 2.2 : 0) +
+    Math.min(words, 6) * 0.25 -
+    (greeting.test(text) && words <= 3 ? 2 : 0) -
+    // The sentence does not say what it is about.
+    (/^(?:it|that|this|he|she|they)(?:'s|'ll| is| was| has)?\b/i.test(text) ? 1 : 0)
+  );
+}
+
+/** Wishes by their first words, and how a record tells them. */
+const wishes: readonly (readonly [RegExp, string])[] = [
+  [/^Customer (?:would like|wants?|wanted|would love|wishes|was hoping|is hoping|is looking|is trying) to /, 'Customer wanted to '],
+  [/^Customer (?:would like|wants?|would love) /, 'Customer wanted '],
+  [/^Customer needs? /, 'Customer needed '],
+  [/^Customer is looking for /, 'Customer was looking for '],
+  [/^Customer is interested in /, 'Customer was interested in '],
+  [/^Customer has a question about /, 'Customer asked about '],
+  [/^(Customer|Agent) is (?:calling|ringing|phoning) (?:from .{1,40}? )?to /, '$1 called to '],
+  [/^(Customer|Agent) is (?:calling|ringing|phoning) (?:because|as) /, '$1 called because '],
+  [/^(Customer|Agent) is (?:calling|ringing|phoning) (?:about|regarding) /, '$1 called about '],
+]; // prettier-ignore
+
+const opening =
+  /^(?:(?:hello|hi|hey|hiya|yeah|yes|right|so|listen|well|good morning|morning|evening|oh|um|er|uh|okay|the thing is|basically|actually|it's just|only)[,. ]+)+/i;
+
+function toldReason(statement: Statement, who: 'Customer' | 'Agent'): string | undefined {
+  const role = who === 'Customer' ? 'customer' : 'agent';
+  let said = plainOf(statement.text.replace(opening, '')).replace(
+    /^(?:just|only) (?=ringing|calling)/i,
+    '',
+  );
+  if (/^(?:ringing|calling|phoning)\b/i.test(said))
+    said = `I'm ${said.slice(0, 1).toLowerCase()}${said.slice(1)}`;
+  said = said.slice(0, 1).toUpperCase() + said.slice(1);
+  const request = /^(?:can|could|may) (?:i|we) (.+)$/i.exec(withoutEnd(said))?.[1];
+  if (request !== undefined) {
+    const told = retold(`I want to ${request.replace(/^have\b/, 'have')}.`, role, who);
+    if (told !== undefined) return told.replace(/^Customer wants to /, 'Customer asked to ');
+  }
+  const order = /^(?:can|could|would|will) you (.+)$/i.exec(withoutEnd(said))?.[1];
+  if (order !== undefined) {
+    const told = retold(`I want you to ${order}.`, role, who);
+    if (told !== undefined) return told.replace(/^Customer wants the company to /, 'Customer asked the company to '); // prettier-ignore
+  }
+  if (said.endsWith('?') || statement.isQuestion) return `${who} asked: "${withoutEnd(said)}?"`;
+  const told = retold(said, role, who);
+  if (told === undefined) {
+    const isOwn = /\b(?:i|i'm|i've|i'll|i'd|me|my|we|we're|we've|our|us|you|your)\b/i.test(said);
+    return isOwn
+      ? `${who} said: "${withoutEnd(said)}."`
+      : `${who} reported that ${inMidSentence(withoutEnd(said))}.`;
+  }
+  for (const [pattern, written] of wishes)
+    if (pattern.test(told)) return `${withoutEnd(told.replace(pattern, written))}.`;
+  const clause = retold(said, role, 'They');
+  if (clause === undefined) return `${withoutEnd(told)}.`;
+  return `${who} reported that ${inMidSentence(withoutEnd(ofThem(clause)))}.`;
+}
+
+/** The record has named the customer just before: "reported that their statement is wrong". */
+function ofThem(clause: string): string {
+  return clause
+    .replace(/\bthe customer's\b/g, 'their')
+    .replace(/\bthe customer has\b/g, 'they have')
+    .replace(/\bthe customer is\b/g, 'they are')
+    .replace(/\bthe customer was\b/g, 'they were')
+    .replace(
+      /\bthe customer(?= (?:[a-z]+ed|bought|had|got|paid|sent|told|made|will|would|can|could|did|can't|didn't|couldn't)\b)/g,
+      'they',
+    )
+    .replace(/\bthe customer\b/g, 'them');
+}

@@ -1,0 +1,126 @@
+import type { SummarizationType } from '../../protocol/addon-configs.ts';
+import { wordsIn, type Clause } from '../summary/clauses.ts';
+import { budgets, clausesWorthTelling, extractOf, toldSentences } from '../summary/summarize.ts';
+import type { SpokenTurn } from '../types.ts';
+import { written } from './deadline.ts';
+import { likeness } from './done.ts';
+import { recordOf, type CallRecordDraft, type Promised, type RecordContext } from './record.ts';
+
+/** The summary of a call that contains nothing worth recording. */
+const nothingToTell = 'Short call, nothing to summarise.';
+/** A call with more turns than this has several matters, so the record's lines are not all that a reader wants. */
+const shortCallTurns = 16;
+
+type Line = { text: string; turn: number };
+
+/** The call in one of three forms, from its record. */
+export function summarize(
+  turns: readonly SpokenTurn[],
+  type: SummarizationType,
+  context?: RecordContext,
+): string {
+  return toldFrom(recordOf(turns, context), turns, type);
+}
+
+export function toldFrom(
+  record: CallRecordDraft,
+  turns: readonly SpokenTurn[],
+  type: SummarizationType,
+): string {
+  if (turns.length === 0) return '';
+  if (!record.isTold) return extractOf(turns, type);
+  if (record.isWrongNumber) return nothingToTell;
+  const caller = record.facts.find(({ kind }) => kind === 'name')?.value;
+  const isShort = type === 'concise' && turns.length < 12;
+  const first = caller === undefined || isShort ? [] : [`Caller: ${caller}.`];
+  const lines = linesOf(record, turns, type, wordsIn(first.join(' ')));
+  if (lines.length === 0) return nothingToTell;
+  const sentences = [...first, ...withPronouns(lines.map(({ text }) => text))];
+  return type === 'bullet_points'
+    ? sentences.map((one) => `- ${one}`).join('\n')
+    : sentences.join(' ');
+}
+
+/** The lines of the record, and where the call was longer than they are, its other facts between them. */
+function linesOf(
+  record: CallRecordDraft,
+  turns: readonly SpokenTurn[],
+  type: SummarizationType,
+  used: number,
+): Line[] {
+  const main = withinWords(recordLines(record), budgets[type] - used - 4);
+  const isEmpty = main.length === 0;
+  if (!isEmpty && turns.length <= shortCallTurns) return main;
+  const left = budgets[type] - used - wordsOf(main);
+  const isNew = (clause: Clause): boolean => isEmpty || !isTold(clause, main);
+  const notes = clausesWorthTelling(turns, left, toldSentences, isNew);
+  const texts = toldSentences(notes);
+  const more = notes.map(({ turn }, place) => ({ text: texts[place] ?? '', turn }));
+  return [...main, ...more].toSorted((a, b) => a.turn - b.turn);
+}
+
+function isTold(clause: Clause, main: readonly Line[]): boolean {
+  return main.some(
+    ({ text, turn }) => likeness(text, clause.text) >= (turn === clause.turn ? 0.3 : 0.6),
+  );
+}
+
+function recordLines({ reason, done, promises, facts, day }: CallRecordDraft): Line[] {
+  const lines: Line[] = [];
+  if (reason !== null) {
+    const numbers = facts.filter(({ kind }) => kind === 'number');
+    const [number] = numbers;
+    const isPlain = number !== undefined && numbers.length === 1 && !reason.text.includes(number.value) && reason.text.endsWith('.'); // prettier-ignore
+    const text = isPlain ? `${reason.text.slice(0, -1)} (${number.value}).` : reason.text;
+    lines.push({ text, turn: reason.turns[0] ?? 0 });
+  }
+  const actions = done.map(({ text, turns }) => ({ text: `${text}.`, turn: turns.at(-1) ?? 0 }));
+  const later = promises.map((promise) => ({
+    text: promiseLine(
+      promise,
+      done.map(({ text }) => text),
+    ),
+    turn: promise.turns.at(-1) ?? 0,
+  }));
+  return [...lines, ...[...actions, ...later].toSorted((a, b) => a.turn - b.turn)];
+}
+
+/** "Promised by Friday, 4 December." right behind what was done, else the whole promise. */
+function promiseLine(
+  { who, what, subject, until }: Promised,
+  done: readonly string[],
+  today?: string,
+): string {
+  const day =
+    until === undefined ? '' : until === today ? ' the same day' : ` by ${written(until)}`;
+  const rest = what.replace(/^\w+ ?/, '');
+  const isOfDone = who === 'agent' && until !== undefined && rest !== '' && done.some((text) => text.endsWith(rest)); // prettier-ignore
+  return isOfDone
+    ? `Promised${day.replace('the same', 'for the same')}.`
+    : `${subject} will ${what}${day}.`;
+}
+
+function withinWords(lines: readonly Line[], limit: number): Line[] {
+  const kept: Line[] = [];
+  for (const line of lines) {
+    if (wordsOf([...kept, line]) > limit) continue;
+    kept.push(line);
+  }
+  return kept;
+}
+
+function wordsOf(lines: readonly Line[]): number {
+  return lines.reduce((sum, { text }) => sum + wordsIn(text), 0);
+}
+
+/** A sentence about the same person as the one before begins with "They". */
+function withPronouns(sentences: readonly string[]): string[] {
+  return sentences.map((sentence, place) => {
+    const [, who = ''] = /^(Agent|Customer) (?!said|asked)/.exec(sentence) ?? [];
+    const isSame = who !== '' && sentences[place - 1]?.startsWith(`${who} `) === true;
+    const before = sentences[place - 2];
+    // Three in a row would hide who it is.
+    if (!isSame || (before?.startsWith(`${who} `) === true && place % 2 === 0)) return sentence;
+    return sentence.replace(/^(?:Agent|Customer) has /, 'They have ').replace(/^(?:Agent|Customer) is /, 'They are ').replace(/^(?:Agent|Customer) /, 'They '); // prettier-ignore
+  });
+}

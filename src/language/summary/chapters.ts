@@ -3,7 +3,7 @@ import { splitSentences } from '../text/sentences.ts';
 import { timelineOf } from '../timing.ts';
 import { boundariesOf } from './boundaries.ts';
 import { clausesOf } from './clauses.ts';
-import { extractOf } from './summarize.ts';
+import { extractOf } from './extract.ts';
 import type { Chapter, Word } from '../../protocol/addons.ts';
 import type { SpokenTurn } from '../types.ts';
 

@@ -5,7 +5,7 @@ import { dateOf } from '../values/days.ts';
 
 const dayMs = 86_400_000;
 /** A time until which something is to be done, and the words that tell it. */
-export type Deadline = { until: string; text: string; start: number };
+export type DueDay = { until: string; text: string; start: number };
 
 const number =
   '(?:\\d{1,3}|(?!working|business|calendar)[a-z]+(?:[ -](?!working|business|calendar)[a-z]+)?)';
@@ -25,7 +25,7 @@ const after =
   /^(?: (?:morning|afternoon|evening|night|lunchtime|dinner time|at the latest|before lunch|before noon|at noon)\b)+/i;
 
 /** The last day that the words allow, or undefined where they name none. `day` is the day of the call. */
-export function deadlineOf(text: string, day: string | undefined): Deadline | undefined {
+export function deadlineOf(text: string, day: string | undefined): DueDay | undefined {
   if (day === undefined) return undefined;
   const found = [
     ...findEntities(text)

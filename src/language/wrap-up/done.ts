@@ -1,5 +1,5 @@
 import { contentWords } from '../text/content.ts';
-import type { Statement } from './statements.ts';
+import type { CallStatement } from './statements.ts';
 import { plainOf, retold, withoutEnd } from './told.ts';
 import { actionGoingOn, actionOf, baseOf, isAction, isParticiple, pastOf } from './verbs.ts';
 
@@ -33,11 +33,11 @@ const meant =
   /^(?:let me|i'll|i will|we'll|i can|i'm going to) (?:just |now |quickly |go ahead and )*(\w+) (.+)$/i;
 /** The words do not say what was done. */
 const nothingNamed = /^Agent (?:did|sent|made|put) (?:it|that|this|them|so)$/;
-/** How many statements later "done" may still speak of what the agent set out to do. */
+/** "Done" may speak of what the agent set out to do at most this many statements before. */
 const reach = 6;
 
-/** What the agent did, by the agent's own words. Offers, questions and conditions are none. */
-export function doneIn(statements: readonly Statement[]): DoneItem[] {
+/** The agent's actions in the call, by the agent's own words. Offers, questions and conditions are none. */
+export function doneIn(statements: readonly CallStatement[]): DoneItem[] {
   const items: DoneItem[] = [];
   for (const [place, statement] of statements.entries()) {
     if (statement.role !== 'agent' || statement.isQuestion || statement.isConditional) continue;
@@ -74,7 +74,7 @@ function stemsOf(text: string): Set<string> {
 }
 
 /** "I've blocked the account and opened a dispute" are two. */
-function ownActions(statement: Statement, place: number): DoneItem[] {
+function ownActions(statement: CallStatement, place: number): DoneItem[] {
   const text = statement.text.replace(/^(?:no|yes|right|okay)[.,] /i, '');
   const has = /^((?:i|we)(?:'ve| have)) .+? and (?:also )?(\w+) /i.exec(text);
   const second = has?.[2];
@@ -91,7 +91,7 @@ function twoActions(text: string, lead: string, second: string): string[] {
 }
 
 /** "I've refunded it", "I'm cancelling that now", "I just sent you a link". */
-function ownAction({ text, turn }: Statement, place: number): DoneItem | undefined {
+function ownAction({ text, turn }: CallStatement, place: number): DoneItem | undefined {
   const plain = plainOf(text);
   const participle = perfect.exec(plain)?.[1];
   if (participle !== undefined) {
@@ -114,7 +114,7 @@ function ownAction({ text, turn }: Statement, place: number): DoneItem | undefin
 }
 
 /** "It is cancelled", "that's extended to Friday for you", "your card is now blocked". */
-function passiveAction(statements: readonly Statement[], place: number): DoneItem | undefined {
+function passiveAction(statements: readonly CallStatement[], place: number): DoneItem | undefined {
   const statement = statements[place];
   if (statement === undefined) return undefined;
   const plain = plainOf(statement.text);
@@ -136,7 +136,7 @@ function passiveAction(statements: readonly Statement[], place: number): DoneIte
 }
 
 /** "Let me reset that for you." ... "Done." */
-function confirmed(statements: readonly Statement[], place: number): DoneItem | undefined {
+function confirmed(statements: readonly CallStatement[], place: number): DoneItem | undefined {
   const statement = statements[place];
   if (statement === undefined || !finished.test(statement.text)) return undefined;
   for (let at = place - 1; at >= Math.max(0, place - reach); at--) {
@@ -153,9 +153,9 @@ function confirmed(statements: readonly Statement[], place: number): DoneItem | 
   return undefined;
 }
 
-/** What somebody asked to be done with this verb: "cancel my cleaning on Tuesday". */
+/** The thing that somebody named with this verb: "cancel my cleaning on Tuesday". */
 function objectAsked(
-  statements: readonly Statement[],
+  statements: readonly CallStatement[],
   place: number,
   verb: string,
 ): { text: string; turn: number } | undefined {

@@ -1,10 +1,10 @@
 import type { DoneItem } from './done.ts';
 import type { PromiseItem } from './promises.ts';
-import type { Statement } from './statements.ts';
+import type { CallStatement } from './statements.ts';
 
-export type Outcome = { value: 'resolved' | 'open' | 'unknown'; turns: number[] };
+export type CallOutcome = { value: 'resolved' | 'open' | 'unknown'; turns: number[] };
 
-/** What is promised with these words means that the matter itself is not settled yet. */
+/** A promise with these words means that the matter itself is not settled yet. */
 const pending =
   /\b(?:call|ring|phone|bell|decide|decision|review|investigat\w*|get back|come back|be in touch|contact|let the customer know|technician|engineer|mechanic|surveyor|adjuster|write|sign|find out|look into|escalat\w*|ask|repair|fix\w*|be ready|be back|van|arrange)\b/i;
 const visit = /\b(?:technician|engineer|mechanic|plumber|surveyor|repair|adjuster|claim|dispute|investigation|case)\b/i; // prettier-ignore
@@ -19,13 +19,13 @@ const content =
   /\b(?:that's (?:all|everything|it|great|perfect|brilliant|wonderful)|that is (?:all|everything)|that was (?:all|it|easy)|perfect|wonderful|brilliant|great|lovely|thank you|thanks|cheers|ta\b|super|fantastic|smashing|ace|sound|sweet|nice one|you're a star)\b/i;
 
 type OutcomeFacts = {
-  statements: readonly Statement[];
+  statements: readonly CallStatement[];
   done: readonly DoneItem[];
   promises: readonly PromiseItem[];
 };
 
-/** Whether the customer's matter was settled in the call, and the turns that show it. */
-export function outcomeOf({ statements, done, promises }: OutcomeFacts): Outcome {
+/** Tells whether the customer's matter was settled in the call, and the turns that show it. */
+export function outcomeOf({ statements, done, promises }: OutcomeFacts): CallOutcome {
   const customer = statements.filter(({ role }) => role === 'customer');
   const agent = statements.filter(({ role }) => role === 'agent');
   const transferred = agent.findLast(({ text }) => transfers.test(text));
@@ -51,6 +51,6 @@ export function outcomeOf({ statements, done, promises }: OutcomeFacts): Outcome
   return glad === undefined ? { value: 'unknown', turns: [] } : { value: 'resolved', turns: [glad.turn] }; // prettier-ignore
 }
 
-function open(turns: number[]): Outcome {
+function open(turns: number[]): CallOutcome {
   return { value: 'open', turns };
 }

@@ -1,16 +1,16 @@
 import type { Party } from '../../protocol/events.ts';
-import { deadlineOf, type Deadline } from './deadline.ts';
+import { deadlineOf, type DueDay } from './deadline.ts';
 import { likeness, type DoneItem } from './done.ts';
-import type { Statement } from './statements.ts';
+import type { CallStatement } from './statements.ts';
 import { baseOf } from './verbs.ts';
 import { plainOf, retold, withoutEnd } from './told.ts';
 
-/** What somebody said will happen after the call. */
+/** Something that somebody said will happen after the call. */
 export type PromiseItem = {
   who: Party;
   /** "send the customer a new card": what follows "will". */
   what: string;
-  /** Who will do so, as the sentence names them: "Agent", "The technician". */
+  /** The one who will do so, as the sentence names them: "Agent", "The technician". */
   subject: string;
   until?: string;
   place: number;
@@ -43,9 +43,9 @@ const declines = /^(?:(?:oh|um|well|er|uh)[, ]+)*(?:no\b(?! problem| worries)|na
 /** A call has at most this many promises in its record. */
 const maxPromises = 24;
 
-type Context = { statements: readonly Statement[]; done: readonly DoneItem[]; day?: string | undefined }; // prettier-ignore
+type Context = { statements: readonly CallStatement[]; done: readonly DoneItem[]; day?: string | undefined }; // prettier-ignore
 
-/** What was promised, by the words of the one who will do it, or of the agent for the company. */
+/** Promises in the words of the one who will keep them, or of the agent for the company. */
 export function promisesIn({ statements, done, day }: Context): PromiseItem[] {
   const items: PromiseItem[] = [];
   for (const [place, statement] of statements.entries()) {
@@ -74,14 +74,14 @@ function add(items: PromiseItem[], item: PromiseItem, done: readonly DoneItem[])
 }
 
 /** The other party's next words decline it. */
-function isDeclined(statements: readonly Statement[], place: number): boolean {
+function isDeclined(statements: readonly CallStatement[], place: number): boolean {
   const statement = statements[place];
   const next = statements.slice(place + 1).find(({ turn }) => turn !== statement?.turn);
   return next !== undefined && next.role !== statement?.role && declines.test(next.text);
 }
 
 function ofSpeaker(
-  { role, turn }: Statement,
+  { role, turn }: CallStatement,
   clean: string,
   place: number,
   day: string | undefined,
@@ -99,7 +99,7 @@ function ofSpeaker(
 }
 
 function ofCompany(
-  { turn }: Statement,
+  { turn }: CallStatement,
   clean: string,
   place: number,
   day: string | undefined,
@@ -145,7 +145,7 @@ function ofCompany(
 function ofAction(
   { text }: DoneItem,
   base: Pick<PromiseItem, 'who' | 'place' | 'turns'>,
-  found: Deadline | undefined,
+  found: DueDay | undefined,
 ): PromiseItem {
   const [, past = '', rest = ''] = /^Agent (\w+)(.*)$/.exec(text) ?? [];
   const verb = baseOf(past);

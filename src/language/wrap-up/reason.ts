@@ -1,5 +1,5 @@
 import { contentWords } from '../text/content.ts';
-import type { Statement } from './statements.ts';
+import type { CallStatement } from './statements.ts';
 import { inMidSentence, plainOf, retold, withoutEnd } from './told.ts';
 
 /** Why there was a call, as one sentence, with the turn that says so. */
@@ -17,7 +17,7 @@ const greeting = /\b(?:how are you|my name is|this is|date of birth)\b|\b(?:here
 /** Turns in which a party tells why it calls. */
 const openingTurns = 6;
 
-export function reasonOf(statements: readonly Statement[]): Reason | undefined {
+export function reasonOf(statements: readonly CallStatement[]): Reason | undefined {
   const byAgent = statements
     .filter(({ role, turn }) => role === 'agent' && turn < 4)
     .find(({ text }) => outbound.test(text));
@@ -27,7 +27,7 @@ export function reasonOf(statements: readonly Statement[]): Reason | undefined {
   }
   const own = statements.filter(({ role }) => role === 'customer');
   const turns = [...new Set(own.map(({ turn }) => turn))].slice(0, openingTurns);
-  let best: { statement: Statement; score: number } | undefined;
+  let best: { statement: CallStatement; score: number } | undefined;
   for (const [order, statement] of own.entries()) {
     const place = turns.indexOf(statement.turn);
     if (place < 0) break;
@@ -71,7 +71,7 @@ const wishes: readonly (readonly [RegExp, string])[] = [
 const opening =
   /^(?:(?:hello|hi|hey|hiya|yeah|yes|right|so|listen|well|good morning|morning|evening|oh|um|er|uh|okay|the thing is|basically|actually|it's just|only)[,. ]+)+/i;
 
-function toldReason(statement: Statement, who: 'Customer' | 'Agent'): string | undefined {
+function toldReason(statement: CallStatement, who: 'Customer' | 'Agent'): string | undefined {
   const role = who === 'Customer' ? 'customer' : 'agent';
   let said = plainOf(statement.text.replace(opening, '')).replace(
     /^(?:just|only) (?=ringing|calling)/i,

@@ -1,30 +1,30 @@
 import type { Party } from '../../protocol/events.ts';
-import { isTellable } from '../summary/summarize.ts';
+import { isTellable } from '../summary/extract.ts';
 import type { CallInsight, SpokenTurn } from '../types.ts';
 import { doneIn } from './done.ts';
-import { callerOf, factsOf, type Fact } from './facts.ts';
+import { callerOf, factsOf, type CallFact } from './named-facts.ts';
 import { moodOf, type Mood } from './mood.ts';
-import { outcomeOf, type Outcome } from './outcome.ts';
+import { outcomeOf, type CallOutcome } from './outcome.ts';
 import { promisesIn } from './promises.ts';
 import { reasonOf } from './reason.ts';
 import { withValues } from './with-values.ts';
 import { statementsOf } from './statements.ts';
 
 /** A field of the record, with the turns that prove it. */
-export type Told = { text: string; turns: number[] };
-export type Promised = { who: Party; what: string; subject: string; until?: string; turns: number[] }; // prettier-ignore
+export type ProvenText = { text: string; turns: number[] };
+export type PromiseField = { who: Party; what: string; subject: string; until?: string; turns: number[] }; // prettier-ignore
 
-/** What is kept of a call. A field that nobody's words prove is empty. */
+/** The record of a call. A field that nobody's words prove is empty. */
 export type CallRecordDraft = {
   /** False where the roles or the language are not known: then nobody is named, and only facts are kept. */
   isTold: boolean;
   isWrongNumber: boolean;
   day?: string | undefined;
-  reason: Told | null;
-  done: Told[];
-  outcome: Outcome;
-  promises: Promised[];
-  facts: Fact[];
+  reason: ProvenText | null;
+  done: ProvenText[];
+  outcome: CallOutcome;
+  promises: PromiseField[];
+  facts: CallFact[];
   mood: Mood | null;
 };
 
@@ -64,8 +64,8 @@ export function recordOf(
   const reason = reasonOf(statements);
   const figures = (text: string): string => withValues(text, callingCode);
   const caller = callerOf(turns);
-  const name: Fact[] =
-    caller === undefined ? [] : [{ kind: 'name', text: caller.text, value: caller.name, turns: [caller.turn] }]; // prettier-ignore
+  const name: CallFact[] =
+    caller === undefined ? [] : [{ kind: 'name', text: caller.text, value: caller.name, turns: [caller.turn], isCustomers: true }]; // prettier-ignore
   return {
     isTold: true,
     isWrongNumber,

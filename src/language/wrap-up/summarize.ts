@@ -1,17 +1,24 @@
 import type { SummarizationType } from '../../protocol/addon-configs.ts';
 import { wordsIn, type Clause } from '../summary/clauses.ts';
-import { budgets, clausesWorthTelling, extractOf, toldSentences } from '../summary/summarize.ts';
+import {
+  budgets,
+  clausesWorthTelling,
+  extractOf,
+  isTellable,
+  toldSentences,
+} from '../summary/extract.ts';
 import type { SpokenTurn } from '../types.ts';
+import { entitiesOfTurns } from '../values/of-turns.ts';
 import { written } from './deadline.ts';
 import { likeness } from './done.ts';
-import { recordOf, type CallRecordDraft, type Promised, type RecordContext } from './record.ts';
+import { recordOf, type CallRecordDraft, type PromiseField, type RecordContext } from './record.ts';
 
 /** The summary of a call that contains nothing worth recording. */
 const nothingToTell = 'Short call, nothing to summarise.';
 /** A call with more turns than this has several matters, so the record's lines are not all that a reader wants. */
 const shortCallTurns = 16;
 
-type Line = { text: string; turn: number };
+type ToldLine = { text: string; turn: number };
 
 /** The call in one of three forms, from its record. */
 export function summarize(
@@ -19,7 +26,17 @@ export function summarize(
   type: SummarizationType,
   context?: RecordContext,
 ): string {
-  return toldFrom(recordOf(turns, context), turns, type);
+  return toldFrom(recordOf(turns, context ?? withoutDay(turns)), turns, type);
+}
+
+/** A longer conversation is told without the numbers that were named: to search all of it would take too long. */
+const maxTurnsSearched = 2_000;
+
+/** Everything that is known of a conversation whose day is not: its entities but for dates. */
+function withoutDay(turns: readonly SpokenTurn[]): RecordContext {
+  if (turns.length > maxTurnsSearched || !isTellable(turns)) return {};
+  const entities = entitiesOfTurns(turns, { day: '1970-01-01' }, 'en');
+  return { entities: entities.filter(({ entity_type }) => !/^D(?:ATE|OB)/.test(entity_type)) };
 }
 
 export function toldFrom(
@@ -47,7 +64,7 @@ function linesOf(
   turns: readonly SpokenTurn[],
   type: SummarizationType,
   used: number,
-): Line[] {
+): ToldLine[] {
   const main = withinWords(recordLines(record), budgets[type] - used - 4);
   const isEmpty = main.length === 0;
   if (!isEmpty && turns.length <= shortCallTurns) return main;
@@ -59,16 +76,16 @@ function linesOf(
   return [...main, ...more].toSorted((a, b) => a.turn - b.turn);
 }
 
-function isTold(clause: Clause, main: readonly Line[]): boolean {
+function isTold(clause: Clause, main: readonly ToldLine[]): boolean {
   return main.some(
     ({ text, turn }) => likeness(text, clause.text) >= (turn === clause.turn ? 0.3 : 0.6),
   );
 }
 
-function recordLines({ reason, done, promises, facts, day }: CallRecordDraft): Line[] {
-  const lines: Line[] = [];
+function recordLines({ reason, done, promises, facts, day }: CallRecordDraft): ToldLine[] {
+  const lines: ToldLine[] = [];
   if (reason !== null) {
-    const numbers = facts.filter(({ kind }) => kind === 'number');
+    const numbers = facts.filter(({ kind, isCustomers }) => kind === 'number' && isCustomers);
     const [number] = numbers;
     const isPlain = number !== undefined && numbers.length === 1 && !reason.text.includes(number.value) && reason.text.endsWith('.'); // prettier-ignore
     const text = isPlain ? `${reason.text.slice(0, -1)} (${number.value}).` : reason.text;
@@ -76,10 +93,7 @@ function recordLines({ reason, done, promises, facts, day }: CallRecordDraft): L
   }
   const actions = done.map(({ text, turns }) => ({ text: `${text}.`, turn: turns.at(-1) ?? 0 }));
   const later = promises.map((promise) => ({
-    text: promiseLine(
-      promise,
-      done.map(({ text }) => text),
-    ),
+    text: promiseLine(promise, actions, day),
     turn: promise.turns.at(-1) ?? 0,
   }));
   return [...lines, ...[...actions, ...later].toSorted((a, b) => a.turn - b.turn)];
@@ -87,21 +101,21 @@ function recordLines({ reason, done, promises, facts, day }: CallRecordDraft): L
 
 /** "Promised by Friday, 4 December." right behind what was done, else the whole promise. */
 function promiseLine(
-  { who, what, subject, until }: Promised,
-  done: readonly string[],
+  { who, what, subject, until }: PromiseField,
+  done: readonly ToldLine[],
   today?: string,
 ): string {
   const day =
     until === undefined ? '' : until === today ? ' the same day' : ` by ${written(until)}`;
   const rest = what.replace(/^\w+ ?/, '');
-  const isOfDone = who === 'agent' && until !== undefined && rest !== '' && done.some((text) => text.endsWith(rest)); // prettier-ignore
+  const isOfDone = who === 'agent' && until !== undefined && rest !== '' && done.some(({ text }) => text.endsWith(`${rest}.`)); // prettier-ignore
   return isOfDone
     ? `Promised${day.replace('the same', 'for the same')}.`
     : `${subject} will ${what}${day}.`;
 }
 
-function withinWords(lines: readonly Line[], limit: number): Line[] {
-  const kept: Line[] = [];
+function withinWords(lines: readonly ToldLine[], limit: number): ToldLine[] {
+  const kept: ToldLine[] = [];
   for (const line of lines) {
     if (wordsOf([...kept, line]) > limit) continue;
     kept.push(line);
@@ -109,7 +123,7 @@ function withinWords(lines: readonly Line[], limit: number): Line[] {
   return kept;
 }
 
-function wordsOf(lines: readonly Line[]): number {
+function wordsOf(lines: readonly ToldLine[]): number {
   return lines.reduce((sum, { text }) => sum + wordsIn(text), 0);
 }
 

@@ -125,7 +125,7 @@ test('where the parties are not known nobody is named, and facts remain', () => 
   const record = recordOf(turns, { entities: entitiesOfTurns(turns, about, 'en'), ...about });
   expect(record).toMatchObject({ reason: null, done: [], promises: [], mood: null });
   expect(record.facts.map(({ kind }) => kind)).not.toContain('name');
-  expect(record.facts).toContainEqual({ kind: 'amount', text: '$40', value: '40.00', currency: 'USD', turns: [0] }); // prettier-ignore
+  expect(record.facts).toContainEqual({ kind: 'amount', text: '$40', value: '40.00', currency: 'USD', turns: [0], isCustomers: false }); // prettier-ignore
 });
 
 test('a wrong number leaves the record empty', () => {

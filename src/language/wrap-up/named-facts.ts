@@ -6,7 +6,7 @@ import type { CallInsight, SpokenTurn } from '../types.ts';
 type ValuedEntity = CallInsight['entities'][number];
 
 export type FactKind = 'name' | 'number' | 'amount' | 'date' | 'time' | 'phone' | 'email' | 'address'; // prettier-ignore
-export type Fact = { kind: FactKind; text: string; value: string; currency?: string; turns: number[] }; // prettier-ignore
+export type CallFact = { kind: FactKind; text: string; value: string; currency?: string; turns: number[]; isCustomers: boolean }; // prettier-ignore
 
 const kinds: Readonly<Record<string, FactKind>> = {
   MONEY: 'amount',
@@ -23,13 +23,13 @@ const kinds: Readonly<Record<string, FactKind>> = {
 const maxFacts = 60;
 const figure = /\d/;
 
-/** What was named with a value, each value once, with the turns that named it. Names are not taken from here. */
+/** Entities with a value, each value once, with the turns that named it. Names are not taken from here. */
 export function factsOf(
   entities: readonly ValuedEntity[],
   turns: readonly SpokenTurn[],
   day?: string,
-): Fact[] {
-  const facts: Fact[] = [];
+): CallFact[] {
+  const facts: CallFact[] = [];
   for (const { entity_type, text, value, currency, role, start } of entities) {
     // A weekday is nobody's birthday, even where somebody spoke of one.
     const kind = kinds[entity_type === 'DOB' && weekday.test(text) ? 'DATE' : entity_type];
@@ -44,7 +44,7 @@ export function factsOf(
       if (!same.turns.includes(turn)) same.turns.push(turn);
       continue;
     }
-    facts.push({ kind, text, value: meant, ...(currency === undefined ? {} : { currency }), turns: [turn] }); // prettier-ignore
+    facts.push({ kind, text, value: meant, ...(currency === undefined ? {} : { currency }), turns: [turn], isCustomers: role === 'customer' }); // prettier-ignore
     if (facts.length === maxFacts) break;
   }
   return withoutParts(facts);
@@ -64,7 +64,7 @@ function asMeant(value: string, text: string, turn: string): string {
 }
 
 /** A number that was said in pieces and then whole stands whole. */
-function withoutParts(facts: Fact[]): Fact[] {
+function withoutParts(facts: CallFact[]): CallFact[] {
   return facts.filter(
     (fact) =>
       !facts.some(

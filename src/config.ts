@@ -17,9 +17,11 @@ import {
   valueAt,
   type SettingField,
 } from './lib/settings.ts';
+import { shownSetting } from './lib/without-secrets.ts';
 import { NodesConfig, nodesProblems } from './nodes/config.ts';
 import { ObjectsConfig, objectsProblems } from './objects/config.ts';
 import { OutboxConfig } from './outbox/config.ts';
+import type { Installation } from './protocol/api.ts';
 import { StreamingRequest } from './protocol/live-request.ts';
 import { fieldErrors } from './protocol/validation.ts';
 import { ModelName } from './protocol/names.ts';
@@ -109,6 +111,17 @@ export function loadConfig(
     roles: rolesOf(parsed.data),
   };
   return { config: deepFreeze(config), sourceOf };
+}
+
+/** The settings that somebody chose, by the names of the file and of the environment. Secrets are masked. */
+export function settingsByHand({ config, sourceOf }: LoadedConfig): Installation['settings'] {
+  return configFields.flatMap(({ path, env = null, secret }) => {
+    const [source] = sourceOf(path).split(' ');
+    if (source !== 'environment' && source !== 'file') return [];
+    const shown = shownSetting(path, valueAt(config, path), secret);
+    const value = typeof shown === 'string' ? shown : JSON.stringify(shown);
+    return [{ name: path.join('.'), env, source, value, secret }];
+  });
 }
 
 /**

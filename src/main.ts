@@ -2,7 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { startBridge, type BridgePart } from './bridge/bridge.ts';
 import { carrierNames, carriers, factsOf, firstCarrier } from './carriers/all.ts';
 import { startCarriers } from './carriers/carriers.ts';
-import { loadConfig, type Config } from './config.ts';
+import { loadConfig, settingsByHand, type Config } from './config.ts';
+import { featuresOf } from './console/features.ts';
 import { startConsole } from './console/console.ts';
 import { openDocs } from './port/docs.ts';
 import { healthOf, listen, type HttpServer } from './port/http.ts';
@@ -47,6 +48,8 @@ const parentLookMs = 500;
 
 type OpenProcess = {
   config: Config;
+  /** The settings that somebody chose, for the page. */
+  settings: ReturnType<typeof settingsByHand>;
   log: Logger;
   store: Store;
   http: HttpServer;
@@ -58,7 +61,8 @@ type OpenProcess = {
 
 /** Opens the parts in order, says `ready`, waits for a stop signal, and closes the parts in reverse order. */
 export async function main(env: Readonly<Record<string, string | undefined>>): Promise<void> {
-  const { config } = loadConfig(env);
+  const loaded = loadConfig(env);
+  const { config } = loaded;
   const log = createLog({ level: config.logLevel });
   // Keeps the process running until the last part is closed. If the database is gone, no open socket would do so.
   using _awake = stayAwake();
@@ -90,6 +94,7 @@ export async function main(env: Readonly<Record<string, string | undefined>>): P
   const parts: Part[] = [];
   const opened: OpenProcess = {
     config,
+    settings: settingsByHand(loaded),
     log,
     store,
     http,
@@ -196,6 +201,8 @@ async function openParts(opened: OpenProcess, internalKey: string): Promise<void
       installation: {
         roles: config.roles,
         insecure: config.insecure,
+        features: featuresOf(config, recordingOf(config).kept),
+        settings: opened.settings,
         tryLanguageModel: () => tryModel(config.language),
         health: () => healthOf([{ name: 'store', health: () => store.health() }, ...opened.parts]),
         recogniser: recogniser === undefined ? undefined : () => recogniser.status(),

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { configFields, loadConfig } from '../config.ts';
 import { valueAt } from '../lib/settings.ts';
-import { withoutSecrets } from './without-secrets.ts';
+import { shownSetting } from '../lib/without-secrets.ts';
 import { printJson, printLine } from './terminal.ts';
 
 /** `trunkline config`: the effective settings, where each came from, secrets masked. */
@@ -13,7 +13,7 @@ export function registerConfig(program: Command): void {
     .action((options: { json?: boolean }) => {
       const { config, sourceOf } = loadConfig(process.env);
       for (const field of configFields) {
-        const value = masked(valueAt(config, field.path), field.secret);
+        const value = shownSetting(field.path, valueAt(config, field.path), field.secret);
         const source = sourceOf(field.path);
         const path = field.path.join('.');
         if (options.json) printJson({ path, value, source, env: field.env });
@@ -23,19 +23,4 @@ export function registerConfig(program: Command): void {
           );
       }
     });
-}
-
-/** Shows only that a secret is set. Secrets deeper in a list or map are recognised by the names of their fields. */
-function masked(value: unknown, secret: boolean): unknown {
-  if (value === undefined || value === null) return value;
-  if (Array.isArray(value)) return value.map((item) => masked(item, secret));
-  if (typeof value === 'object')
-    return Object.fromEntries(
-      Object.entries(value).map(([name, item]) => [
-        name,
-        masked(item, secret || /secret|token|password|key|headers|authorization/i.test(name)),
-      ]),
-    );
-  if (secret) return '********';
-  return typeof value === 'string' ? withoutSecrets(value) : value;
 }

@@ -7,7 +7,7 @@ import { endpointsOf, typesOf, type Endpoint } from '../outbox/config.ts';
 import { endpointNamed } from '../outbox/outbox.ts';
 import { previewOf, queuedOf, Sender } from '../outbox/sender.ts';
 import { answerOf, runningProcess } from './running-process.ts';
-import { withoutSecrets } from './without-secrets.ts';
+import { withoutSecrets } from '../lib/without-secrets.ts';
 import { callEventTypes, type CallEvent, type CallEventType } from '../protocol/events.ts';
 import { eventExamples } from '../protocol/event-examples.ts';
 import { printLine } from './terminal.ts';

@@ -89,6 +89,8 @@ type InstallationFacts = {
   /** Asks the configured language model once; undefined where none is configured. */
   tryLanguageModel: () => Promise<LanguageModelTrial['tried'] | undefined>;
   recogniser: (() => NonNullable<Installation['recogniser']>) | undefined;
+  features: Installation['features'];
+  settings: Installation['settings'];
 };
 
 /** Collects the facts of the page's installation view. They never contain a key, a token or an address with one. */
@@ -103,6 +105,8 @@ async function installationNow(facts: InstallationFacts): Promise<Installation> 
     health: await facts.health(),
     recogniser: facts.recogniser?.() ?? null,
     memory_bytes: process.memoryUsage.rss(),
+    features: facts.features,
+    settings: facts.settings,
   };
 }
 

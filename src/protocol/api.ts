@@ -475,6 +475,27 @@ export const Installation = z
       .nullable()
       .describe('Null where this process runs no speech service.'),
     memory_bytes: z.int(),
+    features: z
+      .array(
+        z.object({
+          name: z.string(),
+          on: z.boolean(),
+          detail: z.string().describe('How it is, or what is missing, for a person.'),
+          setting: z.string().nullable().describe('The variable that changes it.'),
+        }),
+      )
+      .describe('What is on here and what is not.'),
+    settings: z
+      .array(
+        z.object({
+          name: z.string().describe('In the file of the settings.'),
+          env: z.string().nullable().describe('In the environment; null where it has no variable.'),
+          source: z.enum(['environment', 'file']),
+          value: z.string().describe('As text; secrets are masked.'),
+          secret: z.boolean(),
+        }),
+      )
+      .describe('The settings that somebody chose.'),
   })
   .meta({ id: 'Installation' });
 export type Installation = z.infer<typeof Installation>;

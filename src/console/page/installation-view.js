@@ -3,6 +3,7 @@ import { CarriersPanel } from './carriers-panel.js';
 import { h } from './dom.js';
 import { bytes, clock, legNames, moment, parties, titleOf } from './format.js';
 import { NodesPanel } from './nodes-panel.js';
+import { Overview, SettingsPanel } from './overview.js';
 import { PageState } from './page-state.js';
 
 /** @import { Child } from './dom.js' */
@@ -29,23 +30,33 @@ export class InstallationView {
   #standing = new PageState('the installation', () => this.#load());
   #carriers;
   #nodes = new NodesPanel();
+  #overview = new Overview();
+  #settings = new SettingsPanel();
+  /** The section that the address names. It is scrolled to once it is there. */
+  #section;
   #speech = h('section', { class: 'view', hidden: true });
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   #timer;
   #closed = false;
   #drawn = '';
 
-  /** @param {{ placeTestCall: (carrier?: string) => Promise<void> }} page */
-  constructor({ placeTestCall }) {
+  /**
+   * @param {{ placeTestCall: (carrier?: string) => Promise<void> }} page
+   * @param {string} [section]
+   */
+  constructor({ placeTestCall }, section) {
+    this.#section = section;
     this.#carriers = new CarriersPanel(placeTestCall);
     this.element = h(
       'div',
       { class: 'view' },
       h('div', { class: 'heading' }, h('h1', {}, 'Installation')),
       this.#standing.element,
+      this.#overview.element,
+      this.#carriers.element,
       this.#cards,
       this.#nodes.element,
-      this.#carriers.element,
+      this.#settings.element,
       this.#speech,
     );
     this.#speech.append(
@@ -78,22 +89,48 @@ export class InstallationView {
   close() {
     this.#closed = true;
     this.#standing.close();
+    this.#overview.close();
     clearTimeout(this.#timer);
+  }
+
+  /**
+   * A link to a section of this view scrolls to it.
+   * @param {string} hash
+   */
+  follow(hash) {
+    const [, section] = /^#\/installation(?:\/(\w+))?$/.exec(hash) ?? [];
+    if (section === undefined) return false;
+    this.#section = section;
+    this.#goToSection();
+    return true;
+  }
+
+  #goToSection() {
+    const { element } = this.#section === 'carriers' ? this.#carriers : this.#overview;
+    if (this.#section === undefined || element.hidden) return;
+    this.#section = undefined;
+    element.scrollIntoView({ block: 'start' });
+    const first = element.querySelector('select, input, summary');
+    if (first instanceof HTMLElement) first.focus({ preventScroll: true });
   }
 
   async #load() {
     clearTimeout(this.#timer);
     try {
-      const [facts, carriers, nodes, live, finishing] = await Promise.all([
+      const [facts, carriers, endpoints, nodes, live, finishing] = await Promise.all([
         get('/api/installation'),
         get('/api/carriers'),
+        get('/api/deliveries/endpoints'),
         get('/api/nodes'),
         get('/api/calls?state=live&limit=100'),
         get('/api/calls?state=finishing&limit=100'),
       ]);
       if (!this.#closed) {
         this.#draw(facts, [...live.items, ...finishing.items]);
+        this.#overview.draw(facts, carriers.items, endpoints.items);
         this.#carriers.draw(carriers.items);
+        this.#settings.draw(facts.settings);
+        this.#goToSection();
         this.#nodes.draw(nodes.items);
       }
     } catch (error) {

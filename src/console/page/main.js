@@ -59,7 +59,11 @@ const views = [
   [/^#\/jobs\/([\w-]+)$/, 'jobs', (id = '') => new JobView(id, jobs)],
   [/^#\/jobs$/, 'jobs', () => new JobsView({ jobs, uploads })],
   [/^#\/deliveries(?:\/\w+)?(?:\?.*)?$/, 'deliveries', () => new DeliveriesView()],
-  [/^#\/installation$/, 'installation', () => new InstallationView({ placeTestCall })],
+  [
+    /^#\/installation(?:\/(\w+))?$/,
+    'installation',
+    (section) => new InstallationView({ placeTestCall }, section),
+  ],
   [/^(?:#\/?(?:calls\/?)?(?:\?.*)?)?$/, 'calls', () => new CallsView({ book, placeTestCall })],
   [/^/, '', () => new NowhereView()],
 ];

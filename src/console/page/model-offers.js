@@ -16,15 +16,22 @@ export class ModelOffers {
   known;
   #problem = h('p', { class: 'error', role: 'alert' });
   #onChange;
+  #isWhole;
   /** @type {Map<string, Offer>} */
   #offers = new Map();
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   #timer;
   #closed = false;
 
-  /** @param {() => void} [onChange] */
-  constructor(onChange = () => undefined) {
+  /**
+   * `isWhole` lists installed models too.
+   * @param {() => void} [onChange]
+   * @param {{ isWhole?: boolean }} [options]
+   */
+  constructor(onChange = () => undefined, { isWhole = false } = {}) {
     this.#onChange = onChange;
+    this.#isWhole = isWhole;
+    if (isWhole) this.element.setAttribute('aria-label', 'Models');
     this.elements = [this.element, this.#problem];
     this.known = this.#load();
   }
@@ -60,14 +67,16 @@ export class ModelOffers {
   #draw(items) {
     this.items = items;
     for (const item of items) {
-      const offer = this.#offers.get(item.name) ?? new Offer((name) => this.#install(name));
+      const offer =
+        this.#offers.get(item.name) ?? new Offer((name) => this.#install(name), this.#isWhole);
       if (!this.#offers.has(item.name)) {
         this.#offers.set(item.name, offer);
         this.element.append(offer.element);
       }
       offer.draw(item);
     }
-    this.element.hidden = items.every(({ state }) => state === 'installed');
+    const isShown = this.#isWhole || items.some(({ state }) => state !== 'installed');
+    this.element.hidden = items.length === 0 || !isShown;
     this.#onChange();
   }
 
@@ -90,9 +99,14 @@ class Offer {
   #gain = h('span');
   #button = h('button', { type: 'button' });
   #shown = '';
+  #isWhole;
 
-  /** @param {(name: string) => Promise<void>} install */
-  constructor(install) {
+  /**
+   * @param {(name: string) => Promise<void>} install
+   * @param {boolean} isWhole
+   */
+  constructor(install, isWhole) {
+    this.#isWhole = isWhole;
     this.#button.addEventListener('click', () => {
       this.#button.disabled = true;
       void install(this.#shown);
@@ -110,13 +124,15 @@ class Offer {
   /** @param {ApiModel} model */
   draw({ name, gain, megabytes, state, share, detail }) {
     this.#shown = name;
-    this.element.hidden = state === 'installed';
+    const isInstalled = state === 'installed';
+    this.element.hidden = isInstalled && !this.#isWhole;
     setText(this.#name, name);
     setText(this.#gain, gain);
     this.#bar.setAttribute('aria-label', `Installing ${name}`);
     this.#bar.hidden = state !== 'installing';
     this.#bar.value = share ?? 0;
-    setText(this.#told, state === 'installing' ? percent(share ?? 0) : (detail ?? ''));
+    const told = isInstalled ? 'Installed' : (detail ?? '');
+    setText(this.#told, state === 'installing' ? percent(share ?? 0) : told);
     this.#told.classList.toggle('error', state === 'failed');
     this.#button.hidden = state === 'installing' || state === 'installed';
     this.#button.disabled = false;

@@ -21,7 +21,7 @@ import type {
   DeliveryPage,
   EndpointPage,
 } from '../../protocol/delivery-reports.ts';
-import type { ApiModel, ModelList } from '../../protocol/model-reports.ts';
+import type { ApiModel, LanguageModelTrial, ModelList } from '../../protocol/model-reports.ts';
 import type { NamedEntity, SentimentItem, Word } from '../../protocol/addons.ts';
 import type { CallEvent, EventLeg, GapCause, Party, Role, Turn } from '../../protocol/events.ts';
 import type { PreRecordedJobList, PreRecordedJobRecord } from '../../protocol/job.ts';
@@ -189,19 +189,21 @@ export type AnswerToPost<Path extends string> = Path extends '/api/session'
   ? SignInState
   : Path extends '/api/test-call'
     ? TestCall
-    : Path extends `/api/models/${string}`
-      ? ModelList
-      : Path extends `/api/calls/transcribe${'' | `?${string}`}`
-        ? TranscribeAllAgain
-        : Path extends `/api/calls/${string}/transcribe`
-          ? TranscribeAgain
-          : Path extends `/api/calls/${string}/deliveries/${string}`
-            ? Changed
-            : Path extends `/api/calls/${string}/${'pause' | 'resume'}`
-              ? ApiCall
-              : Path extends '/v2/pre-recorded'
-                ? { id: string }
-                : Changed | undefined;
+    : Path extends '/api/language-model/trial'
+      ? LanguageModelTrial
+      : Path extends `/api/models/${string}`
+        ? ModelList
+        : Path extends `/api/calls/transcribe${'' | `?${string}`}`
+          ? TranscribeAllAgain
+          : Path extends `/api/calls/${string}/transcribe`
+            ? TranscribeAgain
+            : Path extends `/api/calls/${string}/deliveries/${string}`
+              ? Changed
+              : Path extends `/api/calls/${string}/${'pause' | 'resume'}`
+                ? ApiCall
+                : Path extends '/v2/pre-recorded'
+                  ? { id: string }
+                  : Changed | undefined;
 
 export type {
   ApiCall,

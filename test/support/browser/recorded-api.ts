@@ -21,7 +21,7 @@ import type {
   ApiDelivery,
   ApiEndpoint,
 } from '../../../src/protocol/delivery-reports.ts';
-import type { ApiModel } from '../../../src/protocol/model-reports.ts';
+import type { ApiModel, LanguageModelTrial } from '../../../src/protocol/model-reports.ts';
 import type { CallEvent } from '../../../src/protocol/events.ts';
 import { callId } from './recorded-call.ts';
 import { jobIdOf, recordedJob, type RecordedJob } from './recorded-jobs.ts';
@@ -37,6 +37,8 @@ export type Recorded = {
   callbacks?: ApiJobCallback[];
   /** The endpoints; one that refused a call unless said. */
   endpoints?: ApiEndpoint[];
+  /** The answer of the language model; as needed unless said. */
+  tried?: LanguageModelTrial['tried'];
   /** The models for recordings; all of them are installed unless said. */
   models?: ApiModel[];
   /** Called for each request that changes data. */
@@ -111,6 +113,9 @@ function recordedRoutes(recorded: Recorded): Router {
   );
   router.get('/api/models', (_request, response) => {
     response.json({ items: recorded.models ?? [] });
+  });
+  router.post('/api/language-model/trial', (_request, response) => {
+    response.json({ tried: recorded.tried ?? { model: 'some-model', ms: 412 } });
   });
   router.get('/api/nodes', (_request, response) => {
     response.json(recordedNodes);

@@ -209,4 +209,35 @@ export const recordedInstallation: Installation = {
     capacity: 40,
   },
   memory_bytes: 148_000_000,
+  features: [
+    {
+      name: 'Public address',
+      on: true,
+      detail: 'https://trunkline.example.net',
+      setting: 'TRUNKLINE_PUBLIC_URL',
+    },
+    {
+      name: 'Redaction',
+      on: false,
+      detail: 'Numbers and names are stored as they are said.',
+      setting: 'TRUNKLINE_REDACT',
+    },
+    { name: 'Language model', on: true, detail: 'some-model', setting: 'TRUNKLINE_LLM_URL' },
+  ],
+  settings: [
+    {
+      name: 'http.publicUrl',
+      env: 'TRUNKLINE_PUBLIC_URL',
+      source: 'environment',
+      value: 'https://trunkline.example.net',
+      secret: false,
+    },
+    {
+      name: 'carriers.twilioAuthToken',
+      env: 'TWILIO_AUTH_TOKEN',
+      source: 'file',
+      value: '["********"]',
+      secret: true,
+    },
+  ],
 };

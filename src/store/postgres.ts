@@ -61,7 +61,6 @@ export async function openPostgres(options: BackendOptions): Promise<Backend> {
   const connections = new PostgresConnections(config, log);
   const dialect = new CheckedPostgresDialect(connections, clock, signal);
   const db = new Kysely<Database>({ dialect });
-  const state: { health: Health } = { health: { state: 'ok' } };
   try {
     await whenReady(log, clock, startMaxMs, async () => {
       await connections.learn();
@@ -73,27 +72,13 @@ export async function openPostgres(options: BackendOptions): Promise<Backend> {
     throw cannotBeUsed(error);
   }
   connections.marksCommits = true;
-  let order = await changedOrder(db);
-  if (order !== undefined) log.warn(order.versions, order.told);
-  const well = (): Health =>
-    order === undefined ? { state: 'ok' } : { state: 'degraded', detail: order.told };
-  state.health = well();
-  const tell = (error: unknown): void => {
-    state.health =
-      error === undefined ? well() : { state: 'down', detail: 'Postgres does not answer' };
-    if (error !== undefined) log.error({ err: error }, 'Postgres does not answer');
-  };
-  const probe = async (): Promise<void> => {
-    // Whoever mends the order of text need not restart every node.
-    if (order !== undefined) order = await changedOrder(db);
-    tell(await takesWrites(db));
-  };
+  const watch = await watched(db, log);
   const loops = [
     every(clock, probeEveryMs, () => forgetMarks(db, signal), {
       failed: (error) => log.warn({ reason: reasonOf(error) }, 'old marks of commits stay for now'),
     }),
-    every(clock, probeEveryMs, () => probe(), {
-      failed: (error) => tell(error ?? new Error('no reason was given')),
+    every(clock, probeEveryMs, () => watch.probe(), {
+      failed: (error) => watch.tell(error ?? new Error('no reason was given')),
     }),
   ];
   if (config.migrate === 'at-start')
@@ -119,7 +104,7 @@ export async function openPostgres(options: BackendOptions): Promise<Backend> {
     retried: (work) => retriedWhileAway(clock, signal, work),
     transaction: (work) => withTries(clock, signal, () => db.transaction().execute(work)),
     databaseNow: () => databaseNow(db),
-    health: () => state.health,
+    health: () => watch.health(),
     refusesForGood: isRefusedForGood,
     forgetDeleted: () => Promise.resolve(true), // the server's own vacuum and log recycling do the rest
     threadsEnded: () => Promise.resolve(), // there is none
@@ -130,11 +115,33 @@ export async function openPostgres(options: BackendOptions): Promise<Backend> {
         .destroy()
         .catch((error: unknown) => log.warn({ err: error }, 'the connections could not be closed'));
       // If the database is known to be unreachable, closing waits no longer than this.
-      const waitMs = state.health.state === 'down' ? maxDatabaseWaitMs : maxCloseMs;
+      const waitMs = watch.health().state === 'down' ? maxDatabaseWaitMs : maxCloseMs;
       if (await within(clock, waitMs, destroyed)) return;
       log.warn('Postgres does not answer: what it was asked last may or may not be stored');
       // Breaks the connection of a running statement. Its caller gets an error.
       connections.breakAll();
+    },
+  };
+}
+
+/** The health of the database: that of its last probe. */
+async function watched(db: Kysely<Database>, log: Logger) {
+  let order = await changedOrder(db);
+  if (order !== undefined) log.warn(order.versions, order.told);
+  const well = (): Health =>
+    order === undefined ? { state: 'ok' } : { state: 'degraded', detail: order.told };
+  let health = well();
+  const tell = (error: unknown): void => {
+    health = error === undefined ? well() : { state: 'down', detail: 'Postgres does not answer' };
+    if (error !== undefined) log.error({ err: error }, 'Postgres does not answer');
+  };
+  return {
+    health: () => health,
+    tell,
+    async probe(): Promise<void> {
+      // A person who mends the order of text need not restart every node.
+      if (order !== undefined) order = await changedOrder(db);
+      tell(await takesWrites(db));
     },
   };
 }

@@ -43,6 +43,27 @@ describe('the map', () => {
     expect(wrong).toEqual([]);
   });
 
+  test('the README of a room names each of its files, and no file that is not there', () => {
+    // Each carrier has the files that the carriers' README tells of. The word lists of the language are named by kind.
+    const toldAbove = /^(?:carriers\/\w+|language\/data)$/;
+    const toldForAll = /^(?:config|metrics)\.ts$|\.d\.ts$/;
+    const wrong = rooms.flatMap((room) => {
+      const name = relative(src, room);
+      const readme = readFileSync(join(room, 'README.md'), 'utf8');
+      const unnamed = readdirSync(room)
+        .filter((file) => file.endsWith('.ts') && !toldForAll.test(file) && !readme.includes(file))
+        .map((file) => `${name}: ${file} is not named`);
+      const firstCells = [...readme.matchAll(/^\| ((?:`[^`]+`(?:, )?)+) \|/gm)];
+      const lost = firstCells
+        .flatMap(([, cell = '']) => [...cell.matchAll(/`([\w./-]+\.(?:ts|js|mjs|json))`/g)])
+        .map(([, file = '']) => file)
+        .filter((file) => !existsSync(join(room, file)) && !existsSync(join(src, file)))
+        .map((file) => `${name}: ${file} is not there`);
+      return toldAbove.test(name) ? lost : [...unnamed, ...lost];
+    });
+    expect(wrong).toEqual([]);
+  });
+
   test('no room lies more than two levels below its part', () => {
     const deep = rooms
       .map((room) => relative(src, room))

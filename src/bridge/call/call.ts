@@ -1,4 +1,4 @@
-import { isSameFormat, type LegRecord } from '../records/leg-record.ts';
+import type { LegRecord } from '../records/leg-record.ts';
 import { within } from '../../lib/clock.ts';
 import { reasonOf } from '../../lib/errors.ts';
 import { newId } from '../../lib/ids.ts';
@@ -36,7 +36,7 @@ import type { LegState } from '../leg/session-state.ts';
 import { bridgeMetrics } from '../metrics.ts';
 import { Expectations } from './expectations.ts';
 import { HeardWords } from './heard-words.ts';
-import { newLeg, requestOf } from './new-leg.ts';
+import { goingLeg, newLeg, requestOf } from './new-leg.ts';
 import { Pauses, type Pauser } from './pauses.ts';
 import { Redactor } from '../events/redactor.ts';
 import { learnt, toldFacts } from './facts.ts';
@@ -240,7 +240,7 @@ export class Call {
 
   /** The number of legs that this stream would add to the call. */
   newTracksOf(start: StreamStart): number {
-    return start.tracks.filter((track) => this.#goingLeg(start, track) === undefined).length;
+    return start.tracks.filter((track) => goingLeg(this.legs, start, track) === undefined).length;
   }
 
   /**
@@ -251,7 +251,7 @@ export class Call {
     const tracks = new Map<string, LegRecord>();
     const newLegs: LegRecord[] = [];
     for (const track of start.tracks) {
-      const going = this.#goingLeg(start, track);
+      const going = goingLeg(this.legs, start, track);
       const leg = going ?? newLeg(start, track, this.record.direction, this.#env);
       if (going === undefined) newLegs.push(leg);
       tracks.set(track.name, leg);
@@ -441,15 +441,6 @@ export class Call {
       onGap: (gap) => this.#guarded(() => this.#legGap(leg(), gap)),
       onSession: (session) => this.events.sessionOpened(record, session),
     });
-  }
-
-  #goingLeg(start: StreamStart, track: StreamStart['tracks'][number]): LegRecord | undefined {
-    const { encoding, sampleRate } = start;
-    const format = { encoding, sampleRate, channels: track.channels };
-    return this.legs.find(
-      ({ record, isDone }) =>
-        !isDone && record.track === track.name && isSameFormat(record, format),
-    )?.record;
   }
 
   #legChanged(leg: CallLeg, state: LegState): void {

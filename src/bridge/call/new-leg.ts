@@ -1,12 +1,25 @@
 import { newId } from '../../lib/ids.ts';
 import type { BridgeConfig } from '../config.ts';
 import { legMetadata, type CallRecord } from '../records/call-record.ts';
-import type { LegRecord } from '../records/leg-record.ts';
+import { isSameFormat, type LegRecord } from '../records/leg-record.ts';
 import { roleOf } from '../roles.ts';
 import type { LegRequest } from '../session/leg-request.ts';
 import { sessionRequest } from '../session/session-request.ts';
 import type { StreamStart } from '../streams.ts';
+import type { CallLeg } from './call-leg.ts';
 import type { CallEnvironment } from './environment.ts';
+
+/** The open leg that a track of another stream goes on with: the one of its name and format. */
+export function goingLeg(
+  legs: readonly CallLeg[],
+  { encoding, sampleRate }: StreamStart,
+  { name, channels }: StreamStart['tracks'][number],
+): LegRecord | undefined {
+  const format = { encoding, sampleRate, channels };
+  return legs.find(
+    ({ record, isDone }) => !isDone && record.track === name && isSameFormat(record, format),
+  )?.record;
+}
 
 /** Makes the leg of a track that is new to the call. */
 export function newLeg(

@@ -47,51 +47,56 @@ function wordSound(word: string): string {
     .replace(/[^a-z]/g, '');
 }
 
-const vowels = new Set('aeiouAOY');
+const vowels = 'aeiouAOY';
+const pairs = ['pb', 'td', 'kg', 'fv', 'sz', 'xc', 'cj', 'mn', 'xs'];
+const codes = 128;
+
+/** The cost of taking one sound for another, by the codes of both letters, in tenths. */
+const swapTenths = new Uint8Array(codes * codes).fill(10);
+for (let code = 0; code < codes; code++) swapTenths[code * codes + code] = 0;
+for (const one of vowels)
+  for (const other of vowels) if (one !== other) cheapSwap(one.charCodeAt(0), other.charCodeAt(0));
+for (const pair of pairs) {
+  cheapSwap(pair.charCodeAt(0), pair.charCodeAt(1));
+  cheapSwap(pair.charCodeAt(1), pair.charCodeAt(0));
+}
+
+function cheapSwap(one: number, other: number): void {
+  swapTenths[one * codes + other] = 4;
+}
+
+/** The rows of the table of distances. Calls use them one after the other, so one pair serves all. */
+let before = new Int32Array(64);
+let present = new Int32Array(64);
 
 /**
  * The edit distance of two sounds, relative to their length. Confusing two vowels, or a voiced and a voiceless
- * consonant, costs little.
+ * consonant, costs little. Above `limit` the exact distance does not matter: the function then stops early and returns
+ * 1.
  */
-export function soundDistance(a: string, b: string): number {
+export function soundDistance(a: string, b: string, limit = 1): number {
   const longest = Math.max(a.length, b.length);
   if (longest === 0) return 0;
-  let row = Float64Array.from({ length: b.length + 1 }, (_, j) => j);
-  for (let i = 1; i <= a.length; i++) {
-    const next = new Float64Array(b.length + 1);
-    next[0] = i;
-    for (let j = 1; j <= b.length; j++) {
-      const swap = (row[j - 1] ?? 0) + swapCost(a[i - 1] ?? '', b[j - 1] ?? '');
-      next[j] = Math.min(swap, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1);
-    }
-    row = next;
+  const most = limit * longest * 10 + 1e-6;
+  if (Math.abs(a.length - b.length) * 10 > most) return 1;
+  if (before.length <= b.length) {
+    before = new Int32Array(b.length * 2);
+    present = new Int32Array(b.length * 2);
   }
-  return (row[b.length] ?? 0) / longest;
-}
-
-const pairs = new Set([
-  'pb',
-  'bp',
-  'td',
-  'dt',
-  'kg',
-  'gk',
-  'fv',
-  'vf',
-  'sz',
-  'zs',
-  'xc',
-  'cx',
-  'cj',
-  'jc',
-  'mn',
-  'nm',
-  'xs',
-  'sx',
-]);
-
-function swapCost(a: string, b: string): number {
-  if (a === b) return 0;
-  if (vowels.has(a) && vowels.has(b)) return 0.4;
-  return pairs.has(a + b) ? 0.4 : 1;
+  for (let j = 0; j <= b.length; j++) before[j] = j * 10;
+  for (let i = 1; i <= a.length; i++) {
+    const row = (a.charCodeAt(i - 1) & (codes - 1)) * codes;
+    let left = (present[0] = i * 10);
+    let least = left;
+    for (let j = 1; j <= b.length; j++) {
+      const swap =
+        (before[j - 1] ?? 0) + (swapTenths[row + (b.charCodeAt(j - 1) & (codes - 1))] ?? 10);
+      left = Math.min(swap, (before[j] ?? 0) + 10, left + 10);
+      present[j] = left;
+      if (left < least) least = left;
+    }
+    if (least > most) return 1;
+    [before, present] = [present, before];
+  }
+  return (before[b.length] ?? 0) / 10 / longest;
 }

@@ -1,0 +1,220 @@
+import { Course } from './course.ts';
+import { heardWords, type HeardWord } from './heard.ts';
+import { HintGate } from './hint-gate.ts';
+import { doneBy, type Cause, type Done, type Hit } from './hits.ts';
+import type { PhraseMatch } from './phrases.ts';
+import { isInScope, type CallScope, type RuleSet, type WatchedRule } from './rule-set.ts';
+import { seen, type Seen, type WatchState } from './watching.ts';
+
+/** A final of the call, redacted as everybody else reads it. */
+export type HeardFinal = {
+  utteranceId: string;
+  legId: string;
+  role: string;
+  start: number;
+  end: number;
+  text: string;
+};
+
+/** A phrase may go over two finals of one leg that are at most this far apart, and take this many words of the first. */
+const joinedS = 2;
+const tailWords = 12;
+/** A tag or a step may make other rules fire, which may tag again: at most so deep. */
+const maxDepth = 4;
+
+type Tail = { words: HeardWord[]; end: number };
+
+/**
+ * The rules of one call, from its begin to its end. Pure: the same inputs in the same order give the same hits, live or
+ * on a call of last month.
+ */
+export class CallRules {
+  readonly #set: RuleSet;
+  readonly #call: CallScope;
+  readonly #rules: readonly WatchedRule[];
+  readonly #course = new Course();
+  readonly #gate = new HintGate();
+  readonly #states = new Map<number, WatchState>();
+  readonly #lastFired = new Map<WatchedRule, number>();
+  readonly #tails = new Map<string, Tail>();
+  readonly tags = new Set<string>();
+  readonly stepsDone = new Set<string>();
+  #nowS = 0;
+  #tickedS = 0;
+
+  constructor(set: RuleSet, call: CallScope, isTrial = false) {
+    this.#set = set;
+    this.#call = call;
+    this.#rules = set.rules.filter(
+      ({ playbook }) =>
+        (isTrial || playbook.status !== 'draft') && isInScope(playbook.scope, call),
+    );
+  }
+
+  get isIdle(): boolean {
+    return this.#rules.length === 0;
+  }
+
+  /** The checklists of the call, with what is done of them. */
+  get checklists() {
+    const playbooks = new Set(this.#rules.map(({ playbook }) => playbook));
+    return [...playbooks].flatMap((playbook) =>
+      playbook.checklists.map(({ id, title, steps }) => ({
+        id,
+        title,
+        steps: steps.map((step) => ({
+          ...step,
+          isDone: this.stepsDone.has(`${id}.${step.id}`),
+        })),
+      })),
+    );
+  }
+
+  heard(final: HeardFinal): Hit[] {
+    if (this.isIdle) return [];
+    this.#nowS = Math.max(this.#nowS, final.end);
+    this.#course.speech(final);
+    this.#course.forget(this.#nowS);
+    const { words, matches } = this.#phrasesIn(final);
+    const { utteranceId: utterance_id, legId: leg_id, role, start, end } = final;
+    const cause = { utterance_id, leg_id, role, start, end };
+    return this.#all({ kind: 'final', role, matches, cause, matched: (match) => matchedText(final.text, words, match) }); // prettier-ignore
+  }
+
+  /** Somebody is speaking: no final yet, and no silence either. */
+  speaking(atS: number): void {
+    this.#course.speaking(atS);
+  }
+
+  felt(role: string, end: number, sentiment: string, about?: Partial<Cause>): Hit[] {
+    const value = sentiment === 'negative' ? -1 : sentiment === 'positive' ? 1 : 0;
+    this.#course.felt(role, end, value);
+    return this.#all({ kind: 'sentiment', role, cause: { start: end, end, role, ...about } });
+  }
+
+  entity(role: string, type: string, cause: Cause): Hit[] {
+    return this.#all({ kind: 'entity', role, type, cause: { ...cause, role, entity: type } });
+  }
+
+  pressed(atS: number): Hit[] {
+    this.#course.pressed(atS);
+    return this.#all({ kind: 'dtmf', cause: { start: atS, end: atS } });
+  }
+
+  /** Time has passed: silences, missing steps, hints that waited. Whole seconds, one after the other. */
+  advance(toS: number): Hit[] {
+    const hits: Hit[] = [];
+    // A call that was away for hours is not walked through second by second.
+    this.#tickedS = Math.max(this.#tickedS, Math.floor(toS) - 600);
+    while (this.#tickedS + 1 <= toS) {
+      const at = ++this.#tickedS;
+      this.#nowS = Math.max(this.#nowS, at);
+      hits.push(...this.#all({ kind: 'tick', cause: { start: at, end: at } }));
+      hits.push(...this.#gate.release(this.#nowS));
+    }
+    return hits;
+  }
+
+  #phrasesIn({ legId, role, start, end, text }: HeardFinal) {
+    const before = this.#tails.get(legId + role);
+    const tail = before !== undefined && start - before.end < joinedS ? before.words : [];
+    const own = heardWords(text);
+    // The clause of the last final has ended, unless it goes on without a mark.
+    const offset = tail.at(-1)?.clause ?? 0;
+    const words = [...tail, ...own.map((word) => ({ ...word, clause: word.clause + offset }))];
+    const matches = this.#set.phrases.in(words, role, tail.length);
+    this.#tails.set(legId + role, {
+      end,
+      words: words.slice(-tailWords).map((word) => ({ ...word, start: -1, end: -1 })),
+    });
+    return { words, matches };
+  }
+
+  #all(input: Seen, depth = 0): Hit[] {
+    const hits: Hit[] = [];
+    for (const watched of this.#rules) {
+      const cause = seen(watched.watch, input, {
+        states: this.#states,
+        course: this.#course,
+        nowS: input.cause.end,
+        stepsDone: this.stepsDone,
+      });
+      if (cause === undefined || !this.#mayFire(watched, input.cause.end)) continue;
+      const hit = this.#fire(watched, cause);
+      if (hit === undefined) continue;
+      hits.push(...this.#gate.pass(hit, this.#nowS));
+      if (depth < maxDepth) hits.push(...this.#follow(hit, depth));
+    }
+    return hits;
+  }
+
+  #mayFire(watched: WatchedRule, nowS: number): boolean {
+    const last = this.#lastFired.get(watched);
+    if (last === undefined) return true;
+    return !watched.rule.once && nowS - last >= watched.rule.cooldown;
+  }
+
+  #fire(watched: WatchedRule, cause: Cause): Hit | undefined {
+    const { playbook, rule } = watched;
+    const fill = (text: string) => filled(text, cause, this.#call);
+    const titles = new Map(
+      playbook.checklists.flatMap(({ id, steps }) => steps.map((step) => [`${id}.${step.id}`, step.title])), // prettier-ignore
+    );
+    const { tags, stepsDone } = this;
+    const stepTitle = (step: string) => titles.get(step) ?? step;
+    const did = rule.then
+      .map((action) => doneBy(action, rule, { fill, tags, stepsDone, stepTitle }))
+      .filter((done): done is Done => done !== undefined);
+    this.#lastFired.set(watched, cause.end);
+    if (did.length === 0) return undefined;
+    const place = cause.utterance_id ?? String(cause.end);
+    return {
+      key: `${playbook.id}/${rule.id}@${place}`,
+      playbook: playbook.id,
+      version: playbook.version,
+      digest: playbook.digest,
+      rule: rule.id,
+      title: rule.title,
+      isShadow: playbook.status === 'shadow',
+      at: cause.end,
+      cause,
+      did,
+    };
+  }
+
+  #follow({ did, isShadow, cause }: Hit, depth: number): Hit[] {
+    const hits: Hit[] = [];
+    for (const done of did) {
+      if (done.kind === 'tag') {
+        if (!isShadow) this.tags.add(done.tag);
+        hits.push(...this.#all({ kind: 'tag', tag: done.tag, cause }, depth + 1));
+      }
+      if (done.kind === 'step') {
+        const step = `${done.checklist}.${done.step}`;
+        if (!isShadow) this.stepsDone.add(step);
+        hits.push(...this.#all({ kind: 'step', step, cause }, depth + 1));
+      }
+    }
+    return hits;
+  }
+}
+
+function matchedText(text: string, words: readonly HeardWord[], { from, to }: PhraseMatch): string {
+  const [first, last] = [words[from], words[to - 1]];
+  if (first !== undefined && last !== undefined && first.start >= 0)
+    return text.slice(first.start, last.end);
+  return words
+    .slice(from, to)
+    .map(({ word }) => word)
+    .join(' ');
+}
+
+/** Places that a text of a playbook may have: the words that matched, and the metadata of the call. */
+function filled(text: string, cause: Cause, call: CallScope): string {
+  return text.replace(/\{(match|entity|metadata\.([\w.-]{1,100}))\}/g, (_, place: string, name?: string) => {
+    if (place === 'match') return cause.matched ?? '';
+    if (place === 'entity') return cause.entity ?? '';
+    const value = call.metadata[name ?? ''];
+    return typeof value === 'string' || typeof value === 'number' ? String(value).slice(0, 200) : '';
+  });
+}

@@ -1,0 +1,81 @@
+import type { Action } from './playbook.ts';
+
+/** The utterance, or the second, that made a rule fire. */
+export type Cause = {
+  utterance_id?: string | undefined;
+  leg_id?: string | undefined;
+  role?: string | undefined;
+  start: number;
+  end: number;
+  /** The words that matched. */
+  matched?: string | undefined;
+  /** 1 for the very words. */
+  score?: number | undefined;
+  /** The type of an entity. */
+  entity?: string | undefined;
+};
+
+export type Link = { title: string; url: string };
+
+/** What a rule did when it fired. */
+export type Done =
+  | { kind: 'hint'; title: string; text?: string; say?: string; links?: Link[]; priority: number }
+  | { kind: 'alert'; level: 'info' | 'warn' | 'urgent'; title: string; text?: string }
+  | { kind: 'tag'; tag: string }
+  | { kind: 'step'; checklist: string; step: string; title: string }
+  | { kind: 'signal'; name: string; data: Record<string, string> };
+
+/** A rule fired. */
+export type Hit = {
+  /** The same for the same rule and cause, also after a restart. */
+  key: string;
+  playbook: string;
+  version: number;
+  digest: string;
+  rule: string;
+  title: string;
+  /** Nobody sees what a shadow did. */
+  isShadow: boolean;
+  /** Seconds of the call. */
+  at: number;
+  cause: Cause;
+  did: Done[];
+};
+
+export type RuleTexts = { title: string; priority: number };
+
+/** What an action does, its places filled. Undefined for what was done before. */
+export function doneBy(
+  action: Action,
+  rule: RuleTexts,
+  { fill, tags, stepTitle, stepsDone }: {
+    fill: (text: string) => string;
+    tags: ReadonlySet<string>;
+    stepsDone: ReadonlySet<string>;
+    stepTitle: (step: string) => string;
+  },
+): Done | undefined {
+  if ('hint' in action) {
+    const { title, text, say, links, priority = rule.priority } = action.hint;
+    return {
+      kind: 'hint',
+      title: fill(title),
+      ...(text === undefined ? {} : { text: fill(text) }),
+      ...(say === undefined ? {} : { say: fill(say) }),
+      ...(links === undefined ? {} : { links }),
+      priority,
+    };
+  }
+  if ('alert' in action) {
+    const { level, title = rule.title, text } = action.alert;
+    return { kind: 'alert', level, title: fill(title), ...(text === undefined ? {} : { text: fill(text) }) };
+  }
+  if ('tag' in action) return tags.has(action.tag) ? undefined : { kind: 'tag', tag: action.tag };
+  if ('step' in action) {
+    if (stepsDone.has(action.step)) return undefined;
+    const [checklist = '', step = ''] = action.step.split('.');
+    return { kind: 'step', checklist, step, title: stepTitle(action.step) };
+  }
+  const data = Object.entries(action.signal.data ?? {}).map(([name, text]) => [name, fill(text)]);
+  return { kind: 'signal', name: action.signal.name, data: Object.fromEntries(data) as Record<string, string> };
+}

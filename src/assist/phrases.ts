@@ -1,0 +1,334 @@
+import { soundDistance, soundOf } from '../language/rewrite/pronunciation.ts';
+import type { HeardWord } from './heard.ts';
+
+/** One phrase trigger as the matcher needs it. */
+export type PhraseSpec = {
+  role: 'customer' | 'agent' | undefined;
+  wordings: readonly (readonly string[])[];
+  /** Groups of wordings that must all be said within so many words of each other, in any order. */
+  near: { groups: readonly (readonly (readonly string[])[])[]; within: number } | undefined;
+  notNear: { wordings: readonly (readonly string[])[]; within: number } | undefined;
+  /** Names: even one word counts if it sounds alike. */
+  sounds: boolean;
+  loose: boolean;
+  /** True if "I do not want to ..." counts as well. */
+  negated: boolean;
+};
+
+export type PhraseMatch = {
+  /** Indexes of words, the end after the last. */
+  from: number;
+  to: number;
+  /** 1 for the very words, less where they only sound alike. */
+  score: number;
+};
+
+/** The distance up to which a wording of three words and more counts, by sound. */
+const nearDistance = 0.1;
+const looseDistance = 0.15;
+const nameDistance = 0.2;
+/** A wording of fewer words counts by its very words alone: a near single word is a coin toss. */
+const wordsForSound = 3;
+/** At most this many places of one group of a phrase are compared with each other in a final. */
+const maxPlaces = 32;
+/** A negation reaches at most this many words ahead. */
+const negationReach = 5;
+const negators = new Set(['not', 'never', 'no', 'without', 'neither', 'nobody', 'nor']);
+const subjects = new Set(['i', 'you', 'we', 'they', 'he', 'she', 'it', 'there']);
+
+type Use = { spec: number; group: number; limit: number };
+type Wording = {
+  words: readonly string[];
+  ids: readonly number[];
+  sound: string;
+  limit: number;
+  uses: Use[];
+};
+type Node = { next: Map<string, Node>; wordings: number[] };
+
+/** No group: the wording alone is the phrase. */
+const alone = -1;
+const excluded = -2;
+
+/**
+ * All phrases of a set of rules, compared with a final at once. Exact wordings are found by a tree of words. A wording
+ * that the recogniser misheard is found by its two rarest words: at least one of them is usually right.
+ */
+export class Phrases {
+  readonly #specs: readonly PhraseSpec[];
+  readonly #wordings: Wording[] = [];
+  readonly #root: Node = { next: new Map(), wordings: [] };
+  readonly #ids = new Map<string, number>();
+  readonly #byAnchor = new Map<string, { wording: number; at: number }[]>();
+
+  constructor(specs: readonly PhraseSpec[]) {
+    this.#specs = specs;
+    const byText = new Map<string, number>();
+    specs.forEach((spec, at) => {
+      const limit = spec.sounds ? nameDistance : spec.loose ? looseDistance : nearDistance;
+      const add = (wordings: readonly (readonly string[])[], group: number): void => {
+        for (const words of wordings) this.#add(byText, words, { spec: at, group, limit });
+      };
+      add(spec.wordings, alone);
+      spec.near?.groups.forEach((group, index) => {
+        add(group, index);
+      });
+      if (spec.notNear) add(spec.notNear.wordings, excluded);
+    });
+    this.#anchor();
+  }
+
+  get size(): number {
+    return this.#wordings.length;
+  }
+
+  #add(byText: Map<string, number>, words: readonly string[], use: Use): void {
+    const text = words.join(' ');
+    let at = byText.get(text);
+    if (at === undefined) {
+      const ids = words.map((word) => this.#idOf(word));
+      at = this.#wordings.push({ words, ids, sound: soundOf(text), limit: 0, uses: [] }) - 1;
+      byText.set(text, at);
+      let node = this.#root;
+      for (const word of words) {
+        const next = node.next.get(word) ?? { next: new Map<string, Node>(), wordings: [] };
+        node.next.set(word, next);
+        node = next;
+      }
+      node.wordings.push(at);
+    }
+    const wording = this.#wordings[at];
+    if (wording === undefined) return;
+    wording.uses.push(use);
+    wording.limit = Math.max(wording.limit, use.limit);
+  }
+
+  #idOf(word: string): number {
+    const known = this.#ids.get(word) ?? this.#ids.size;
+    this.#ids.set(word, known);
+    return known;
+  }
+
+  #anchor(): void {
+    const rarity = new Map<string, number>();
+    for (const { words } of this.#wordings)
+      for (const word of new Set(words)) rarity.set(word, (rarity.get(word) ?? 0) + 1);
+    this.#wordings.forEach(({ words, uses }, wording) => {
+      const isByName = uses.some(({ spec }) => this.#specs[spec]?.sounds === true);
+      if (words.length < wordsForSound && !isByName) return;
+      const ranked = words
+        .map((word, at) => ({ at, key: skeleton(soundOf(word)), rank: rankOf(word, rarity) }))
+        .filter(({ key }) => key.length > 1)
+        .toSorted((a, b) => a.rank - b.rank)
+        .slice(0, 2);
+      for (const { at, key } of ranked)
+        this.#byAnchor.set(key, [...(this.#byAnchor.get(key) ?? []), { wording, at }]);
+    });
+  }
+
+  /** The first match of each phrase in these words, by the index of the phrase. Matches end after `from`. */
+  in(words: readonly HeardWord[], role: string, from = 0): Map<number, PhraseMatch> {
+    const said = new Map<number, Map<number, PhraseMatch[]>>();
+    const note = (wording: number, match: PhraseMatch): void => {
+      for (const { spec, group, limit } of this.#wordings[wording]?.uses ?? []) {
+        if (1 - match.score > limit + 1e-9) continue;
+        const groups = said.get(spec) ?? new Map<number, PhraseMatch[]>();
+        said.set(spec, groups);
+        const found = groups.get(group) ?? [];
+        groups.set(group, found);
+        if (found.length < maxPlaces) found.push(match);
+      }
+    };
+    this.#exact(words, note);
+    this.#bySound(words, note);
+    const matches = new Map<number, PhraseMatch>();
+    for (const [at, groups] of said) {
+      const spec = this.#specs[at];
+      if (spec === undefined || (spec.role !== undefined && spec.role !== role)) continue;
+      const match = chosen(spec, groups, words, from);
+      if (match !== undefined) matches.set(at, match);
+    }
+    return matches;
+  }
+
+  #exact(words: readonly HeardWord[], note: (wording: number, match: PhraseMatch) => void): void {
+    for (let from = 0; from < words.length; from++) {
+      let node: Node | undefined = this.#root;
+      for (let to = from; to < words.length; to++) {
+        node = node.next.get(words[to]?.word ?? '');
+        if (node === undefined) break;
+        for (const wording of node.wordings) note(wording, { from, to: to + 1, score: 1 });
+      }
+    }
+  }
+
+  #bySound(words: readonly HeardWord[], note: (wording: number, match: PhraseMatch) => void): void {
+    const heard = new HeardSounds(words, this.#ids);
+    const tried = new Set<number>();
+    words.forEach(({ sound }, place) => {
+      for (const { wording, at } of this.#byAnchor.get(skeleton(sound)) ?? []) {
+        const target = this.#wordings[wording];
+        if (target === undefined) continue;
+        const begin = place - at;
+        if (!heard.mayBe(target.ids, begin)) continue;
+        const name = wording * 1_024 + begin + 16;
+        if (tried.has(name)) continue;
+        tried.add(name);
+        const match = bestWindow(heard, begin, target);
+        if (match !== undefined) note(wording, match);
+      }
+    });
+  }
+}
+
+/** The words of a final, ready to be compared with many wordings. */
+class HeardSounds {
+  readonly words: readonly HeardWord[];
+  readonly #ids: Int32Array;
+  readonly #sound: string;
+  readonly #starts: Int32Array;
+
+  constructor(words: readonly HeardWord[], ids: ReadonlyMap<string, number>) {
+    this.words = words;
+    this.#ids = Int32Array.from(words, ({ word }) => ids.get(word) ?? -1);
+    this.#sound = words.map(({ sound }) => sound).join('');
+    this.#starts = new Int32Array(words.length + 1);
+    words.forEach(({ sound }, at) => {
+      this.#starts[at + 1] = (this.#starts[at] ?? 0) + sound.length;
+    });
+  }
+
+  sound(from: number, to: number): string {
+    return this.#sound.slice(this.#starts[from], this.#starts[to]);
+  }
+
+  length(from: number, to: number): number {
+    return (this.#starts[to] ?? 0) - (this.#starts[from] ?? 0);
+  }
+
+  /** Half of the words of a wording are there as they are, or one of three. Without this, its sound is not compared. */
+  mayBe(ids: readonly number[], begin: number): boolean {
+    const wanted = Math.floor(ids.length / 2);
+    let found = 0;
+    for (let at = 0; at < ids.length && found < wanted; at++) {
+      const id = ids[at];
+      const place = begin + at;
+      if (this.#ids[place] === id || this.#ids[place - 1] === id || this.#ids[place + 1] === id)
+        found++;
+    }
+    return found >= wanted;
+  }
+}
+
+/** The window of words about `begin` that sounds most like the wording. The very words are left to the tree. */
+function bestWindow(heard: HeardSounds, begin: number, target: Wording): PhraseMatch | undefined {
+  const { limit, sound } = target;
+  const { words } = heard;
+  const count = target.words.length;
+  let best: PhraseMatch | undefined;
+  for (let from = Math.max(0, begin - 1); from <= begin + 1; from++)
+    for (let to = Math.max(from + 1, from + count - 1); to <= Math.min(words.length, from + count + 1); to++) { // prettier-ignore
+      const longest = Math.max(heard.length(from, to), sound.length);
+      if (Math.abs(heard.length(from, to) - sound.length) > limit * longest) continue;
+      const distance = soundDistance(heard.sound(from, to), sound, limit);
+      if (distance > limit || 1 - distance <= (best?.score ?? 0)) continue;
+      if (distance === 0 && isExact(words, from, target.words)) continue;
+      if (limit > nearDistance && !hasItsWords(words.slice(from, to), target.words)) continue;
+      best = { from, to, score: Math.round((1 - distance) * 1_000) / 1_000 };
+    }
+  return best;
+}
+
+function isExact(words: readonly HeardWord[], from: number, wording: readonly string[]): boolean {
+  return wording.every((word, at) => words[from + at]?.word === word);
+}
+
+/** Each content word of a long wording has a word of its own that sounds like it; one of three may lack it. */
+function hasItsWords(window: readonly HeardWord[], wording: readonly string[]): boolean {
+  const content = wording.filter((word) => word.length > 3);
+  const found = content.filter((word) => {
+    const sound = soundOf(word);
+    return window.some((heard) => soundDistance(heard.sound, sound, 0.4) <= 0.4);
+  });
+  return found.length >= content.length - (content.length >= 3 ? 1 : 0);
+}
+
+function chosen(
+  spec: PhraseSpec,
+  groups: ReadonlyMap<number, PhraseMatch[]>,
+  words: readonly HeardWord[],
+  from: number,
+): PhraseMatch | undefined {
+  const candidates = [...(groups.get(alone) ?? []), ...togetherIn(spec, groups)].filter(
+    (match) =>
+      match.to > from &&
+      (spec.negated || !isNegated(words, match)) &&
+      !isExcluded(spec, groups.get(excluded) ?? [], match),
+  );
+  return candidates.toSorted((a, b) => b.score - a.score || a.from - b.from || a.to - b.to)[0];
+}
+
+/** The shortest stretches that have a wording of every group. */
+function togetherIn(spec: PhraseSpec, groups: ReadonlyMap<number, PhraseMatch[]>): PhraseMatch[] {
+  const { near } = spec;
+  if (near === undefined) return [];
+  let together: PhraseMatch[] = groups.get(0) ?? [];
+  for (let group = 1; group < near.groups.length; group++)
+    together = together.flatMap((one) =>
+      (groups.get(group) ?? []).flatMap((other) => {
+        const from = Math.min(one.from, other.from);
+        const to = Math.max(one.to, other.to);
+        const overlaps = one.from < other.to && other.from < one.to;
+        if (overlaps || to - from > near.within) return [];
+        return [{ from, to, score: Math.min(one.score, other.score) }];
+      }),
+    );
+  return together;
+}
+
+/** "I do not want to cancel" is no wish to cancel; "can't I cancel" is one. */
+function isNegated(words: readonly HeardWord[], { from, to }: PhraseMatch): boolean {
+  const first = words[from];
+  if (first === undefined) return false;
+  for (let at = from - 1; at >= Math.max(0, from - negationReach); at--) {
+    const word = words[at];
+    if (word === undefined || word.clause !== first.clause) return false;
+    if (!negators.has(word.word)) continue;
+    const next = words[at + 1]?.word ?? '';
+    const isQuestion = subjects.has(next) && at + 1 < to && /^(can|do|does|did|could|would|will|is|are|why)$/.test(words[at - 1]?.word ?? ''); // prettier-ignore
+    if (!isQuestion) return true;
+  }
+  return false;
+}
+
+function isExcluded(
+  spec: PhraseSpec,
+  exclusions: readonly PhraseMatch[],
+  { from, to }: PhraseMatch,
+): boolean {
+  const within = spec.notNear?.within ?? 0;
+  return exclusions.some((other) => other.to > from - within && other.from < to + within);
+}
+
+const classOf: Record<string, string> = { b: 'p', d: 't', g: 'k', v: 'f', z: 's', x: 's', c: 's', j: 's', n: 'm' }; // prettier-ignore
+
+/** The consonants of a sound, those that are confused as one letter. */
+function skeleton(sound: string): string {
+  let bare = /^[aeiouAOY]/.test(sound) ? 'a' : '';
+  for (const letter of sound) {
+    if (/[aeiouAOYhw]/.test(letter)) continue;
+    const merged = classOf[letter] ?? letter;
+    if (!bare.endsWith(merged)) bare += merged;
+  }
+  return bare;
+}
+
+const everyday = new Set(
+  'i you he she it we they me my your our their the a an to of in on at for with from by is am are was be been do does did have has had can could will would shall should may might must not no this that these those there here what when where why how who which if or and but as up out about get got go going want need make take know think say tell some any all'.split(
+    ' ',
+  ),
+);
+
+function rankOf(word: string, rarity: ReadonlyMap<string, number>): number {
+  return (everyday.has(word) ? 1_000_000 : 0) + (rarity.get(word) ?? 0) - word.length / 100;
+}

@@ -1,0 +1,159 @@
+import { createHash } from 'node:crypto';
+import { createRequire } from 'node:module';
+import type * as Yaml from 'yaml';
+import { nearestName } from '../lib/nearest-name.ts';
+import { Playbook, type PhraseTrigger, type Rule, type Scope, type Trigger } from './playbook.ts';
+import { Phrases, type PhraseSpec } from './phrases.ts';
+import { wordingsOf } from './template.ts';
+
+/** A trigger with its number, under which a call keeps what it has seen of it. */
+export type Watch =
+  | { id: number; on: 'phrase'; phrase: number }
+  | { id: number; on: 'any' | 'all'; parts: Watch[] }
+  | { id: number; on: 'not'; part: Watch }
+  | { id: number; on: 'then'; first: Watch; next: Watch; within: number }
+  | { id: number; on: 'count'; of: Watch; times: number; over: number }
+  | PlainWatch;
+type PlainTrigger = Exclude<
+  Trigger,
+  { phrase: unknown } | { any: unknown } | { all: unknown } | { not: unknown } | { then: unknown } | { count: unknown }
+>;
+type PlainWatch = { id: number; on: 'plain'; trigger: PlainTrigger };
+
+export type WatchedRule = {
+  playbook: LoadedPlaybook;
+  rule: Rule;
+  watch: Watch;
+};
+
+/** A playbook as it was read. The digest is its true version. */
+export type LoadedPlaybook = Playbook & { digest: string };
+
+/** The rules of several playbooks, ready to listen. It never changes: a call keeps the one that it began with. */
+export type RuleSet = {
+  playbooks: readonly LoadedPlaybook[];
+  rules: readonly WatchedRule[];
+  phrases: Phrases;
+};
+
+/** Reads one playbook. Throws with a line for each mistake, for the person who wrote it. */
+export function playbookFrom(text: string): LoadedPlaybook {
+  if (text.length > 512 * 1024) throw new Error('a playbook is at most 512 KiB long');
+  const { parse } = createRequire(import.meta.url)('yaml') as typeof Yaml;
+  const parsed = Playbook.safeParse(parse(text, { maxAliasCount: 20 }));
+  if (!parsed.success)
+    throw new Error(
+      parsed.error.issues
+        .slice(0, 20)
+        .map(({ path, message }) => `${path.join('.') || 'the file'}: ${message}`)
+        .join('\n'),
+    );
+  const playbook = { ...parsed.data, digest: createHash('sha256').update(text).digest('hex').slice(0, 16) }; // prettier-ignore
+  const problems = problemsOf(playbook);
+  if (problems.length > 0) throw new Error(problems.join('\n'));
+  return playbook;
+}
+
+/** Names that nothing has, and names that two have. */
+function problemsOf({ rules, checklists, tests }: Playbook): string[] {
+  const problems: string[] = [];
+  const steps = checklists.flatMap(({ id, steps }) => steps.map((step) => `${id}.${step.id}`));
+  const ids = rules.map(({ id }) => id);
+  for (const [what, names] of [['rule', ids], ['step', steps]] as const)
+    for (const name of new Set(names.filter((one, at) => names.indexOf(one) !== at)))
+      problems.push(`two are the ${what} ${name}`);
+  const named = (what: string, name: string, known: readonly string[], where: string): void => {
+    if (known.includes(name)) return;
+    const near = nearestName(name, [...known]);
+    problems.push(`${where}: there is no ${what} ${name}${near === undefined ? '' : `, did you mean ${near}?`}`); // prettier-ignore
+  };
+  for (const { id, when, then } of rules) {
+    for (const trigger of triggersIn(when)) {
+      if ('step' in trigger) named('step', trigger.step.step, steps, `rules.${id}`);
+      if ('missing' in trigger) named('step', trigger.missing.step, steps, `rules.${id}`);
+    }
+    for (const action of then) if ('step' in action) named('step', action.step, steps, `rules.${id}`);
+  }
+  for (const { name, expect } of tests) {
+    for (const hit of expect.hits ?? []) named('rule', hit, ids, `the test "${name}"`);
+    for (const step of expect.steps ?? []) named('step', step, steps, `the test "${name}"`);
+  }
+  return problems;
+}
+
+function triggersIn(trigger: Trigger): Trigger[] {
+  if ('any' in trigger) return trigger.any.flatMap(triggersIn);
+  if ('all' in trigger) return trigger.all.flatMap(triggersIn);
+  if ('not' in trigger) return triggersIn(trigger.not);
+  if ('then' in trigger) return [trigger.then.first, trigger.then.next].flatMap(triggersIn);
+  if ('count' in trigger) return triggersIn(trigger.count.of);
+  return [trigger];
+}
+
+/** Makes the rules ready. Throws where a phrase cannot be read, with the place of the phrase. */
+export function ruleSetOf(playbooks: readonly LoadedPlaybook[]): RuleSet {
+  const specs: PhraseSpec[] = [];
+  let last = 0;
+  const rules = playbooks.flatMap((playbook) => {
+    const lists = new Map(Object.entries(playbook.words));
+    const watchOf = (trigger: Trigger): Watch => {
+      const id = last++;
+      if ('phrase' in trigger)
+        return { id, on: 'phrase', phrase: specs.push(specOf(trigger.phrase, lists)) - 1 };
+      if ('any' in trigger) return { id, on: 'any', parts: trigger.any.map(watchOf) };
+      if ('all' in trigger) return { id, on: 'all', parts: trigger.all.map(watchOf) };
+      if ('not' in trigger) return { id, on: 'not', part: watchOf(trigger.not) };
+      if ('then' in trigger) {
+        const { first, next, within } = trigger.then;
+        return { id, on: 'then', first: watchOf(first), next: watchOf(next), within };
+      }
+      if ('count' in trigger) {
+        const { of, times, over } = trigger.count;
+        return { id, on: 'count', of: watchOf(of), times, over };
+      }
+      return { id, on: 'plain', trigger };
+    };
+    return playbook.rules.map((rule): WatchedRule => {
+      try {
+        return { playbook, rule, watch: watchOf(rule.when) };
+      } catch (error) {
+        throw new Error(`rules.${rule.id}: ${error instanceof Error ? error.message : 'unreadable'}`, { cause: error }); // prettier-ignore
+      }
+    });
+  });
+  return { playbooks, rules, phrases: new Phrases(specs) };
+}
+
+function specOf(trigger: PhraseTrigger, lists: ReadonlyMap<string, readonly string[]>): PhraseSpec {
+  const wordings = (phrases: readonly string[]) => phrases.flatMap((phrase) => wordingsOf(phrase, lists)); // prettier-ignore
+  const { role, any = [], near, within_words: within, not_near, sounds, loose, negated } = trigger;
+  return {
+    role,
+    wordings: wordings(any),
+    near: near && { groups: near.map(wordings), within },
+    notNear: not_near && { wordings: wordings(not_near.words), within: not_near.within },
+    sounds,
+    loose,
+    negated,
+  };
+}
+
+/** What a call is, as far as the scope of a playbook asks. */
+export type CallScope = {
+  direction: string | null;
+  carrier: string;
+  to: string | null;
+  metadata: Readonly<Record<string, unknown>>;
+};
+
+export function isInScope(scope: Scope, call: CallScope): boolean {
+  const { direction, carrier, to, metadata = {} } = scope;
+  if (direction !== undefined && !(direction as string[]).includes(call.direction ?? '')) return false;
+  if (carrier !== undefined && !carrier.includes(call.carrier)) return false;
+  if (to !== undefined && !to.includes(call.to ?? '')) return false;
+  return Object.entries(metadata).every(([name, wanted]) => {
+    const value = call.metadata[name];
+    const isText = typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
+    return isText && [wanted].flat().includes(String(value));
+  });
+}

@@ -1,0 +1,91 @@
+import { CallRules, type HeardFinal } from './call-rules.ts';
+import type { Hit } from './hits.ts';
+import type { LoadedPlaybook } from './rule-set.ts';
+import { ruleSetOf, type CallScope, type RuleSet } from './rule-set.ts';
+
+/**
+ * Triggers that depend on time are judged this many seconds late: by then the finals of that second have come, from
+ * both parties.
+ */
+export const settledS = 3;
+
+/** What one call brought to the rules, in the order of its clock. */
+export type CallInput =
+  | ({ kind: 'final' } & HeardFinal)
+  | { kind: 'sentiment'; role: string; end: number; sentiment: string }
+  | { kind: 'entity'; role: string; end: number; type: string; utteranceId: string }
+  | { kind: 'wait'; end: number };
+
+/** What the rules would have done in a call that is over. The same rules, in the same way, as live. */
+export function tryCall(set: RuleSet, call: CallScope, inputs: readonly CallInput[], isTrial = true): Hit[] {
+  const rules = new CallRules(set, call, isTrial);
+  const hits: Hit[] = [];
+  for (const input of inputs.toSorted((one, other) => one.end - other.end)) {
+    hits.push(...rules.advance(input.end - (input.kind === 'wait' ? 0 : settledS)));
+    hits.push(...takenBy(rules, input));
+  }
+  return hits;
+}
+
+export function takenBy(rules: CallRules, input: CallInput): Hit[] {
+  switch (input.kind) {
+    case 'final':
+      return rules.heard(input);
+    case 'sentiment':
+      return rules.felt(input.role, input.end, input.sentiment);
+    case 'entity': {
+      const { role, type, end, utteranceId } = input;
+      return rules.entity(role, type, { utterance_id: utteranceId, start: end, end });
+    }
+    case 'wait':
+      return [];
+  }
+}
+
+export type TestResult = { name: string; isPassed: boolean; why: string };
+
+/** A turn of a test without times is spoken at this speed, and the next one comes after a breath. */
+const wordsPerSecond = 2.5;
+const breathS = 0.5;
+
+/** Runs the tests that a playbook brings. Its scope does not count: the test says what is said, not by whom. */
+export function testsOf(playbook: LoadedPlaybook): TestResult[] {
+  const set = ruleSetOf([{ ...playbook, scope: {}, status: 'live' }]);
+  return playbook.tests.map(({ name, turns, expect }) => {
+    const { inputs, endS } = inputsOf(turns);
+    const call: CallScope = { direction: null, carrier: 'test', to: null, metadata: {} };
+    const hits = tryCall(set, call, [...inputs, { kind: 'wait', end: endS }]);
+    const found = {
+      hits: unique(hits.map(({ rule }) => rule)),
+      steps: unique(hits.flatMap(({ did }) => did.flatMap((done) => (done.kind === 'step' ? [`${done.checklist}.${done.step}`] : [])))), // prettier-ignore
+      tags: unique(hits.flatMap(({ did }) => did.flatMap((done) => (done.kind === 'tag' ? [done.tag] : [])))), // prettier-ignore
+    };
+    const wrong = (['hits', 'steps', 'tags'] as const).flatMap((what) => {
+      const wanted = expect[what];
+      if (wanted === undefined) return [];
+      const [is, should] = [found[what].toSorted().join(', '), unique(wanted).toSorted().join(', ')];
+      return is === should ? [] : [`${what}: ${is || 'none'}, expected ${should || 'none'}`];
+    });
+    return { name, isPassed: wrong.length === 0, why: wrong.join('; ') };
+  });
+}
+
+function unique(names: readonly string[]): string[] {
+  return [...new Set(names)];
+}
+
+function inputsOf(turns: LoadedPlaybook['tests'][number]['turns']) {
+  let clockS = 0;
+  const inputs = turns.flatMap((turn, at): CallInput[] => {
+    if ('wait' in turn) {
+      clockS += turn.wait;
+      return [];
+    }
+    const [role, text] = Array.isArray(turn) ? turn : [turn.role, turn.text];
+    const start = Array.isArray(turn) ? clockS : turn.start;
+    const end = Array.isArray(turn) ? start + 0.4 + text.split(/\s+/).length / wordsPerSecond : turn.end; // prettier-ignore
+    clockS = end + breathS;
+    return [{ kind: 'final', utteranceId: `turn-${at}`, legId: role, role, start, end, text }];
+  });
+  return { inputs, endS: clockS };
+}

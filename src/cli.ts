@@ -37,6 +37,7 @@ const commands: Record<string, () => Promise<(program: Command) => void>> = {
   transcribe: async () => (await import('./commands/transcribe.ts')).registerTranscribe,
   'transcribe-again': async () =>
     (await import('./commands/transcribe-again.ts')).registerTranscribeAgain,
+  assist: async () => (await import('./commands/assist.ts')).registerAssist,
   search: async () => (await import('./commands/search.ts')).registerSearch,
   erase: async () => (await import('./commands/erase.ts')).registerErase,
   models: async () => (await import('./commands/models.ts')).registerModels,

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type * as Yaml from 'yaml';
 import { z } from 'zod';
+import { AssistConfig } from './assist/config.ts';
 import { BridgeConfig } from './bridge/config.ts';
 import { carrierNames } from './carriers/all.ts';
 import { CarriersConfig } from './carriers/config.ts';
@@ -61,6 +62,7 @@ export const Config = z.strictObject({
   speechService: SpeechServiceConfig.prefault({}),
   language: LlmConfig.prefault({}),
   bridge: BridgeConfig.prefault({}),
+  assist: AssistConfig.prefault({}),
   carriers: CarriersConfig.prefault({}),
   outbox: OutboxConfig.prefault({}),
 });

@@ -1,4 +1,6 @@
+import { join } from 'node:path';
 import { randomBytes } from 'node:crypto';
+import { Playbooks } from './assist/playbooks.ts';
 import { startBridge, type BridgePart } from './bridge/bridge.ts';
 import { carrierNames, carriers, factsOf, firstCarrier } from './carriers/all.ts';
 import { startCarriers } from './carriers/carriers.ts';
@@ -257,12 +259,20 @@ async function openSpeech(
 
 /** Opens the outbox, the bridge, and the carriers that bring calls to the bridge. */
 async function openBridge(
-  { config, log, store, http, mount }: OpenProcess,
+  { config, log, store, http, mount, own }: OpenProcess,
   { nodes, objects, language }: Shared,
   internalKey: string,
 ): Promise<BridgePart> {
   const { publicUrl } = http;
   const outbox = mount(await startOutbox({ config: config.outbox, store, log }));
+  const playbooks = own(
+    await Playbooks.open({
+      folder: config.assist.folder ?? join(config.store.dataDir, 'assist'),
+      starter: config.assist.starter === 'on',
+      clock: systemClock,
+      log,
+    }),
+  );
   const bridge = mount(
     await startBridge({
       config: config.bridge,
@@ -270,6 +280,7 @@ async function openBridge(
       store,
       log,
       language,
+      playbooks,
       outbox,
       publicUrl,
       speech: config.speech,

@@ -27,6 +27,8 @@ export type PhraseMatch = {
 const nearDistance = 0.1;
 const looseDistance = 0.15;
 const nameDistance = 0.2;
+/** The distance up to which one word of a wording counts as the other. */
+const wordDistance = 0.35;
 /** A wording of fewer words counts by its very words alone: a near single word is a coin toss. */
 const wordsForSound = 3;
 /** At most this many places of one group of a phrase are compared with each other in a final. */
@@ -44,6 +46,7 @@ type Wording = {
   limit: number;
   uses: Use[];
 };
+type Anchor = { wording: number; at: number };
 type Node = { next: Map<string, Node>; wordings: number[] };
 
 /** No group: the wording alone is the phrase. */
@@ -59,7 +62,9 @@ export class Phrases {
   readonly #wordings: Wording[] = [];
   readonly #root: Node = { next: new Map(), wordings: [] };
   readonly #ids = new Map<string, number>();
-  readonly #byAnchor = new Map<string, { wording: number; at: number }[]>();
+  readonly #byAnchor = new Map<string, Anchor[]>();
+  /** Names of one word, by their consonants without one of them. */
+  readonly #byName = new Map<string, Anchor[]>();
 
   constructor(specs: readonly PhraseSpec[]) {
     this.#specs = specs;
@@ -121,9 +126,28 @@ export class Phrases {
         .filter(({ key }) => key.length > 1)
         .toSorted((a, b) => a.rank - b.rank)
         .slice(0, 2);
-      for (const { at, key } of ranked)
-        this.#byAnchor.set(key, [...(this.#byAnchor.get(key) ?? []), { wording, at }]);
+      for (const { at, key } of ranked) {
+        this.#index(this.#byAnchor, key, { wording, at });
+        if (isByName && words.length === 1)
+          for (const near of lessOne(key)) this.#index(this.#byName, near, { wording, at });
+      }
     });
+  }
+
+  #index(index: Map<string, Anchor[]>, key: string, anchor: Anchor): void {
+    const known = index.get(key) ?? [];
+    index.set(key, known);
+    known.push(anchor);
+  }
+
+  /** The wordings that may stand at a word, by what it sounds like, alone or with the next word. */
+  #anchorsAt(words: readonly HeardWord[], place: number): Anchor[] {
+    const sound = words[place]?.sound ?? '';
+    const anchors = this.#byAnchor.get(skeleton(sound)) ?? [];
+    if (this.#byName.size === 0) return anchors;
+    const joined = [sound, sound + (words[place + 1]?.sound ?? '')].map(skeleton);
+    const near = joined.flatMap((key) => lessOne(key).flatMap((less) => this.#byName.get(less) ?? [])); // prettier-ignore
+    return [...anchors, ...near];
   }
 
   /** The first match of each phrase in these words, by the index of the phrase. Matches end after `from`. */
@@ -165,8 +189,8 @@ export class Phrases {
   #bySound(words: readonly HeardWord[], note: (wording: number, match: PhraseMatch) => void): void {
     const heard = new HeardSounds(words, this.#ids);
     const tried = new Set<number>();
-    words.forEach(({ sound }, place) => {
-      for (const { wording, at } of this.#byAnchor.get(skeleton(sound)) ?? []) {
+    words.forEach((_, place) => {
+      for (const { wording, at } of this.#anchorsAt(words, place)) {
         const target = this.#wordings[wording];
         if (target === undefined) continue;
         const begin = place - at;
@@ -233,7 +257,7 @@ function bestWindow(heard: HeardSounds, begin: number, target: Wording): PhraseM
       const distance = soundDistance(heard.sound(from, to), sound, limit);
       if (distance > limit || 1 - distance <= (best?.score ?? 0)) continue;
       if (distance === 0 && isExact(words, from, target.words)) continue;
-      if (limit > nearDistance && !hasItsWords(words.slice(from, to), target.words)) continue;
+      if (!hasItsWords(words.slice(from, to), target.words)) continue;
       best = { from, to, score: Math.round((1 - distance) * 1_000) / 1_000 };
     }
   return best;
@@ -243,14 +267,19 @@ function isExact(words: readonly HeardWord[], from: number, wording: readonly st
   return wording.every((word, at) => words[from + at]?.word === word);
 }
 
-/** Each content word of a long wording has a word of its own that sounds like it; one of three may lack it. */
+/**
+ * Each telling word of a wording has a word of its own that sounds like it. Of the whole, "my phone number" is close to
+ * "new phone number".
+ */
 function hasItsWords(window: readonly HeardWord[], wording: readonly string[]): boolean {
-  const content = wording.filter((word) => word.length > 3);
-  const found = content.filter((word) => {
+  if (wording.length === 1) return true;
+  const telling = wording.filter((word) => !everyday.has(word));
+  const missing = telling.filter((word) => {
     const sound = soundOf(word);
-    return window.some((heard) => soundDistance(heard.sound, sound, 0.4) <= 0.4);
+    return !window.some((heard) => soundDistance(heard.sound, sound, wordDistance) <= wordDistance);
   });
-  return found.length >= content.length - (content.length >= 3 ? 1 : 0);
+  // A word may be heard as two, or two as one, where enough others stand.
+  return missing.length <= (telling.length >= 4 ? 1 : 0);
 }
 
 function chosen(
@@ -321,6 +350,11 @@ function skeleton(sound: string): string {
     if (!bare.endsWith(merged)) bare += merged;
   }
   return bare;
+}
+
+/** A key, and the key without each of its letters: two keys that differ in one letter share one of these. */
+function lessOne(key: string): string[] {
+  return [key, ...Array.from(key, (_, at) => key.slice(0, at) + key.slice(at + 1))];
 }
 
 const everyday = new Set(

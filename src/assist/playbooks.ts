@@ -1,7 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Clock } from '../lib/clock.ts';
 import { reasonOf } from '../lib/errors.ts';
+import { every, type Loop } from '../lib/every.ts';
 import type { Logger } from '../lib/log.ts';
 import { playbookFrom, ruleSetOf, type LoadedPlaybook, type RuleSet } from './rule-set.ts';
 
@@ -53,7 +55,10 @@ async function filesAt(path: string): Promise<string[]> {
     .map((name) => join(path, name));
 }
 
-type PlaybooksOptions = { folder: string; starter: boolean; log: Logger };
+type PlaybooksOptions = { folder: string; starter: boolean; clock: Clock; log: Logger };
+
+/** The folder is looked at this often. */
+const lookMs = 10_000;
 
 /**
  * The playbooks of this process. A file that becomes unreadable keeps its last good form. A call keeps the set that it
@@ -61,35 +66,63 @@ type PlaybooksOptions = { folder: string; starter: boolean; log: Logger };
  */
 export class Playbooks {
   readonly #options: PlaybooksOptions;
-  #good = new Map<string, LoadedPlaybook>();
+  readonly #looks: Loop;
+  #good: readonly LoadedPlaybook[] = [];
   #known = '';
-  current: RuleSet = ruleSetOf([]);
+  #set: RuleSet | undefined;
   problems: readonly PlaybookProblem[] = [];
 
-  constructor(options: PlaybooksOptions) {
+  private constructor(options: PlaybooksOptions) {
     this.#options = options;
+    this.#looks = every(options.clock, lookMs, () => this.load().then(() => void this.current), {
+      failed: (error) => {
+        options.log.error({ reason: reasonOf(error) }, 'the folder of playbooks could not be read');
+      },
+    });
+  }
+
+  static async open(options: PlaybooksOptions): Promise<Playbooks> {
+    const playbooks = new Playbooks(options);
+    await playbooks.load();
+    return playbooks;
+  }
+
+  /** The rules are made ready when the first call asks for them, or some seconds after the start. */
+  get current(): RuleSet {
+    this.#set ??= ruleSetOf(this.#all());
+    return this.#set;
   }
 
   /** Reads the folder again. Returns true if the rules changed. */
   async load(): Promise<boolean> {
-    const { folder, starter, log } = this.#options;
+    const { folder, log } = this.#options;
     const { playbooks, problems } = await playbooksIn(folder);
-    const read = new Map(playbooks.map((playbook) => [playbook.id, playbook]));
     // A file that is wrong now may have been right before: its playbook stays as it was. A file that is gone is gone.
-    if (problems.length > 0)
-      for (const [id, playbook] of this.#good) if (!read.has(id)) read.set(id, playbook);
-    this.#good = read;
-    const all = starter ? starterPlaybooks().filter(({ id }) => !read.has(id)) : [];
-    all.push(...read.values());
-    const known = JSON.stringify([all.map(({ id, digest }) => [id, digest]), problems]);
+    const before = this.#good.filter(({ id }) => !playbooks.some((one) => one.id === id));
+    const good = problems.length > 0 ? [...playbooks, ...before] : playbooks;
+    const known = JSON.stringify([good.map(({ id, digest }) => [id, digest]), problems]);
     if (known === this.#known) return false;
     this.#known = known;
+    this.#good = good;
+    this.#set = undefined;
     this.problems = problems;
-    this.current = ruleSetOf(all);
-    const used = all.map(({ id, version, status }) => `${id}@${version} (${status})`);
-    log.info({ playbooks: used, wordings: this.current.phrases.size }, 'playbooks were read');
+    if (good.length > 0)
+      log.info(
+        { playbooks: good.map(({ id, version, status }) => `${id}@${version} (${status})`) },
+        'playbooks were read',
+      );
     for (const { file, reason } of problems)
       log.error({ file, reason }, 'a playbook cannot be used: its last good form stays');
     return true;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#looks.stop();
+  }
+
+  #all(): LoadedPlaybook[] {
+    const own = new Set(this.#good.map(({ id }) => id));
+    const starter = this.#options.starter ? starterPlaybooks() : [];
+    return [...starter.filter(({ id }) => !own.has(id)), ...this.#good];
   }
 }

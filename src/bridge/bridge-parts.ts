@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { Transaction } from 'kysely';
+import type { Playbooks } from '../assist/playbooks.ts';
 import type { LanguageRunner } from '../language/runner.ts';
 import type { NodeLink } from '../nodes/link.ts';
 import type { Membership } from '../nodes/membership.ts';
@@ -54,6 +55,8 @@ export type BridgeOptions = {
   objects?: Objects | undefined;
   /** Connects this node with the other nodes. If absent, streams and requests for their calls are not relayed. */
   link?: NodeLink | undefined;
+  /** The playbooks that calls listen with. */
+  playbooks: Pick<Playbooks, 'current' | 'problems' | 'load'>;
   /** The carrier names that `POST /api/streams` accepts. */
   carriers: readonly string[];
   /** Extracts facts about a call from the carrier's callbacks. If absent, callbacks are only stored. */
@@ -185,6 +188,7 @@ function openCalls(
     config,
     store,
     language,
+    playbooks: options.playbooks,
     factsOf: options.factsOf ?? (() => ({})),
     objects,
     lostRecordings,

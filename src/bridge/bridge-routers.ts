@@ -1,5 +1,6 @@
 import type { Router } from 'express';
 import type { Access } from '../port/part.ts';
+import { assistApi } from './api/assist-api.ts';
 import { callsApi } from './api/calls-api.ts';
 import { sharedCalls } from './api/shared-calls.ts';
 import { streamsApi } from './api/streams-api.ts';
@@ -18,7 +19,7 @@ export function bridgeRouters(
   options: BridgeOptions,
   parts: BridgeParts,
 ): { access: Access; router: Router }[] {
-  const { config, store, outbox, publicUrl, carriers, nodes, link } = options;
+  const { config, store, outbox, publicUrl, carriers, nodes, link, playbooks } = options;
   const { calls, recordings, feed, links, tokens, live, withRecording, clock, log } = parts;
   const { stereoRoles } = config;
   const operatorCalls = callsApi({
@@ -50,6 +51,7 @@ export function bridgeRouters(
     { access: 'operator', router: live.router },
     { access: 'operator', router: searchApi({ store, calls, backlog }) },
     { access: 'operator', router: testEventsApi({ store, outbox, feed, links, clock }) },
+    { access: 'operator', router: assistApi({ store, playbooks, clock }) },
     { access: 'operator', router: operatorCalls },
     {
       access: 'public',

@@ -134,6 +134,21 @@ function head(sequence: number, second: number) {
     call,
   };
 }
+/** A hit of a rule of an invented playbook. */
+function ofRule(rule: string) {
+  const at = 6.8;
+  const matched = 'never got the refund';
+  return {
+    hit_id: `shop/${rule}@${utteranceId}`,
+    rule,
+    playbook: 'shop',
+    version: 3,
+    digest: '9f2c41a07be35d18',
+    at,
+    cause: { utterance_id: utteranceId, role: 'customer' as const, start: 4.21, end: at, matched, score: 1 }, // prettier-ignore
+  };
+}
+
 
 export const eventExamples: { [Type in CallEventType]: Extract<CallEvent, { type: Type }> } = {
   'call.started': {
@@ -249,6 +264,47 @@ export const eventExamples: { [Type in CallEventType]: Extract<CallEvent, { type
     type: 'call.dtmf',
     custom_metadata: metadata,
     data: { at: 34.8, digit: '*' },
+  },
+  'call.hint': {
+    ...head(10, 8),
+    type: 'call.hint',
+    custom_metadata: metadata,
+    data: {
+      ...ofRule('wants-refund'),
+      title: 'Look up the order and check the refund',
+      say: 'Let me look at that for you. May I have the order number?',
+      priority: 60,
+    },
+  },
+  'call.alert': {
+    ...head(17, 45),
+    type: 'call.alert',
+    custom_metadata: metadata,
+    data: { ...ofRule('wants-manager'), level: 'warn', title: 'Customer asks for a manager' },
+  },
+  'call.checklist': {
+    ...head(18, 46),
+    type: 'call.checklist',
+    custom_metadata: metadata,
+    data: {
+      ...ofRule('recorded'),
+      checklist: 'opening',
+      step: 'recorded',
+      title: 'Say that the call is recorded',
+      state: 'done',
+    },
+  },
+  'call.tagged': {
+    ...head(19, 46),
+    type: 'call.tagged',
+    custom_metadata: metadata,
+    data: { ...ofRule('wants-refund'), added: ['refund'] },
+  },
+  'call.signal': {
+    ...head(20, 46),
+    type: 'call.signal',
+    custom_metadata: metadata,
+    data: { ...ofRule('churn-risk'), name: 'churn-risk', data: { campaign: 'spring' } },
   },
   'call.ended': {
     ...head(21, 58),

@@ -1,5 +1,12 @@
 import { z } from 'zod';
 import { Chapter, NamedEntity, Sentiment, SentimentItem, Utterance, Word } from './addons.ts';
+import {
+  CallAlertData,
+  CallChecklistData,
+  CallHintData,
+  CallSignalData,
+  CallTaggedData,
+} from './assist-events.ts';
 import { DateTime, FreeObject, LanguageCode, Seconds } from './values.ts';
 
 /**
@@ -415,6 +422,11 @@ const eventData = {
   'call.paused': CallPausedData,
   'call.resumed': CallResumedData,
   'call.dtmf': CallDtmfData,
+  'call.hint': CallHintData,
+  'call.alert': CallAlertData,
+  'call.checklist': CallChecklistData,
+  'call.tagged': CallTaggedData,
+  'call.signal': CallSignalData,
   'call.ended': CallEndedData,
   'call.summary': CallSummaryData,
   'call.completed': CallCompletedData,
@@ -427,6 +439,9 @@ const eventData = {
 export type CallEventType = keyof typeof eventData;
 export type CallEventData<Type extends CallEventType> = z.infer<(typeof eventData)[Type]>;
 export const callEventTypes = Object.keys(eventData) as [CallEventType, ...CallEventType[]];
+
+/** Told to agents at once. A CRM gets them only where it names them. */
+const forAgents = new Set<CallEventType>(['call.hint', 'call.checklist']);
 
 /** Event types by purpose. Each preset may stand in a list of types. */
 export const eventPresets = {
@@ -443,10 +458,15 @@ export const eventPresets = {
     'call.paused',
     'call.resumed',
     'call.dtmf',
+    'call.hint',
+    'call.alert',
+    'call.checklist',
+    'call.tagged',
+    'call.signal',
     'call.ended',
     'call.erased',
   ],
-  all: callEventTypes.filter((type) => type !== 'call.skipped'),
+  all: callEventTypes.filter((type) => type !== 'call.skipped' && !forAgents.has(type)),
 } as const satisfies Record<string, readonly CallEventType[]>;
 export type EventPreset = keyof typeof eventPresets;
 
@@ -480,6 +500,11 @@ const CallGap = envelope('call.gap').meta({ id: 'CallGap' });
 const CallPaused = envelope('call.paused').meta({ id: 'CallPaused' });
 const CallResumed = envelope('call.resumed').meta({ id: 'CallResumed' });
 const CallDtmf = envelope('call.dtmf').meta({ id: 'CallDtmf' });
+const CallHint = envelope('call.hint').meta({ id: 'CallHint' });
+const CallAlert = envelope('call.alert').meta({ id: 'CallAlert' });
+const CallChecklist = envelope('call.checklist').meta({ id: 'CallChecklist' });
+const CallTagged = envelope('call.tagged').meta({ id: 'CallTagged' });
+const CallSignal = envelope('call.signal').meta({ id: 'CallSignal' });
 const CallEnded = envelope('call.ended').meta({ id: 'CallEnded' });
 const CallSummary = envelope('call.summary').meta({ id: 'CallSummary' });
 const CallCompleted = envelope('call.completed').meta({ id: 'CallCompleted' });
@@ -501,6 +526,11 @@ export const CallEvent = z
     CallPaused,
     CallResumed,
     CallDtmf,
+    CallHint,
+    CallAlert,
+    CallChecklist,
+    CallTagged,
+    CallSignal,
     CallEnded,
     CallSummary,
     CallCompleted,

@@ -225,6 +225,20 @@ type SaidTable = {
 /** The progress of adding earlier calls to the search. */
 type SaidBacklogTable = { name: string; before_call: string; next_id: number; done: number };
 
+/** A rule of a playbook that fired in a call. */
+type AssistHitsTable = {
+  call_id: string;
+  hit_key: string;
+  /** The playbook and the rule, with a slash between them. */
+  rule: string;
+  at_ms: number;
+  /** The hit as JSON. */
+  body: string;
+  /** What the agent said of the hint. */
+  verdict: 'useful' | 'not_useful' | 'used' | 'dismissed' | null;
+  verdict_at: number | null;
+};
+
 /** Keys that the installation made itself, by name. All nodes use the same keys. */
 type SecretsTable = { name: string; value: string };
 
@@ -244,6 +258,7 @@ type CallsTables = {
   second_passes: SecondPassesTable;
   secrets: SecretsTable;
   said: SaidTable;
+  assist_hits: AssistHitsTable;
   said_backlog: SaidBacklogTable;
 };
 

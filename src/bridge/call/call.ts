@@ -487,6 +487,7 @@ export class Call {
    * own clock.
    */
   keepPace(nowMs: number): void {
+    if (this.takesStreams && !this.isPaused) this.events.assistance.tick(this.#clock.nowS());
     const { quietFillMs } = this.#env.config;
     if (quietFillMs === 0 || !this.takesStreams) return;
     for (const leg of this.#legs.values())

@@ -1,4 +1,5 @@
 import type { Transaction } from 'kysely';
+import type { RuleSet } from '../../assist/rule-set.ts';
 import type { LanguageRunner } from '../../language/runner.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
@@ -21,6 +22,8 @@ export type CallEnvironment = {
   language: LanguageRunner;
   feed: LiveFeed;
   links: CallLinks;
+  /** The playbooks that calls which begin now listen with. */
+  playbooks: { readonly current: RuleSet };
   clock: Clock;
   log: Logger;
   recording: boolean;

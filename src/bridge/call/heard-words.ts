@@ -88,6 +88,7 @@ export class HeardWords {
   }
 
   #showPartial(leg: CallLeg, partial: PartialResult): void {
+    this.#options.events.assistance.speaking(partial.end);
     const { feed } = this.#options.env;
     // Entities are recognised only in complete text. A partial that ends in the middle of a number would be shown
     // unredacted, so partials of redacted calls are not shown.

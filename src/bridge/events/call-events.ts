@@ -1,4 +1,7 @@
 import type { Transaction } from 'kysely';
+import { insertHit } from '../../assist/hit-rows.ts';
+import type { Hit } from '../../assist/hits.ts';
+import type { RuleSet } from '../../assist/rule-set.ts';
 import type { Said } from '../records/timeline.ts';
 import { within, type Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
@@ -22,6 +25,7 @@ import {
   wordsInRow,
 } from './call-rows.ts';
 import type { SpeakersData } from '../../protocol/live-messages.ts';
+import { Assistance } from './assistance.ts';
 import { CallSpeakers } from './voice-labels.ts';
 import { CommitQueue, type Draft } from './commit-queue.ts';
 import type { Gap } from '../records/gap.ts';
@@ -40,6 +44,7 @@ import {
   isNeutral,
   isNothing,
   toldOf,
+  utteranceIdOf,
   type Result,
   type WaitingResults,
 } from '../records/timeline.ts';
@@ -55,6 +60,8 @@ type CallEventsOptions = {
   log: Logger;
   redactor: Redactor | undefined;
   language: LanguageRunner;
+  /** The playbooks. The call keeps those that it begins with. */
+  playbooks: { readonly current: RuleSet };
   lease: CallLease;
   share?: ((tx: Transaction<Database>) => Promise<void>) | undefined;
   wakeOutbox(): void;
@@ -81,6 +88,7 @@ export class CallEvents {
   readonly #gaps: HeldGaps;
   readonly #entities: EntityJoiner;
   readonly #speakers = new CallSpeakers();
+  readonly assistance: Assistance;
   #length: CallLength | undefined;
 
   constructor(options: CallEventsOptions) {
@@ -101,6 +109,11 @@ export class CallEvents {
         this.count('bug');
         log.error({ err: error }, 'the entities of an utterance could not be told');
       },
+    });
+    this.assistance = new Assistance({
+      set: options.playbooks.current,
+      record,
+      tell: (hit, said) => this.#addHit(hit, said),
     });
     this.#gaps = new HeldGaps({ clock, tell: (leg, gap) => this.#addGap(leg, gap) });
     this.#held =
@@ -290,6 +303,38 @@ export class CallEvents {
         : { rows: (tx) => keepHidden(tx, this.#id, leg, result) }),
     });
     if (type === 'call.transcript') bridgeMetrics.finals.inc();
+    this.#assist(leg, result);
+  }
+
+  /** Lets the rules of playbooks hear a result. A mistake in them must cost no result. */
+  #assist(leg: ToldLeg, result: Result): void {
+    if (this.assistance.isIdle) return;
+    const { type, sessionId, channel, start, end } = result;
+    const legId = leg.record.id;
+    const role = leg.roleOf(channel);
+    const utteranceId = utteranceIdOf(legId, sessionId, result.data.utterance_id);
+    try {
+      if (type === 'call.transcript')
+        this.assistance.heard({ utteranceId, legId, role, start, end, text: result.text });
+      if (type === 'call.sentiment')
+        this.assistance.felt(role, end, result.data.results.map(({ sentiment }) => sentiment)); // prettier-ignore
+      if (type === 'call.entities') {
+        const found = result.data.results.map(({ entity_type, ...at }) => ({ type: entity_type, start: at.start, end: at.end })); // prettier-ignore
+        this.assistance.entities(role, utteranceId, found);
+      }
+    } catch (error) {
+      this.count('bug');
+      this.#options.log.error({ err: error }, 'the rules of playbooks failed on a result');
+    }
+  }
+
+  #addHit(hit: Hit, said: readonly Said[]): void {
+    const occurredAt = this.#now;
+    bridgeMetrics.ruleHits.inc({ rule: `${hit.playbook}/${hit.rule}` });
+    void this.#commits.add({
+      once: (tx) => insertHit(tx, this.#id, hit),
+      also: said.map((one) => ({ said: one, occurredAt })),
+    });
   }
 
   /**
@@ -350,6 +395,7 @@ export class CallEvents {
 
   /** The digit itself is neither stored nor sent, because it may be part of a card number. */
   keyPressed(leg: ToldLeg | undefined, at: number): void {
+    this.assistance.pressed(at);
     void this.#commits.add({
       event: {
         said: { type: 'call.dtmf', data: { at: round3(at), digit: '*' } },

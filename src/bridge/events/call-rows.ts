@@ -397,7 +397,7 @@ export function legRecordFrom(row: LegRow, channelRoles: readonly [Role, Role]):
 }
 
 /** An earlier version stored times that were no finite numbers, as a service sent them. JSON cannot express them. */
-function finite(seconds: number): number {
+export function finite(seconds: number): number {
   return Number.isFinite(seconds) ? seconds : 0;
 }
 

@@ -32,6 +32,10 @@ export type Draft = {
    * written.
    */
   identity?: ResultIdentity;
+  /** Writes a row that only one such draft can write. If it returns false, the draft is a repetition. */
+  once?: (tx: Transaction<Database>) => Promise<boolean>;
+  /** Further events of the commit, after all others of the draft. */
+  also?: DraftEvent[];
   rows?: ((tx: Transaction<Database>) => Promise<void>) | undefined;
 };
 
@@ -212,10 +216,12 @@ export class CommitQueue {
       for (const { rows } of drafts) await rows?.(tx);
       await this.#options.share?.(tx);
       const repeated = await this.#repeated(tx, drafts);
+      for (const draft of drafts)
+        if (draft.once !== undefined && !(await draft.once(tx))) repeated.add(draft);
       const events = drafts.flatMap((draft) =>
         repeated.has(draft)
           ? []
-          : [draft.event, draft.followedBy].flatMap((event) =>
+          : [draft.event, draft.followedBy, ...(draft.also ?? [])].flatMap((event) =>
               event === undefined ? [] : [this.#eventOf(event)],
             ),
       );

@@ -1,5 +1,6 @@
 import { jobsPaths, keyHeaders } from '../names.ts';
 import { Components, type JsonObject } from './components.ts';
+import { assistRoutes } from './assist-routes.ts';
 import { operatorRoutes } from './operator-routes.ts';
 import { processRoutes } from './process-routes.ts';
 import {
@@ -14,7 +15,7 @@ import { socketSchemas, webhooks, type Webhook } from './webhook-descriptions.ts
 
 /** All routes in the order of the document. The caller passes the carriers' own routes. */
 export function allRoutes(carrierRoutes: readonly Route[]): readonly Route[] {
-  return [...speechRoutes, ...operatorRoutes, ...carrierRoutes, ...processRoutes];
+  return [...speechRoutes, ...operatorRoutes, ...assistRoutes, ...carrierRoutes, ...processRoutes];
 }
 
 const tags = {
@@ -27,6 +28,7 @@ const tags = {
   Calls: 'What the bridge carries: live, finishing and ended calls, newest first.',
   Deliveries:
     'Events on their way to the CRM: pending, parked, delivered. And callbacks of jobs that have not arrived.',
+  Assist: 'Playbooks: what to listen for in calls, and what they did in each.',
   Console: 'What the page uses beside the above.',
   Carriers: 'What carriers call over HTTP. Media comes by WebSocket to /carriers/{carrier}.',
   Process: 'Health, metrics and this document.',

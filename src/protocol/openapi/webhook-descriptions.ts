@@ -46,6 +46,12 @@ const summaries: Record<CallEventType, string> = {
   'call.paused': 'Transcription was paused: nothing is kept or sent.',
   'call.resumed': 'Transcription goes on.',
   'call.dtmf': 'A key was pressed; off by default, digits masked.',
+  'call.hint':
+    'A rule of a playbook has something for the agent; only to endpoints that name it.',
+  'call.alert': 'A rule of a playbook calls a supervisor.',
+  'call.checklist': 'A step of a checklist is done; only to endpoints that name it.',
+  'call.tagged': 'A rule of a playbook tagged the call.',
+  'call.signal': 'A rule of a playbook has something for a program.',
   'call.ended': 'The call is over and every final before it has been sent.',
   'call.summary': 'Summary, chapters, entities, sentiment and the whole transcript.',
   'call.completed':

@@ -2,6 +2,8 @@ import express, { type Express } from 'express';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll } from 'vitest';
+import { ruleSetOf } from '../../../src/assist/rule-set.ts';
+import type { BridgeOptions } from '../../../src/bridge/bridge-parts.ts';
 import { startBridge, type BridgePart } from '../../../src/bridge/bridge.ts';
 import type {
   CallStream,
@@ -51,6 +53,13 @@ export type TestBridgeOptions = {
   nodes?: Membership;
   /** A language runner of its own instead of the shared one. */
   language?: LanguageRunner;
+  playbooks?: BridgeOptions['playbooks'];
+};
+
+const noPlaybooks = {
+  current: ruleSetOf([]),
+  problems: [],
+  load: () => Promise.resolve(false),
 };
 
 /** One runner for all tests of a file, because its threads take longer to start than most tests. */
@@ -89,6 +98,7 @@ export async function testBridge(options: TestBridgeOptions): Promise<TestBridge
         isOfFleet: false,
       },
     ],
+    playbooks: options.playbooks ?? noPlaybooks,
     publicUrl: () => url,
     loopback: options.loopback ?? true,
     objects: options.objects,

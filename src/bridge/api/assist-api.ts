@@ -1,0 +1,182 @@
+import { Router } from 'express';
+import { CallRules } from '../../assist/call-rules.ts';
+import { hitsOf, judgeHit } from '../../assist/hit-rows.ts';
+import type { Playbooks } from '../../assist/playbooks.ts';
+import { playbookFrom, ruleSetOf, type CallScope, type RuleSet } from '../../assist/rule-set.ts';
+import { tryCall } from '../../assist/trial.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { reasonOf } from '../../lib/errors.ts';
+import { firstId } from '../../lib/ids.ts';
+import { Problem } from '../../port/problem.ts';
+import {
+  HintFeedback,
+  PlaybookTrialRequest,
+  type CallAssistance,
+  type PlaybookList,
+  type PlaybookTrial,
+} from '../../protocol/assist-events.ts';
+import { Role } from '../../protocol/events.ts';
+import { check } from '../../protocol/validation.ts';
+import type { Store } from '../../store/store.ts';
+import { recordFrom } from '../events/call-rows.ts';
+import type { CallRecord } from '../records/call-record.ts';
+import { callInputs } from '../events/assist-inputs.ts';
+import { invalid } from './query.ts';
+
+type AssistApiOptions = {
+  store: Store;
+  playbooks: Pick<Playbooks, 'current' | 'problems' | 'load'>;
+  clock: Clock;
+};
+
+const dayMs = 24 * 3_600_000;
+const placesShown = 20;
+/** After this many milliseconds of work, other requests have their turn. */
+const sliceMs = 10;
+
+/** Routes of playbooks, and of what they did in a call. */
+export function assistApi({ store, playbooks, clock }: AssistApiOptions): Router {
+  const { db } = store;
+  const router = Router();
+
+  router.get('/api/calls/:id/assist', async (request, response) => {
+    response.json(await assistanceOf(store, playbooks.current, request.params.id));
+  });
+
+  router.post('/api/calls/:id/assist/feedback', async (request, response) => {
+    const parsed = check(HintFeedback, request.body);
+    if (!parsed.ok) throw invalid(parsed.validationErrors);
+    const { hit_id: key, verdict } = parsed.value;
+    const { id: callId } = request.params;
+    if (!(await judgeHit(db, { callId, key, verdict, at: clock.now() })))
+      throw new Problem(404, 'the call has no such hint');
+    response.json(await assistanceOf(store, playbooks.current, callId));
+  });
+
+  router.get('/api/assist/playbooks', (_request, response) => {
+    response.json(listOf(playbooks));
+  });
+
+  router.post('/api/assist/reload', async (_request, response) => {
+    await playbooks.load();
+    response.json(listOf(playbooks));
+  });
+
+  router.post('/api/assist/try', async (request, response) => {
+    const parsed = check(PlaybookTrialRequest, request.body);
+    if (!parsed.ok) throw invalid(parsed.validationErrors);
+    const { playbook, call_ids: ids, last_days: days = 30, limit } = parsed.value;
+    const set = setFrom(playbook);
+    const calls = await callsFor(store, { ids, sinceMs: clock.now() - days * dayMs, limit });
+    response.json(await trialOf(store, set, calls));
+  });
+
+  return router;
+}
+
+function setFrom(text: string): RuleSet {
+  try {
+    return ruleSetOf([playbookFrom(text)]);
+  } catch (error) {
+    throw invalid(reasonOf(error).split('\n'));
+  }
+}
+
+function listOf({ current, problems }: AssistApiOptions['playbooks']): PlaybookList {
+  return {
+    playbooks: current.playbooks.map(({ id, version, digest, title = null, status, rules }) => ({
+      id,
+      version,
+      digest,
+      title,
+      status,
+      rules: rules.map((rule) => ({ id: rule.id, title: rule.title })),
+    })),
+    problems: [...problems],
+  };
+}
+
+type TriedCall = { id: string; scope: CallScope };
+
+async function callsFor(
+  { db }: Store,
+  { ids, sinceMs, limit }: { ids: string[] | undefined; sinceMs: number; limit: number },
+): Promise<TriedCall[]> {
+  const select = db.selectFrom('calls').selectAll().orderBy('id', 'desc').limit(limit);
+  const rows =
+    ids === undefined
+      ? await select.where('id', '>=', firstId('call', sinceMs)).execute()
+      : await select.where('id', 'in', ids).execute();
+  return rows.map((row) => ({ id: row.id, scope: scopeOf(recordFrom(row)) }));
+}
+
+function scopeOf({ direction, carrier, to, metadata }: CallRecord): CallScope {
+  return { direction: direction ?? null, carrier, to: to ?? null, metadata };
+}
+
+async function trialOf(
+  { db }: Store,
+  set: RuleSet,
+  calls: readonly TriedCall[],
+): Promise<PlaybookTrial> {
+  const rules = set.rules.map(({ rule }) => ({
+    rule: rule.id,
+    title: rule.title,
+    hits: 0,
+    calls: 0,
+    places: [] as PlaybookTrial['rules'][number]['places'],
+  }));
+  let sinceMs = performance.now();
+  for (const { id, scope } of calls) {
+    const fired = new Set<string>();
+    for (const { rule, at, cause } of tryCall(set, scope, await callInputs(db, id))) {
+      const trial = rules.find((one) => one.rule === rule);
+      if (trial === undefined) continue;
+      trial.hits++;
+      if (!fired.has(rule)) trial.calls++;
+      fired.add(rule);
+      const { role = null, matched = null, score = null } = cause;
+      if (trial.places.length < placesShown)
+        trial.places.push({ call_id: id, at, role, matched, score });
+    }
+    if (performance.now() - sinceMs < sliceMs) continue;
+    await new Promise((resolve) => setImmediate(resolve));
+    sinceMs = performance.now();
+  }
+  return { calls: calls.length, rules };
+}
+
+/** The hits as they were stored. Hits of a shadow are counted in the metrics and shown to nobody. */
+async function assistanceOf(store: Store, set: RuleSet, callId: string): Promise<CallAssistance> {
+  const row = await store.db
+    .selectFrom('calls')
+    .selectAll()
+    .where('id', '=', callId)
+    .executeTakeFirst();
+  if (row === undefined) throw new Problem(404, 'call not found');
+  const hits = (await hitsOf(store.db, callId)).filter(({ isShadow }) => !isShadow);
+  const done = hits.flatMap(({ did }) => did);
+  const rules = new CallRules(set, scopeOf(recordFrom(row)));
+  for (const one of done)
+    if (one.kind === 'step') rules.stepsDone.add(`${one.checklist}.${one.step}`);
+  return {
+    hits: hits.map(({ key, rule, playbook, version, digest, at, title, did, verdict, cause }) => ({
+      hit_id: key,
+      rule,
+      playbook,
+      version,
+      digest,
+      at,
+      cause: { ...cause, role: cause.role === undefined ? undefined : Role.parse(cause.role) },
+      title,
+      did,
+      verdict,
+    })),
+    tags: [...new Set(done.flatMap((one) => (one.kind === 'tag' ? [one.tag] : [])))],
+    checklists: rules.checklists.map(({ id, title, steps }) => ({
+      id,
+      title,
+      steps: steps.map(({ isDone, ...step }) => ({ ...step, done: isDone })),
+    })),
+  };
+}

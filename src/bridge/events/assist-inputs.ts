@@ -1,0 +1,34 @@
+import type { Kysely } from 'kysely';
+import { z } from 'zod';
+import type { CallInput } from '../../assist/trial.ts';
+import type { Database } from '../../store/schema.ts';
+import { utteranceIdOf } from '../records/timeline.ts';
+import { finite } from './call-rows.ts';
+
+/** At most this many finals and sentiments of one call are heard again. */
+const maxInputs = 20_000;
+
+const Points = z.array(z.object({ sentiment: z.string() }));
+
+/** What was heard in a call, as the rules of playbooks hear it, in order of time. */
+export async function callInputs(db: Kysely<Database>, callId: string): Promise<CallInput[]> {
+  const rows = await db
+    .selectFrom('leg_results')
+    .select(['leg_id', 'session_id', 'key', 'kind', 'role', 'start_s', 'end_s', 'text'])
+    .where('call_id', '=', callId)
+    .where('kind', 'in', ['call.transcript', 'call.sentiment'])
+    .orderBy('end_s')
+    // A final comes before what is said of it.
+    .orderBy('kind', 'desc')
+    .limit(maxInputs)
+    .execute();
+  return rows.flatMap((row): CallInput[] => {
+    const { role, text, leg_id: legId } = row;
+    const [start, end] = [finite(row.start_s), finite(row.end_s)];
+    const utteranceId = utteranceIdOf(legId, row.session_id, row.key);
+    if (row.kind === 'call.transcript')
+      return [{ kind: 'final', utteranceId, legId, role, start, end, text }];
+    const points = Points.safeParse(JSON.parse(text));
+    return (points.data ?? []).map(({ sentiment }) => ({ kind: 'sentiment', role, end, sentiment }));
+  });
+}

@@ -1,0 +1,118 @@
+import type { Kysely } from 'kysely';
+import { CallRules, type HeardFinal } from '../../assist/call-rules.ts';
+import type { Done, Hit } from '../../assist/hits.ts';
+import type { RuleSet } from '../../assist/rule-set.ts';
+import { settledS } from '../../assist/trial.ts';
+import { round3 } from '../../lib/round.ts';
+import { Role } from '../../protocol/events.ts';
+import type { Database } from '../../store/schema.ts';
+import type { CallRecord } from '../records/call-record.ts';
+import type { Said } from '../records/timeline.ts';
+import { callInputs } from './assist-inputs.ts';
+
+type AssistanceOptions = {
+  set: RuleSet;
+  record: CallRecord;
+  /** Stores a hit with its events, after everything that was told before. */
+  tell(hit: Hit, said: Said[]): void;
+};
+
+/**
+ * The rules of playbooks in one running call. They hear what everybody else reads: redacted words, in the order in
+ * which they are told.
+ */
+export class Assistance {
+  readonly #options: AssistanceOptions;
+  readonly #rules: CallRules;
+
+  constructor(options: AssistanceOptions) {
+    this.#options = options;
+    const { direction = null, carrier, to = null, metadata } = options.record;
+    this.#rules = new CallRules(options.set, { direction, carrier, to, metadata });
+  }
+
+  get isIdle(): boolean {
+    return this.#rules.isIdle;
+  }
+
+  heard(final: HeardFinal): void {
+    this.#tell(this.#rules.heard(final));
+  }
+
+  felt(role: string, end: number, sentiments: readonly string[]): void {
+    for (const sentiment of sentiments) this.#tell(this.#rules.felt(role, end, sentiment));
+  }
+
+  entities(role: string, utteranceId: string, found: readonly { type: string; start: number; end: number }[]): void { // prettier-ignore
+    for (const { type, start, end } of found)
+      this.#tell(this.#rules.entity(role, type, { utterance_id: utteranceId, start, end }));
+  }
+
+  speaking(atS: number): void {
+    this.#rules.speaking(atS);
+  }
+
+  pressed(atS: number): void {
+    this.#tell(this.#rules.pressed(atS));
+  }
+
+  /** Judges what depends on time, once the finals of that time have come. */
+  tick(nowS: number): void {
+    if (!this.isIdle) this.#tell(this.#rules.advance(nowS - settledS));
+  }
+
+  /** Hears again what an earlier process heard. Its hits have the same keys, and only those that are missing are told. */
+  async restore(db: Kysely<Database>): Promise<void> {
+    if (this.isIdle) return;
+    for (const input of await callInputs(db, this.#options.record.id)) {
+      this.tick(input.end);
+      if (input.kind === 'final') this.heard(input);
+      if (input.kind === 'sentiment') this.felt(input.role, input.end, [input.sentiment]);
+    }
+  }
+
+  #tell(hits: readonly Hit[]): void {
+    for (const hit of hits) {
+      const said = hit.isShadow ? [] : hit.did.map((done) => toldOf(hit, done));
+      this.#options.tell(hit, said);
+    }
+  }
+}
+
+function toldOf(hit: Hit, done: Done): Said {
+  const { utterance_id, role, start, end, matched, score } = hit.cause;
+  const ofRule = {
+    hit_id: hit.key,
+    rule: hit.rule,
+    playbook: hit.playbook,
+    version: hit.version,
+    digest: hit.digest,
+    at: round3(hit.at),
+    cause: {
+      ...(utterance_id === undefined ? {} : { utterance_id }),
+      ...(role === undefined ? {} : { role: Role.parse(role) }),
+      start: round3(start),
+      end: round3(end),
+      ...(matched === undefined ? {} : { matched }),
+      ...(score === undefined ? {} : { score }),
+    },
+  };
+  switch (done.kind) {
+    case 'hint': {
+      const { title, text, say, links, priority } = done;
+      return { type: 'call.hint', data: { ...ofRule, title, text, say, links, priority } };
+    }
+    case 'alert': {
+      const { level, title, text } = done;
+      return { type: 'call.alert', data: { ...ofRule, level, title, text } };
+    }
+    case 'step': {
+      const { checklist, step, title } = done;
+      return { type: 'call.checklist', data: { ...ofRule, checklist, step, title, state: 'done' } };
+    }
+    case 'tag':
+      return { type: 'call.tagged', data: { ...ofRule, added: [done.tag] } };
+    case 'signal':
+      return { type: 'call.signal', data: { ...ofRule, name: done.name, data: done.data } };
+  }
+}

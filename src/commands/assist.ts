@@ -1,0 +1,151 @@
+import type { Command } from 'commander';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { playbooksIn, starterPlaybooks } from '../assist/playbooks.ts';
+import { playbookFrom, ruleSetOf, type LoadedPlaybook } from '../assist/rule-set.ts';
+import { testsOf, tryCall, type CallInput } from '../assist/trial.ts';
+import { loadConfig } from '../config.ts';
+import { TrunklineError } from '../lib/errors.ts';
+import { printable } from '../lib/printable.ts';
+import type { PlaybookList, PlaybookTrial } from '../protocol/assist-events.ts';
+import { answerOf, requestOf, runningProcess } from './running-process.ts';
+import { printJson, printLine } from './terminal.ts';
+
+type TryOptions = { call: string[]; last?: string; text?: string; url?: string; json?: boolean };
+
+/** `trunkline assist`: checks playbooks, runs their tests, and tries them on calls that are over. */
+export function registerAssist(program: Command): void {
+  const assist = program
+    .command('assist')
+    .description('playbooks: what the running process listens for; check, test and try them');
+  assist
+    .command('list', { isDefault: true })
+    .description('the playbooks of the running process')
+    .option('--url <url>', 'the running process; by default the one of these settings')
+    .action(list);
+  assist
+    .command('check [path]')
+    .description('reads playbooks and names what is wrong; by default those of these settings')
+    .action(checkAll);
+  assist
+    .command('test [path]')
+    .description('runs the tests that stand in playbooks; by default those of these settings')
+    .action(testAll);
+  assist
+    .command('try <file>')
+    .description('says what a playbook would have done in calls that are over; changes nothing')
+    .option('--call <id>', 'this call; may be repeated', collect, [])
+    .option('--last <days>', 'the calls of the last days, such as 30d', '30d')
+    .option('--text <file>', 'a call as JSON lines of role, text, start and end; asks no process')
+    .option('--url <url>', 'the running process; by default the one of these settings')
+    .option('--json', 'as data')
+    .action(tryPlaybook);
+}
+
+function collect(value: string, before: string[]): string[] {
+  return [...before, value];
+}
+
+async function list({ url }: { url?: string }): Promise<void> {
+  const { api } = runningProcess(url);
+  const { playbooks, problems } = await answerOf<PlaybookList>(api, '/api/assist/playbooks');
+  for (const { id, version, status, title, rules } of playbooks)
+    printLine(`${id}@${version}  ${status}  ${rules.length} rules  ${printable(title ?? '')}`);
+  if (playbooks.length === 0) printLine('There is no playbook.');
+  for (const { file, reason } of problems) printLine(`! ${file}: ${printable(reason)}`);
+}
+
+/** The playbooks at a path, or those of the settings. A file that cannot be read ends the command. */
+async function chosen(path: string | undefined): Promise<LoadedPlaybook[]> {
+  const { config } = loadConfig(process.env);
+  const folder = path ?? config.assist.folder ?? join(config.store.dataDir, 'assist');
+  const { playbooks, problems } = await playbooksIn(folder);
+  for (const { file, reason } of problems)
+    for (const line of reason.split('\n')) printLine(`${file}: ${printable(line)}`);
+  if (problems.length > 0) throw new TrunklineError('BAD_INPUT', 'not every playbook can be used');
+  if (path !== undefined && playbooks.length === 0)
+    throw new TrunklineError('BAD_INPUT', `there is no playbook at ${path}`);
+  const own = new Set(playbooks.map(({ id }) => id));
+  const isStarterOn = path === undefined && config.assist.starter === 'on';
+  return [...(isStarterOn ? starterPlaybooks().filter(({ id }) => !own.has(id)) : []), ...playbooks];
+}
+
+async function checkAll(path: string | undefined): Promise<void> {
+  const playbooks = await chosen(path);
+  for (const playbook of playbooks) {
+    const { phrases } = ruleSetOf([playbook]);
+    printLine(
+      `${playbook.id}@${playbook.version}  ${playbook.status}  ${playbook.rules.length} rules, ${phrases.size} wordings, ${playbook.tests.length} tests`,
+    );
+  }
+  if (playbooks.length === 0) printLine('There is no playbook.');
+}
+
+async function testAll(path: string | undefined): Promise<void> {
+  let failed = 0;
+  let passed = 0;
+  for (const playbook of await chosen(path))
+    for (const { name, isPassed, why } of testsOf(playbook)) {
+      if (isPassed) passed++;
+      else failed++;
+      if (!isPassed) printLine(`FAILED  ${playbook.id}: ${printable(name)}: ${printable(why)}`);
+    }
+  printLine(`${passed} passed, ${failed} failed`);
+  if (failed > 0) process.exitCode = 1;
+}
+
+async function tryPlaybook(file: string, options: TryOptions): Promise<void> {
+  const playbook = await readFile(file, 'utf8').catch(() => {
+    throw new TrunklineError('BAD_INPUT', `${file} cannot be read`);
+  });
+  if (options.text !== undefined) return tryText(playbook, options.text);
+  const days = /^(\d{1,3})d?$/.exec(options.last ?? '30d')?.[1];
+  if (days === undefined)
+    throw new TrunklineError('BAD_INPUT', `--last ${options.last ?? ''} is no number of days, such as 30d`); // prettier-ignore
+  const { api } = runningProcess(options.url);
+  const body = options.call.length > 0 ? { playbook, call_ids: options.call } : { playbook, last_days: Number(days) }; // prettier-ignore
+  const trial = (await requestOf(api, '/api/assist/try', { method: 'POST', body })) as PlaybookTrial;
+  if (options.json) {
+    printJson(trial, 2);
+    return;
+  }
+  for (const { rule, hits, calls, places } of trial.rules.filter((one) => one.hits > 0)) {
+    printLine(`${rule}: ${hits} times in ${calls} of ${trial.calls} calls`);
+    for (const { call_id, at, role, matched } of places.slice(0, 5))
+      printLine(`    ${call_id}  ${at.toFixed(1)} s  ${role ?? 'time'}: ${printable(matched ?? '')}`);
+  }
+  const silent = trial.rules.filter(({ hits }) => hits === 0).map(({ rule }) => rule);
+  if (silent.length > 0) printLine(`Never: ${silent.join(', ')}`);
+}
+
+const TextLine = z.object({
+  role: z.enum(['customer', 'agent']),
+  text: z.string(),
+  start: z.number().min(0),
+  end: z.number().min(0),
+});
+
+async function tryText(playbook: string, file: string): Promise<void> {
+  const set = ruleSetOf([playbookFrom(playbook)]);
+  const lines = (await readFile(file, 'utf8')).split('\n').filter((line) => line.trim() !== '');
+  const inputs = lines.map((line, at): CallInput => {
+    const parsed = TextLine.safeParse(dataOf(line));
+    if (!parsed.success)
+      throw new TrunklineError('BAD_INPUT', `line ${at + 1} of ${file} needs role, text, start and end`); // prettier-ignore
+    return { kind: 'final', utteranceId: `line-${at + 1}`, legId: parsed.data.role, ...parsed.data };
+  });
+  const call = { direction: null, carrier: 'text', to: null, metadata: {} };
+  const hits = tryCall(set, call, inputs);
+  for (const { rule, at, cause } of hits)
+    printLine(`${at.toFixed(1)} s  ${rule}  ${cause.role ?? 'time'}: ${printable(cause.matched ?? '')}`);
+  if (hits.length === 0) printLine('No rule fires.');
+}
+
+function dataOf(line: string): unknown {
+  try {
+    return JSON.parse(line);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,158 @@
+import { z } from 'zod';
+import { Seconds } from './values.ts';
+
+/** What rules of playbooks tell during a call: hints for the agent, alerts, steps, tags and signals. */
+
+/** The rule that fired, and why. */
+const ofRule = {
+  hit_id: z.string().describe('The same in every event of one hit.'),
+  rule: z.string(),
+  playbook: z.string(),
+  version: z.int(),
+  digest: z.string().describe('Of the text of the playbook: its true version.'),
+  at: Seconds,
+  cause: z.object({
+    utterance_id: z.string().optional().describe('None where time alone was the cause.'),
+    role: z.enum(['customer', 'agent', 'mixed']).optional(),
+    start: Seconds,
+    end: Seconds,
+    matched: z.string().optional().describe('The words that matched.'),
+    score: z.number().optional().describe('1 for the very words, less where they sound alike.'),
+  }),
+};
+
+export const CallHintData = z.object({
+  ...ofRule,
+  title: z.string(),
+  text: z.string().optional(),
+  say: z.string().optional().describe('A sentence to read out.'),
+  links: z.array(z.object({ title: z.string(), url: z.string() })).optional(),
+  priority: z.int(),
+});
+
+export const CallAlertData = z.object({
+  ...ofRule,
+  level: z.enum(['info', 'warn', 'urgent']),
+  title: z.string(),
+  text: z.string().optional(),
+});
+
+export const CallChecklistData = z.object({
+  ...ofRule,
+  checklist: z.string(),
+  step: z.string(),
+  title: z.string(),
+  state: z.enum(['done']),
+});
+
+export const CallTaggedData = z.object({ ...ofRule, added: z.array(z.string()) });
+
+export const CallSignalData = z.object({
+  ...ofRule,
+  name: z.string(),
+  data: z.record(z.string(), z.string()),
+});
+
+/** What an agent says of a hint. */
+export const HintVerdict = z.enum(['useful', 'not_useful', 'used', 'dismissed']);
+export type HintVerdict = z.infer<typeof HintVerdict>;
+
+const ChecklistState = z.object({
+  id: z.string(),
+  title: z.string(),
+  steps: z.array(
+    z.object({ id: z.string(), title: z.string(), required: z.boolean(), done: z.boolean() }),
+  ),
+});
+
+const HitOfCall = z.object({
+  ...ofRule,
+  title: z.string(),
+  did: z.array(
+    z.discriminatedUnion('kind', [
+      CallHintData.pick({ title: true, text: true, say: true, links: true, priority: true }).extend({
+        kind: z.literal('hint'),
+      }),
+      CallAlertData.pick({ level: true, title: true, text: true }).extend({
+        kind: z.literal('alert'),
+      }),
+      z.object({ kind: z.literal('tag'), tag: z.string() }),
+      z.object({
+        kind: z.literal('step'),
+        checklist: z.string(),
+        step: z.string(),
+        title: z.string(),
+      }),
+      CallSignalData.pick({ name: true, data: true }).extend({ kind: z.literal('signal') }),
+    ]),
+  ),
+  verdict: HintVerdict.nullable().describe('What the agent said of the hint.'),
+});
+
+/** What the playbooks have done in a call so far. */
+export const CallAssistance = z
+  .object({
+    hits: z.array(HitOfCall).describe('In order of time.'),
+    tags: z.array(z.string()),
+    checklists: z
+      .array(ChecklistState)
+      .describe('Of the playbooks whose scope the call is in, as they are now.'),
+  })
+  .meta({ id: 'CallAssistance' });
+export type CallAssistance = z.infer<typeof CallAssistance>;
+
+export const HintFeedback = z
+  .strictObject({ hit_id: z.string().min(1).max(400), verdict: HintVerdict })
+  .meta({ id: 'HintFeedback' });
+
+const PlaybookReport = z.object({
+  id: z.string(),
+  version: z.int(),
+  digest: z.string(),
+  title: z.string().nullable(),
+  status: z.enum(['draft', 'shadow', 'live']),
+  rules: z.array(z.object({ id: z.string(), title: z.string() })),
+});
+
+export const PlaybookList = z
+  .object({
+    playbooks: z.array(PlaybookReport),
+    problems: z
+      .array(z.object({ file: z.string(), reason: z.string() }))
+      .describe('Files that cannot be used; what they held before goes on.'),
+  })
+  .meta({ id: 'PlaybookList' });
+export type PlaybookList = z.infer<typeof PlaybookList>;
+
+export const PlaybookTrialRequest = z
+  .strictObject({
+    playbook: z.string().min(1).max(524_288).describe('The YAML of the playbook.'),
+    call_ids: z.array(z.string().max(60)).min(1).max(200).optional(),
+    last_days: z.int().min(1).max(365).optional().describe('The newest calls of so many days.'),
+    limit: z.int().min(1).max(2_000).default(500).describe('At most so many calls.'),
+  })
+  .meta({ id: 'PlaybookTrialRequest' });
+
+const RuleTrial = z.object({
+  rule: z.string(),
+  title: z.string(),
+  hits: z.int(),
+  calls: z.int(),
+  places: z
+    .array(
+      z.object({
+        call_id: z.string(),
+        at: Seconds,
+        role: z.string().nullable(),
+        matched: z.string().nullable(),
+        score: z.number().nullable(),
+      }),
+    )
+    .describe('The newest, 20 at most.'),
+});
+
+/** What a playbook would have done in calls that are over. */
+export const PlaybookTrial = z
+  .object({ calls: z.int(), rules: z.array(RuleTrial) })
+  .meta({ id: 'PlaybookTrial' });
+export type PlaybookTrial = z.infer<typeof PlaybookTrial>;

@@ -1,0 +1,62 @@
+import {
+  CallAssistance,
+  HintFeedback,
+  PlaybookList,
+  PlaybookTrial,
+  PlaybookTrialRequest,
+} from '../assist-events.ts';
+import { answer, json, type Route } from './route.ts';
+
+const tag = 'Assist';
+
+/** Playbooks, and what they do in calls. */
+export const assistRoutes: readonly Route[] = [
+  {
+    method: 'get',
+    path: '/api/calls/{id}/assist',
+    tag,
+    summary: 'What the playbooks did in a call',
+    access: 'key',
+    answers: { 200: answer('Hints, alerts, tags, signals and the checklists.', CallAssistance) },
+    errors: [404],
+  },
+  {
+    method: 'post',
+    path: '/api/calls/{id}/assist/feedback',
+    tag,
+    summary: 'Say whether a hint was useful',
+    access: 'key',
+    body: json(HintFeedback, { hit_id: 'shop/wants-refund@utt_5d1f8a2c90b7e634', verdict: 'useful' }),
+    answers: { 200: answer('As it is now.', CallAssistance) },
+    errors: [400, 404],
+  },
+  {
+    method: 'get',
+    path: '/api/assist/playbooks',
+    tag,
+    summary: 'The playbooks that calls listen with',
+    access: 'key',
+    answers: { 200: answer('The playbooks, and the files that cannot be used.', PlaybookList) },
+  },
+  {
+    method: 'post',
+    path: '/api/assist/reload',
+    tag,
+    summary: 'Read the folder of playbooks again',
+    description: 'It is read every ten seconds in any case. Calls that go on keep what they began with.',
+    access: 'key',
+    answers: { 200: answer('As after the reading.', PlaybookList) },
+  },
+  {
+    method: 'post',
+    path: '/api/assist/try',
+    tag,
+    summary: 'Try a playbook on calls that are over',
+    description:
+      'Says what the playbook would have done, and changes nothing. Words and sentiment are tried; entities are not kept in the form that rules need.',
+    access: 'key',
+    body: json(PlaybookTrialRequest),
+    answers: { 200: answer('For each rule how often, in how many calls, and where.', PlaybookTrial) },
+    errors: [400],
+  },
+];

@@ -83,7 +83,7 @@ describe('what counts as said', () => {
   test('names count by their sound', () => {
     const trigger = `{ phrase: { any: [Northgate], sounds: true } }`;
     expect(fires(trigger, 'I saw it at north gate')).toBe(true);
-    expect(fires(trigger, 'I saw it at Nordgate')).toBe(true);
+    expect(fires(trigger, 'I saw it at Northkate')).toBe(true);
     expect(fires(trigger, 'I saw it at the gate')).toBe(false);
   });
 

@@ -1,0 +1,141 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { callAt, endedCallAt, eventsAt, expectToldOnce } from '../../support/bridge/fleet.ts';
+import type { AnyJson } from '../../support/bridge/test-bridge.ts';
+import { twilioStop } from '../../support/carriers/carrier-client.ts';
+import { startApp, type App } from '../../support/process/app.ts';
+import { newestCall } from '../../support/process/newest-call.ts';
+import { temporaryFolder } from '../../support/store/store.ts';
+import { until } from '../../support/process/until.ts';
+import { numberedFrame } from '../../support/speech/audio.ts';
+import { FakeSpeech } from '../../support/speech/fake-speech.ts';
+
+/** Frames whose words are their numbers. After a restart silence lies between, and all later frames are "torn". */
+const audio = Buffer.concat(Array.from({ length: 300 }, (_, number) => numberedFrame(number)));
+const secondBytes = 8_000;
+const words = ['f3', 'f61', 'f70', 'f230'];
+
+const playbook = (status = 'live') => `
+id: shop
+version: 3
+status: ${status}
+checklists: [{ id: open, title: Opening, steps: [{ id: told, title: Say it }, { id: other, title: Other }] }]
+rules:
+  - { id: first, title: First, when: { phrase: { any: [${words[0]}] } }, then: [{ hint: { title: Look, priority: 95 } }, { tag: one }] }
+  - { id: second, title: Second, when: { phrase: { any: [${words[1]}] } }, then: [{ alert: { level: urgent } }, { step: open.told }] }
+  - { id: both, title: Both, when: { then: { first: { phrase: { any: [${words[1]}] } }, next: { phrase: { any: [${words[3]}, torn] } } } }, then: [{ signal: { name: both, data: { why: '{match}' } } }] }
+  - { id: never, title: Never, when: { phrase: { any: [nobody says this] } }, then: [{ tag: never }] }
+`;
+
+async function withPlaybook(dataDir: string, text: string): Promise<void> {
+  await mkdir(join(dataDir, 'assist'), { recursive: true });
+  await writeFile(join(dataDir, 'assist', 'shop.yaml'), text);
+}
+
+const envOf = (speech: FakeSpeech) => ({
+  TRUNKLINE_ROLES: 'bridge',
+  TRUNKLINE_SPEECH_URL: speech.url,
+  TRUNKLINE_QUIET_FILL_MS: '0',
+  TRUNKLINE_REJOIN_WAIT_MS: '30000',
+});
+
+const assistOf = async (app: App, id: string): Promise<AnyJson> =>
+  (await app.get(`/api/calls/${id}/assist`)).json();
+
+const post = (app: App, path: string, body: unknown): Promise<Response> =>
+  app.get(path, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }); // prettier-ignore
+
+const ruleTypes = ['call.hint', 'call.alert', 'call.tagged', 'call.checklist', 'call.signal'];
+const toldBy = (events: readonly AnyJson[]) =>
+  events.filter(({ type }) => ruleTypes.includes(type as string)).map(({ type, data }) => [type, data.rule]); // prettier-ignore
+
+const allTold = [
+  ['call.hint', 'first'],
+  ['call.tagged', 'first'],
+  ['call.alert', 'second'],
+  ['call.checklist', 'second'],
+  ['call.signal', 'both'],
+];
+
+test('kill -9 in the middle of a call: hints, alerts, steps and signals are told once, also those that began before it', async () => {
+  await using speech = await FakeSpeech.start({ words: 'frames' });
+  await using folder = await temporaryFolder();
+  await withPlaybook(folder.path, playbook());
+  const env = envOf(speech);
+  {
+    await using app = await startApp({ dataDir: folder.path, env });
+    const { say } = await callAt(app);
+    say(audio.subarray(0, 2 * secondBytes));
+    const call = await until(() => newestCall(app));
+    await until(async () => toldBy(await eventsAt(app, call.id)).length === 4);
+    await app.end('SIGKILL');
+  }
+  await using app = await startApp({ dataDir: folder.path, env });
+  const { client, say } = await callAt(app);
+  say(audio.subarray(2 * secondBytes));
+  client.send(twilioStop);
+  const { call, events } = await endedCallAt(app);
+  expectToldOnce(events);
+  expect(toldBy(events)).toEqual(allTold);
+  const assist = await assistOf(app, call.id);
+  expect(assist.hits.map(({ rule }: AnyJson) => rule)).toEqual(['first', 'second', 'both']);
+  expect(assist.tags).toEqual(['one']);
+  expect(assist.checklists.find(({ id }: AnyJson) => id === 'open').steps.map(({ done }: AnyJson) => done)).toEqual([true, false]); // prettier-ignore
+  expect(assist.hits[0].cause).toMatchObject({ role: 'customer', matched: words[0], score: 1 });
+  expect(assist.hits[0].cause.utterance_id).toBe(call.transcript[0].utterance_id);
+
+  // What the agent says of a hint is kept; of a hit that is none, it is refused.
+  const feedback = { hit_id: assist.hits[0].hit_id, verdict: 'useful' };
+  const judged = (await (await post(app, `/api/calls/${call.id}/assist/feedback`, feedback)).json()) as AnyJson; // prettier-ignore
+  expect(judged.hits[0].verdict).toBe('useful');
+  expect((await post(app, `/api/calls/${call.id}/assist/feedback`, { ...feedback, hit_id: 'x' })).status).toBe(404); // prettier-ignore
+  expect((await post(app, `/api/calls/${call.id}/assist/feedback`, { verdict: 'good' })).status).toBe(400); // prettier-ignore
+
+  // A trial on the ended call says what the same rules said live.
+  const trial = (await (await post(app, '/api/assist/try', { playbook: playbook('draft') })).json()) as AnyJson; // prettier-ignore
+  expect(trial.calls).toBe(1);
+  expect(trial.rules.map(({ rule, hits }: AnyJson) => [rule, hits])).toEqual([['first', 1], ['second', 1], ['both', 1], ['never', 0]]); // prettier-ignore
+  expect(trial.rules[0].places).toMatchObject([{ call_id: call.id, matched: words[0] }]);
+  const wrong = await post(app, '/api/assist/try', { playbook: 'id: x\nrules: []' });
+  expect(wrong.status).toBe(400);
+  expect(JSON.stringify(await wrong.json())).toContain('rules');
+
+  expect((await app.get(`/api/calls/${call.id}`, { method: 'DELETE' })).status).toBe(204);
+  expect((await app.get(`/api/calls/${call.id}/assist`)).status).toBe(404);
+}, 90_000);
+
+test('a playbook that becomes wrong keeps its last good form and says why; a call keeps what it began with; a shadow tells nothing', async () => {
+  await using speech = await FakeSpeech.start({ words: 'frames' });
+  await using folder = await temporaryFolder();
+  await withPlaybook(folder.path, playbook());
+  await using app = await startApp({ dataDir: folder.path, env: envOf(speech) });
+  const list = async (): Promise<AnyJson> => (await post(app, '/api/assist/reload', {})).json() as AnyJson; // prettier-ignore
+  const ids = (of: AnyJson) => of.playbooks.map(({ id, version, status }: AnyJson) => `${id}@${version} ${status}`); // prettier-ignore
+  expect(ids(await list())).toEqual(['call-centre@1 live', 'shop@3 live']);
+
+  const first = await callAt(app);
+  first.say(audio.subarray(0, secondBytes));
+  const begun = await until(() => newestCall(app));
+  await until(async () => toldBy(await eventsAt(app, begun.id)).length === 2);
+  await withPlaybook(folder.path, playbook().replace('title: Second', 'titel: Second'));
+  const broken = await list();
+  expect(ids(broken)).toEqual(['call-centre@1 live', 'shop@3 live']);
+  expect(broken.problems[0].reason).toContain('titel');
+  await withPlaybook(folder.path, playbook('shadow'));
+  expect(ids(await list())).toEqual(['call-centre@1 live', 'shop@3 shadow']);
+  first.say(audio.subarray(secondBytes));
+  first.client.send(twilioStop);
+  const { events } = await endedCallAt(app);
+  expect(toldBy(events)).toEqual(allTold);
+
+  const second = await callAt(app, 'MZ2', { callSid: 'CA2' });
+  second.say(audio);
+  second.client.send(twilioStop);
+  await until(async () => (await newestCall(app))?.id !== begun.id);
+  const shadowed = await endedCallAt(app);
+  expect(toldBy(shadowed.events)).toEqual([]);
+  expect((await assistOf(app, shadowed.call.id)).hits).toEqual([]);
+  const metrics = await (await app.get('/metrics')).text();
+  expect(metrics).toContain('trunkline_rule_hits_total{rule="shop/first"} 2');
+}, 90_000);

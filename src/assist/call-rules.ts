@@ -1,20 +1,10 @@
-import { Course } from './course.ts';
-import { heardWords, type HeardWord } from './heard.ts';
+import { Course } from './call-course.ts';
+import { heardWords, type HeardFinal, type PlainWord } from './heard-text.ts';
 import { HintGate } from './hint-gate.ts';
 import { doneBy, type Cause, type Done, type Hit } from './hits.ts';
-import type { PhraseMatch } from './phrases.ts';
+import type { PhraseMatch } from './phrase-matcher.ts';
 import { isInScope, type CallScope, type RuleSet, type WatchedRule } from './rule-set.ts';
 import { seen, type Seen, type WatchState } from './watching.ts';
-
-/** A final of the call, redacted as everybody else reads it. */
-export type HeardFinal = {
-  utteranceId: string;
-  legId: string;
-  role: string;
-  start: number;
-  end: number;
-  text: string;
-};
 
 /** A phrase may go over two finals of one leg that are at most this far apart, and take this many words of the first. */
 const joinedS = 2;
@@ -22,7 +12,7 @@ const tailWords = 12;
 /** A tag or a step may make other rules fire, which may tag again: at most so deep. */
 const maxDepth = 4;
 
-type Tail = { words: HeardWord[]; end: number };
+type Tail = { words: PlainWord[]; end: number };
 
 /**
  * The rules of one call, from its begin to its end. Pure: the same inputs in the same order give the same hits, live or
@@ -32,6 +22,7 @@ export class CallRules {
   readonly #set: RuleSet;
   readonly #call: CallScope;
   readonly #rules: readonly WatchedRule[];
+  readonly #timed: readonly WatchedRule[];
   readonly #course = new Course();
   readonly #gate = new HintGate();
   readonly #states = new Map<number, WatchState>();
@@ -46,9 +37,9 @@ export class CallRules {
     this.#set = set;
     this.#call = call;
     this.#rules = set.rules.filter(
-      ({ playbook }) =>
-        (isTrial || playbook.status !== 'draft') && isInScope(playbook.scope, call),
+      ({ playbook }) => (isTrial || playbook.status !== 'draft') && isInScope(playbook.scope, call),
     );
+    this.#timed = this.#rules.filter(({ isTimed }) => isTimed);
   }
 
   get isIdle(): boolean {
@@ -132,7 +123,7 @@ export class CallRules {
 
   #all(input: Seen, depth = 0): Hit[] {
     const hits: Hit[] = [];
-    for (const watched of this.#rules) {
+    for (const watched of input.kind === 'tick' ? this.#timed : this.#rules) {
       const cause = seen(watched.watch, input, {
         states: this.#states,
         course: this.#course,
@@ -199,7 +190,7 @@ export class CallRules {
   }
 }
 
-function matchedText(text: string, words: readonly HeardWord[], { from, to }: PhraseMatch): string {
+function matchedText(text: string, words: readonly PlainWord[], { from, to }: PhraseMatch): string {
   const [first, last] = [words[from], words[to - 1]];
   if (first !== undefined && last !== undefined && first.start >= 0)
     return text.slice(first.start, last.end);
@@ -211,10 +202,15 @@ function matchedText(text: string, words: readonly HeardWord[], { from, to }: Ph
 
 /** Places that a text of a playbook may have: the words that matched, and the metadata of the call. */
 function filled(text: string, cause: Cause, call: CallScope): string {
-  return text.replace(/\{(match|entity|metadata\.([\w.-]{1,100}))\}/g, (_, place: string, name?: string) => {
-    if (place === 'match') return cause.matched ?? '';
-    if (place === 'entity') return cause.entity ?? '';
-    const value = call.metadata[name ?? ''];
-    return typeof value === 'string' || typeof value === 'number' ? String(value).slice(0, 200) : '';
-  });
+  return text.replace(
+    /\{(match|entity|metadata\.([\w.-]{1,100}))\}/g,
+    (_, place: string, name?: string) => {
+      if (place === 'match') return cause.matched ?? '';
+      if (place === 'entity') return cause.entity ?? '';
+      const value = call.metadata[name ?? ''];
+      return typeof value === 'string' || typeof value === 'number'
+        ? String(value).slice(0, 200)
+        : '';
+    },
+  );
 }

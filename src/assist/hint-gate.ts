@@ -9,12 +9,12 @@ const urgentPriority = 90;
 /** At most this many hints wait. The one with the lowest priority goes first. */
 const maxHintsWaiting = 5;
 
-type Waiting = { hit: Hit; hint: Done & { kind: 'hint' }; until: number };
+type WaitingHint = { hit: Hit; hint: Done & { kind: 'hint' }; until: number };
 
 /** Keeps hints apart in time. Everything else that a rule does is never held back. */
 export class HintGate {
   #lastS = -betweenHintsS;
-  #waiting: Waiting[] = [];
+  #waiting: WaitingHint[] = [];
 
   pass(hit: Hit, nowS: number): Hit[] {
     const hint = hit.did.find((done) => done.kind === 'hint');
@@ -42,6 +42,6 @@ export class HintGate {
   }
 }
 
-function byPriority(one: Waiting, other: Waiting): number {
+function byPriority(one: WaitingHint, other: WaitingHint): number {
   return other.hint.priority - one.hint.priority || one.until - other.until;
 }

@@ -15,11 +15,18 @@ export type Cause = {
   entity?: string | undefined;
 };
 
-export type Link = { title: string; url: string };
+export type HintLink = { title: string; url: string };
 
-/** What a rule did when it fired. */
+/** An action of a rule that fired, its texts filled. */
 export type Done =
-  | { kind: 'hint'; title: string; text?: string; say?: string; links?: Link[]; priority: number }
+  | {
+      kind: 'hint';
+      title: string;
+      text?: string;
+      say?: string;
+      links?: HintLink[];
+      priority: number;
+    }
   | { kind: 'alert'; level: 'info' | 'warn' | 'urgent'; title: string; text?: string }
   | { kind: 'tag'; tag: string }
   | { kind: 'step'; checklist: string; step: string; title: string }
@@ -44,11 +51,16 @@ export type Hit = {
 
 export type RuleTexts = { title: string; priority: number };
 
-/** What an action does, its places filled. Undefined for what was done before. */
+/** Carries out an action on paper: its texts are filled. Undefined for a tag or step that is there already. */
 export function doneBy(
   action: Action,
   rule: RuleTexts,
-  { fill, tags, stepTitle, stepsDone }: {
+  {
+    fill,
+    tags,
+    stepTitle,
+    stepsDone,
+  }: {
     fill: (text: string) => string;
     tags: ReadonlySet<string>;
     stepsDone: ReadonlySet<string>;
@@ -68,7 +80,12 @@ export function doneBy(
   }
   if ('alert' in action) {
     const { level, title = rule.title, text } = action.alert;
-    return { kind: 'alert', level, title: fill(title), ...(text === undefined ? {} : { text: fill(text) }) };
+    return {
+      kind: 'alert',
+      level,
+      title: fill(title),
+      ...(text === undefined ? {} : { text: fill(text) }),
+    };
   }
   if ('tag' in action) return tags.has(action.tag) ? undefined : { kind: 'tag', tag: action.tag };
   if ('step' in action) {
@@ -77,5 +94,9 @@ export function doneBy(
     return { kind: 'step', checklist, step, title: stepTitle(action.step) };
   }
   const data = Object.entries(action.signal.data ?? {}).map(([name, text]) => [name, fill(text)]);
-  return { kind: 'signal', name: action.signal.name, data: Object.fromEntries(data) as Record<string, string> };
+  return {
+    kind: 'signal',
+    name: action.signal.name,
+    data: Object.fromEntries(data) as Record<string, string>,
+  };
 }

@@ -25,10 +25,16 @@ const PhraseTrigger = z
       .describe('Groups: something of each is said within so many words, in any order.'),
     within_words: z.int().min(2).max(30).default(8),
     not_near: z
-      .strictObject({ words: z.array(PhraseText).min(1).max(50), within: z.int().min(1).max(20).default(4) })
+      .strictObject({
+        words: z.array(PhraseText).min(1).max(50),
+        within: z.int().min(1).max(20).default(4),
+      })
       .optional(),
     sounds: z.boolean().default(false).describe('Names: one word is enough if it sounds alike.'),
-    loose: z.boolean().default(false).describe('Finds more of what was misheard, and more that was not said.'),
+    loose: z
+      .boolean()
+      .default(false)
+      .describe('Finds more of what was misheard, and more that was not said.'),
     negated: z.boolean().default(false).describe('Counts "I do not want to ..." too.'),
   })
   .refine(({ any, near }) => any !== undefined || near !== undefined, 'needs any or near');
@@ -47,7 +53,10 @@ const triggers = {
       over: Seconds.default(60),
       min_utterances: z.int().min(2).max(50).default(4),
     })
-    .refine(({ is, course }) => (is === undefined) !== (course === undefined), 'needs either is or course'),
+    .refine(
+      ({ is, course }) => (is === undefined) !== (course === undefined),
+      'needs either is or course',
+    ),
   silence: z.strictObject({ longer_than: z.number().min(2).max(600) }),
   talk: z.strictObject({
     role: Party,
@@ -67,7 +76,9 @@ const triggers = {
 };
 
 export type Trigger =
-  | { [Name in keyof typeof triggers]: Record<Name, z.infer<(typeof triggers)[Name]>> }[keyof typeof triggers]
+  | {
+      [Name in keyof typeof triggers]: Record<Name, z.infer<(typeof triggers)[Name]>>;
+    }[keyof typeof triggers]
   | { any: Trigger[] }
   | { all: Trigger[] }
   | { not: Trigger }
@@ -81,7 +92,9 @@ const Trigger: z.ZodType<Trigger> = z.lazy(() =>
       any: z.array(Trigger).min(1).max(50).optional(),
       all: z.array(Trigger).min(2).max(20).optional(),
       not: Trigger.optional(),
-      then: z.strictObject({ first: Trigger, next: Trigger, within: Seconds.default(60) }).optional(),
+      then: z
+        .strictObject({ first: Trigger, next: Trigger, within: Seconds.default(60) })
+        .optional(),
       count: z
         .strictObject({ of: Trigger, times: z.int().min(2).max(50), over: Seconds.default(300) })
         .optional(),
@@ -91,7 +104,7 @@ const Trigger: z.ZodType<Trigger> = z.lazy(() =>
       'needs exactly one trigger: put several under any or all',
     )
     .transform((trigger) => trigger as Trigger),
-) as z.ZodType<Trigger>;
+);
 
 function optional<Shape extends Record<string, z.ZodType>>(shape: Shape) {
   return Object.fromEntries(
@@ -145,11 +158,17 @@ const Rule = z.strictObject({
 export type Rule = z.infer<typeof Rule>;
 
 const Scope = z.strictObject({
-  direction: z.array(z.enum(['inbound', 'outbound'])).min(1).optional(),
+  direction: z
+    .array(z.enum(['inbound', 'outbound']))
+    .min(1)
+    .optional(),
   carrier: z.array(z.string().max(40)).min(1).optional(),
   to: z.array(z.string().max(40)).min(1).optional().describe('Numbers that were dialled.'),
   metadata: z
-    .record(z.string().max(100), z.union([z.string().max(200), z.array(z.string().max(200)).min(1)]))
+    .record(
+      z.string().max(100),
+      z.union([z.string().max(200), z.array(z.string().max(200)).min(1)]),
+    )
     .optional()
     .describe('Values of custom_metadata, such as a campaign.'),
 });

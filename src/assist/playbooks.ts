@@ -33,7 +33,7 @@ export async function playbooksIn(
       const playbook = playbookFrom(await readFile(file, 'utf8'));
       if (playbooks.some(({ id }) => id === playbook.id))
         throw new Error(`another file has a playbook ${playbook.id}`);
-      // Phrases that cannot be read are found here, where the file is still known.
+      // PhraseMatcher that cannot be read are found here, where the file is still known.
       ruleSetOf([playbook]);
       playbooks.push(playbook);
     } catch (error) {
@@ -74,7 +74,7 @@ export class Playbooks {
 
   private constructor(options: PlaybooksOptions) {
     this.#options = options;
-    this.#looks = every(options.clock, lookMs, () => this.load().then(() => void this.current), {
+    this.#looks = every(options.clock, lookMs, () => this.#look(), {
       failed: (error) => {
         options.log.error({ reason: reasonOf(error) }, 'the folder of playbooks could not be read');
       },
@@ -118,6 +118,12 @@ export class Playbooks {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#looks.stop();
+  }
+
+  /** Makes changed rules ready before the next call asks for them. */
+  async #look(): Promise<void> {
+    await this.load();
+    this.#set = this.current;
   }
 
   #all(): LoadedPlaybook[] {

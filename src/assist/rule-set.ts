@@ -3,28 +3,38 @@ import { createRequire } from 'node:module';
 import type * as Yaml from 'yaml';
 import { nearestName } from '../lib/nearest-name.ts';
 import { Playbook, type PhraseTrigger, type Rule, type Scope, type Trigger } from './playbook.ts';
-import { Phrases, type PhraseSpec } from './phrases.ts';
+import { PhraseMatcher, type PhraseSpec } from './phrase-matcher.ts';
 import { wordingsOf } from './template.ts';
 
 /** A trigger with its number, under which a call keeps what it has seen of it. */
-export type Watch =
+export type TriggerWatch =
   | { id: number; on: 'phrase'; phrase: number }
-  | { id: number; on: 'any' | 'all'; parts: Watch[] }
-  | { id: number; on: 'not'; part: Watch }
-  | { id: number; on: 'then'; first: Watch; next: Watch; within: number }
-  | { id: number; on: 'count'; of: Watch; times: number; over: number }
+  | { id: number; on: 'any' | 'all'; parts: TriggerWatch[] }
+  | { id: number; on: 'not'; part: TriggerWatch }
+  | { id: number; on: 'then'; first: TriggerWatch; next: TriggerWatch; within: number }
+  | { id: number; on: 'count'; of: TriggerWatch; times: number; over: number }
   | PlainWatch;
 type PlainTrigger = Exclude<
   Trigger,
-  { phrase: unknown } | { any: unknown } | { all: unknown } | { not: unknown } | { then: unknown } | { count: unknown }
+  | { phrase: unknown }
+  | { any: unknown }
+  | { all: unknown }
+  | { not: unknown }
+  | { then: unknown }
+  | { count: unknown }
 >;
 type PlainWatch = { id: number; on: 'plain'; trigger: PlainTrigger };
 
 export type WatchedRule = {
   playbook: LoadedPlaybook;
   rule: Rule;
-  watch: Watch;
+  watch: TriggerWatch;
+  /** True if time alone can make it fire. All others need not be asked each second. */
+  isTimed: boolean;
 };
+
+/** Playbooks with more wordings than this, together, would make each final wait. */
+const maxWordingsOfAll = 30_000;
 
 /** A playbook as it was read. The digest is its true version. */
 export type LoadedPlaybook = Playbook & { digest: string };
@@ -33,7 +43,7 @@ export type LoadedPlaybook = Playbook & { digest: string };
 export type RuleSet = {
   playbooks: readonly LoadedPlaybook[];
   rules: readonly WatchedRule[];
-  phrases: Phrases;
+  phrases: PhraseMatcher;
 };
 
 /** Reads one playbook. Throws with a line for each mistake, for the person who wrote it. */
@@ -59,7 +69,10 @@ function problemsOf({ rules, checklists, tests }: Playbook): string[] {
   const problems: string[] = [];
   const steps = checklists.flatMap(({ id, steps }) => steps.map((step) => `${id}.${step.id}`));
   const ids = rules.map(({ id }) => id);
-  for (const [what, names] of [['rule', ids], ['step', steps]] as const)
+  for (const [what, names] of [
+    ['rule', ids],
+    ['step', steps],
+  ] as const)
     for (const name of new Set(names.filter((one, at) => names.indexOf(one) !== at)))
       problems.push(`two are the ${what} ${name}`);
   const named = (what: string, name: string, known: readonly string[], where: string): void => {
@@ -72,7 +85,8 @@ function problemsOf({ rules, checklists, tests }: Playbook): string[] {
       if ('step' in trigger) named('step', trigger.step.step, steps, `rules.${id}`);
       if ('missing' in trigger) named('step', trigger.missing.step, steps, `rules.${id}`);
     }
-    for (const action of then) if ('step' in action) named('step', action.step, steps, `rules.${id}`);
+    for (const action of then)
+      if ('step' in action) named('step', action.step, steps, `rules.${id}`);
   }
   for (const { name, expect } of tests) {
     for (const hit of expect.hits ?? []) named('rule', hit, ids, `the test "${name}"`);
@@ -90,16 +104,26 @@ function triggersIn(trigger: Trigger): Trigger[] {
   return [trigger];
 }
 
+function dependsOnTime(trigger: Trigger): boolean {
+  return 'silence' in trigger || 'elapsed' in trigger || 'missing' in trigger || 'talk' in trigger;
+}
+
 /** Makes the rules ready. Throws where a phrase cannot be read, with the place of the phrase. */
 export function ruleSetOf(playbooks: readonly LoadedPlaybook[]): RuleSet {
   const specs: PhraseSpec[] = [];
   let last = 0;
+  let wordings = 0;
   const rules = playbooks.flatMap((playbook) => {
     const lists = new Map(Object.entries(playbook.words));
-    const watchOf = (trigger: Trigger): Watch => {
+    const watchOf = (trigger: Trigger): TriggerWatch => {
       const id = last++;
-      if ('phrase' in trigger)
-        return { id, on: 'phrase', phrase: specs.push(specOf(trigger.phrase, lists)) - 1 };
+      if ('phrase' in trigger) {
+        const spec = specOf(trigger.phrase, lists);
+        wordings += wordingsIn(spec);
+        if (wordings > maxWordingsOfAll)
+          throw new Error(`all phrases together stand for more than ${maxWordingsOfAll} wordings`);
+        return { id, on: 'phrase', phrase: specs.push(spec) - 1 };
+      }
       if ('any' in trigger) return { id, on: 'any', parts: trigger.any.map(watchOf) };
       if ('all' in trigger) return { id, on: 'all', parts: trigger.all.map(watchOf) };
       if ('not' in trigger) return { id, on: 'not', part: watchOf(trigger.not) };
@@ -115,13 +139,14 @@ export function ruleSetOf(playbooks: readonly LoadedPlaybook[]): RuleSet {
     };
     return playbook.rules.map((rule): WatchedRule => {
       try {
-        return { playbook, rule, watch: watchOf(rule.when) };
+        const isTimed = triggersIn(rule.when).some(dependsOnTime);
+        return { playbook, rule, watch: watchOf(rule.when), isTimed };
       } catch (error) {
         throw new Error(`rules.${rule.id}: ${error instanceof Error ? error.message : 'unreadable'}`, { cause: error }); // prettier-ignore
       }
     });
   });
-  return { playbooks, rules, phrases: new Phrases(specs) };
+  return { playbooks, rules, phrases: new PhraseMatcher(specs) };
 }
 
 function specOf(trigger: PhraseTrigger, lists: ReadonlyMap<string, readonly string[]>): PhraseSpec {
@@ -138,7 +163,12 @@ function specOf(trigger: PhraseTrigger, lists: ReadonlyMap<string, readonly stri
   };
 }
 
-/** What a call is, as far as the scope of a playbook asks. */
+function wordingsIn({ wordings, near, notNear }: PhraseSpec): number {
+  const groups = [wordings, ...(near?.groups ?? []), notNear?.wordings ?? []];
+  return groups.reduce((sum, group) => sum + group.length, 0);
+}
+
+/** The facts of a call that the scope of a playbook may ask for. */
 export type CallScope = {
   direction: string | null;
   carrier: string;
@@ -148,12 +178,14 @@ export type CallScope = {
 
 export function isInScope(scope: Scope, call: CallScope): boolean {
   const { direction, carrier, to, metadata = {} } = scope;
-  if (direction !== undefined && !(direction as string[]).includes(call.direction ?? '')) return false;
+  if (direction !== undefined && !(direction as string[]).includes(call.direction ?? ''))
+    return false;
   if (carrier !== undefined && !carrier.includes(call.carrier)) return false;
   if (to !== undefined && !to.includes(call.to ?? '')) return false;
   return Object.entries(metadata).every(([name, wanted]) => {
     const value = call.metadata[name];
-    const isText = typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
+    const isText =
+      typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
     return isText && [wanted].flat().includes(String(value));
   });
 }

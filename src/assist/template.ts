@@ -1,17 +1,20 @@
-import { heardWords } from './heard.ts';
+import { heardWords } from './heard-text.ts';
 
 /** At most this many wordings may come from one phrase of a rule. */
 const maxWordings = 1_000;
 /** A phrase of more words is no phrase: nobody says a whole sentence the same way twice. */
 const maxWords = 12;
 
-type Piece = { words: string[] } | { choices: Piece[][] };
+type TemplatePiece = { words: string[] } | { choices: TemplatePiece[][] };
 
 /**
  * The wordings that a phrase of a rule stands for. `(a|b)` is one of both, `[a|b]` one of both or nothing, `{list}` one
  * entry of a list of the playbook. Throws with the reason, for the person who wrote the rule.
  */
-export function wordingsOf(phrase: string, lists: ReadonlyMap<string, readonly string[]>): string[][] {
+export function wordingsOf(
+  phrase: string,
+  lists: ReadonlyMap<string, readonly string[]>,
+): string[][] {
   const reader = new TemplateReader(phrase, lists);
   const wordings = expand(reader.sequence(undefined), phrase);
   const unique = new Map(wordings.map((words) => [words.join(' '), words]));
@@ -34,8 +37,8 @@ class TemplateReader {
     this.#lists = lists;
   }
 
-  sequence(closing: string | undefined): Piece[] {
-    const pieces: Piece[] = [];
+  sequence(closing: string | undefined): TemplatePiece[] {
+    const pieces: TemplatePiece[] = [];
     while (this.#at < this.#text.length) {
       const sign = this.#text[this.#at] ?? '';
       if (sign === closing || (closing !== undefined && sign === '|')) return pieces;
@@ -50,9 +53,9 @@ class TemplateReader {
     return pieces;
   }
 
-  #choices(closing: string): Piece[][] {
+  #choices(closing: string): TemplatePiece[][] {
     if (++this.#depth > 4) throw new Error(`"${this.#text}" has brackets more than four deep`);
-    const choices: Piece[][] = [];
+    const choices: TemplatePiece[][] = [];
     do {
       this.#at++;
       choices.push(this.sequence(closing));
@@ -62,7 +65,7 @@ class TemplateReader {
     return choices;
   }
 
-  #list(): Piece {
+  #list(): TemplatePiece {
     const end = this.#text.indexOf('}', this.#at);
     if (end < 0) throw new Error(`"${this.#text}" lacks a }`);
     const name = this.#text.slice(this.#at + 1, end);
@@ -75,7 +78,7 @@ class TemplateReader {
     return { choices: entries.map((entry) => [{ words: wordsOf(entry) }]) };
   }
 
-  #plain(): Piece {
+  #plain(): TemplatePiece {
     const rest = this.#text.slice(this.#at);
     const length = rest.search(/[()[\]{}|]/);
     const text = length < 0 ? rest : rest.slice(0, length);
@@ -88,7 +91,7 @@ function wordsOf(text: string): string[] {
   return heardWords(text).map(({ word }) => word);
 }
 
-function expand(pieces: readonly Piece[], phrase: string): string[][] {
+function expand(pieces: readonly TemplatePiece[], phrase: string): string[][] {
   let wordings: string[][] = [[]];
   for (const piece of pieces) {
     const endings =

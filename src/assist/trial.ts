@@ -1,4 +1,5 @@
-import { CallRules, type HeardFinal } from './call-rules.ts';
+import { CallRules } from './call-rules.ts';
+import type { HeardFinal } from './heard-text.ts';
 import type { Hit } from './hits.ts';
 import type { LoadedPlaybook } from './rule-set.ts';
 import { ruleSetOf, type CallScope, type RuleSet } from './rule-set.ts';
@@ -9,25 +10,38 @@ import { ruleSetOf, type CallScope, type RuleSet } from './rule-set.ts';
  */
 export const settledS = 3;
 
-/** What one call brought to the rules, in the order of its clock. */
-export type CallInput =
+/** One thing that a call brought to the rules. */
+export type RuleInput =
   | ({ kind: 'final' } & HeardFinal)
   | { kind: 'sentiment'; role: string; end: number; sentiment: string }
   | { kind: 'entity'; role: string; end: number; type: string; utteranceId: string }
   | { kind: 'wait'; end: number };
 
-/** What the rules would have done in a call that is over. The same rules, in the same way, as live. */
-export function tryCall(set: RuleSet, call: CallScope, inputs: readonly CallInput[], isTrial = true): Hit[] {
-  const rules = new CallRules(set, call, isTrial);
-  const hits: Hit[] = [];
-  for (const input of inputs.toSorted((one, other) => one.end - other.end)) {
-    hits.push(...rules.advance(input.end - (input.kind === 'wait' ? 0 : settledS)));
-    hits.push(...takenBy(rules, input));
-  }
-  return hits;
+/** The hits that the rules would have had in a call that is over: by the same engine as live. */
+export function tryCall(
+  set: RuleSet,
+  call: CallScope,
+  inputs: readonly RuleInput[],
+  isTrial = true,
+): Hit[] {
+  return [...trialHits(set, call, inputs, isTrial)].flat();
 }
 
-export function takenBy(rules: CallRules, input: CallInput): Hit[] {
+/** The same input by input, so that a long call need not hold up others. */
+export function* trialHits(
+  set: RuleSet,
+  call: CallScope,
+  inputs: readonly RuleInput[],
+  isTrial = true,
+): Generator<Hit[]> {
+  const rules = new CallRules(set, call, isTrial);
+  for (const input of inputs.toSorted((one, other) => one.end - other.end)) {
+    yield rules.advance(input.end - (input.kind === 'wait' ? 0 : settledS));
+    yield takenBy(rules, input);
+  }
+}
+
+function takenBy(rules: CallRules, input: RuleInput): Hit[] {
   switch (input.kind) {
     case 'final':
       return rules.heard(input);
@@ -63,7 +77,10 @@ export function testsOf(playbook: LoadedPlaybook): TestResult[] {
     const wrong = (['hits', 'steps', 'tags'] as const).flatMap((what) => {
       const wanted = expect[what];
       if (wanted === undefined) return [];
-      const [is, should] = [found[what].toSorted().join(', '), unique(wanted).toSorted().join(', ')];
+      const [is, should] = [
+        found[what].toSorted().join(', '),
+        unique(wanted).toSorted().join(', '),
+      ];
       return is === should ? [] : [`${what}: ${is || 'none'}, expected ${should || 'none'}`];
     });
     return { name, isPassed: wrong.length === 0, why: wrong.join('; ') };
@@ -76,7 +93,7 @@ function unique(names: readonly string[]): string[] {
 
 function inputsOf(turns: LoadedPlaybook['tests'][number]['turns']) {
   let clockS = 0;
-  const inputs = turns.flatMap((turn, at): CallInput[] => {
+  const inputs = turns.flatMap((turn, at): RuleInput[] => {
     if ('wait' in turn) {
       clockS += turn.wait;
       return [];

@@ -1,7 +1,7 @@
-import type { Course } from './course.ts';
+import type { Course } from './call-course.ts';
 import type { Cause } from './hits.ts';
-import type { PhraseMatch } from './phrases.ts';
-import type { Watch } from './rule-set.ts';
+import type { PhraseMatch } from './phrase-matcher.ts';
+import type { TriggerWatch } from './rule-set.ts';
 
 /** One thing that happened in a call, as rules see it. */
 export type Seen = { cause: Cause } & (
@@ -19,10 +19,10 @@ export type Seen = { cause: Cause } & (
   | { kind: 'step'; step: string }
 );
 
-/** What a call has seen of one trigger. */
+/** The memory of one trigger in a call. */
 export type WatchState = { times: number[]; last?: Cause | undefined; heldS?: number | undefined };
 
-type Around = {
+type WatchContext = {
   states: Map<number, WatchState>;
   course: Course;
   nowS: number;
@@ -30,7 +30,7 @@ type Around = {
 };
 
 /** The cause if the trigger is met by this input, else undefined. It notes what the trigger needs to remember. */
-export function seen(watch: Watch, input: Seen, around: Around): Cause | undefined {
+export function seen(watch: TriggerWatch, input: Seen, around: WatchContext): Cause | undefined {
   switch (watch.on) {
     case 'phrase': {
       const match = input.kind === 'final' ? input.matches.get(watch.phrase) : undefined;
@@ -45,7 +45,8 @@ export function seen(watch: Watch, input: Seen, around: Around): Cause | undefin
     case 'all':
       return allSeen(watch, input, around);
     case 'not':
-      if (seen(watch.part, input, around) !== undefined) stateOf(watch, around).times.push(around.nowS);
+      if (seen(watch.part, input, around) !== undefined)
+        stateOf(watch, around).times.push(around.nowS);
       return undefined;
     case 'then': {
       const state = stateOf(watch, around);
@@ -76,9 +77,9 @@ export function seen(watch: Watch, input: Seen, around: Around): Cause | undefin
 
 /** Every part was met at some time of the call; a `not` was never met. The last part that came is the cause. */
 function allSeen(
-  watch: Extract<Watch, { on: 'any' | 'all' }>,
+  watch: Extract<TriggerWatch, { on: 'any' | 'all' }>,
   input: Seen,
-  around: Around,
+  around: WatchContext,
 ): Cause | undefined {
   let now: Cause | undefined;
   for (const part of watch.parts) {
@@ -97,9 +98,9 @@ function allSeen(
 }
 
 function plainSeen(
-  watch: Extract<Watch, { on: 'plain' }>,
+  watch: Extract<TriggerWatch, { on: 'plain' }>,
   input: Seen,
-  around: Around,
+  around: WatchContext,
 ): Cause | undefined {
   const { trigger } = watch;
   const { course, nowS } = around;
@@ -117,7 +118,8 @@ function plainSeen(
     const change = course.change(role, nowS - over, min_utterances);
     return (way === 'falling' ? -change : change) >= by ? cause : undefined;
   }
-  if ('tag' in trigger) return input.kind === 'tag' && input.tag === trigger.tag ? cause : undefined;
+  if ('tag' in trigger)
+    return input.kind === 'tag' && input.tag === trigger.tag ? cause : undefined;
   if ('step' in trigger)
     return input.kind === 'step' && input.step === trigger.step.step ? cause : undefined;
   if ('dtmf' in trigger) {
@@ -135,10 +137,10 @@ function plainSeen(
 }
 
 function tickSeen(
-  watch: Watch,
-  trigger: Extract<Watch, { on: 'plain' }>['trigger'],
+  watch: TriggerWatch,
+  trigger: Extract<TriggerWatch, { on: 'plain' }>['trigger'],
   cause: Cause,
-  around: Around,
+  around: WatchContext,
 ): Cause | undefined {
   const { course, nowS, stepsDone } = around;
   const state = stateOf(watch, around);
@@ -164,7 +166,7 @@ function tickSeen(
   return undefined;
 }
 
-function stateOf(watch: Watch, { states }: Around): WatchState {
+function stateOf(watch: TriggerWatch, { states }: WatchContext): WatchState {
   let state = states.get(watch.id);
   if (state === undefined) {
     state = { times: [] };

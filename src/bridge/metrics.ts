@@ -45,7 +45,9 @@ export const bridgeMetrics = {
     'trunkline_calls_taken_over_total',
     'Unfinished calls of lost nodes that go on here.',
   ),
-  ruleHits: counter('trunkline_rule_hits_total', 'Rules of playbooks that fired, by rule.', ['rule']),
+  ruleHits: counter('trunkline_rule_hits_total', 'Rules of playbooks that fired, by rule.', [
+    'rule',
+  ]),
   warnings: counter('trunkline_call_warnings_total', 'Warnings kept with calls, by code.', [
     'code',
   ]),

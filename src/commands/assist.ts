@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { playbooksIn, starterPlaybooks } from '../assist/playbooks.ts';
 import { playbookFrom, ruleSetOf, type LoadedPlaybook } from '../assist/rule-set.ts';
-import { testsOf, tryCall, type CallInput } from '../assist/trial.ts';
+import { testsOf, tryCall, type RuleInput } from '../assist/trial.ts';
 import { loadConfig } from '../config.ts';
 import { TrunklineError } from '../lib/errors.ts';
 import { printable } from '../lib/printable.ts';
@@ -12,7 +12,7 @@ import type { PlaybookList, PlaybookTrial } from '../protocol/assist-events.ts';
 import { answerOf, requestOf, runningProcess } from './running-process.ts';
 import { printJson, printLine } from './terminal.ts';
 
-type TryOptions = { call: string[]; last?: string; text?: string; url?: string; json?: boolean };
+type PlaybookTrialOptions = { call: string[]; last?: string; text?: string; url?: string; json?: boolean };
 
 /** `trunkline assist`: checks playbooks, runs their tests, and tries them on calls that are over. */
 export function registerAssist(program: Command): void {
@@ -68,7 +68,10 @@ async function chosen(path: string | undefined): Promise<LoadedPlaybook[]> {
     throw new TrunklineError('BAD_INPUT', `there is no playbook at ${path}`);
   const own = new Set(playbooks.map(({ id }) => id));
   const isStarterOn = path === undefined && config.assist.starter === 'on';
-  return [...(isStarterOn ? starterPlaybooks().filter(({ id }) => !own.has(id)) : []), ...playbooks];
+  return [
+    ...(isStarterOn ? starterPlaybooks().filter(({ id }) => !own.has(id)) : []),
+    ...playbooks,
+  ];
 }
 
 async function checkAll(path: string | undefined): Promise<void> {
@@ -95,7 +98,7 @@ async function testAll(path: string | undefined): Promise<void> {
   if (failed > 0) process.exitCode = 1;
 }
 
-async function tryPlaybook(file: string, options: TryOptions): Promise<void> {
+async function tryPlaybook(file: string, options: PlaybookTrialOptions): Promise<void> {
   const playbook = await readFile(file, 'utf8').catch(() => {
     throw new TrunklineError('BAD_INPUT', `${file} cannot be read`);
   });
@@ -105,7 +108,10 @@ async function tryPlaybook(file: string, options: TryOptions): Promise<void> {
     throw new TrunklineError('BAD_INPUT', `--last ${options.last ?? ''} is no number of days, such as 30d`); // prettier-ignore
   const { api } = runningProcess(options.url);
   const body = options.call.length > 0 ? { playbook, call_ids: options.call } : { playbook, last_days: Number(days) }; // prettier-ignore
-  const trial = (await requestOf(api, '/api/assist/try', { method: 'POST', body })) as PlaybookTrial;
+  const trial = (await requestOf(api, '/api/assist/try', {
+    method: 'POST',
+    body,
+  })) as PlaybookTrial;
   if (options.json) {
     printJson(trial, 2);
     return;
@@ -113,7 +119,9 @@ async function tryPlaybook(file: string, options: TryOptions): Promise<void> {
   for (const { rule, hits, calls, places } of trial.rules.filter((one) => one.hits > 0)) {
     printLine(`${rule}: ${hits} times in ${calls} of ${trial.calls} calls`);
     for (const { call_id, at, role, matched } of places.slice(0, 5))
-      printLine(`    ${call_id}  ${at.toFixed(1)} s  ${role ?? 'time'}: ${printable(matched ?? '')}`);
+      printLine(
+        `    ${call_id}  ${at.toFixed(1)} s  ${role ?? 'time'}: ${printable(matched ?? '')}`,
+      );
   }
   const silent = trial.rules.filter(({ hits }) => hits === 0).map(({ rule }) => rule);
   if (silent.length > 0) printLine(`Never: ${silent.join(', ')}`);
@@ -129,16 +137,23 @@ const TextLine = z.object({
 async function tryText(playbook: string, file: string): Promise<void> {
   const set = ruleSetOf([playbookFrom(playbook)]);
   const lines = (await readFile(file, 'utf8')).split('\n').filter((line) => line.trim() !== '');
-  const inputs = lines.map((line, at): CallInput => {
+  const inputs = lines.map((line, at): RuleInput => {
     const parsed = TextLine.safeParse(dataOf(line));
     if (!parsed.success)
       throw new TrunklineError('BAD_INPUT', `line ${at + 1} of ${file} needs role, text, start and end`); // prettier-ignore
-    return { kind: 'final', utteranceId: `line-${at + 1}`, legId: parsed.data.role, ...parsed.data };
+    return {
+      kind: 'final',
+      utteranceId: `line-${at + 1}`,
+      legId: parsed.data.role,
+      ...parsed.data,
+    };
   });
   const call = { direction: null, carrier: 'text', to: null, metadata: {} };
   const hits = tryCall(set, call, inputs);
   for (const { rule, at, cause } of hits)
-    printLine(`${at.toFixed(1)} s  ${rule}  ${cause.role ?? 'time'}: ${printable(cause.matched ?? '')}`);
+    printLine(
+      `${at.toFixed(1)} s  ${rule}  ${cause.role ?? 'time'}: ${printable(cause.matched ?? '')}`,
+    );
   if (hits.length === 0) printLine('No rule fires.');
 }
 

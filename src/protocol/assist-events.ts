@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Seconds } from './values.ts';
 
-/** What rules of playbooks tell during a call: hints for the agent, alerts, steps, tags and signals. */
+/** The events of rules of playbooks: hints for the agent, alerts, steps, tags and signals. */
 
 /** The rule that fired, and why. */
 const ofRule = {
@@ -53,7 +53,7 @@ export const CallSignalData = z.object({
   data: z.record(z.string(), z.string()),
 });
 
-/** What an agent says of a hint. */
+/** An agent's word on a hint. */
 export const HintVerdict = z.enum(['useful', 'not_useful', 'used', 'dismissed']);
 export type HintVerdict = z.infer<typeof HintVerdict>;
 
@@ -70,9 +70,11 @@ const HitOfCall = z.object({
   title: z.string(),
   did: z.array(
     z.discriminatedUnion('kind', [
-      CallHintData.pick({ title: true, text: true, say: true, links: true, priority: true }).extend({
-        kind: z.literal('hint'),
-      }),
+      CallHintData.pick({ title: true, text: true, say: true, links: true, priority: true }).extend(
+        {
+          kind: z.literal('hint'),
+        },
+      ),
       CallAlertData.pick({ level: true, title: true, text: true }).extend({
         kind: z.literal('alert'),
       }),
@@ -89,7 +91,7 @@ const HitOfCall = z.object({
   verdict: HintVerdict.nullable().describe('What the agent said of the hint.'),
 });
 
-/** What the playbooks have done in a call so far. */
+/** The deeds of playbooks in a call so far. */
 export const CallAssistance = z
   .object({
     hits: z.array(HitOfCall).describe('In order of time.'),
@@ -151,7 +153,7 @@ const RuleTrial = z.object({
     .describe('The newest, 20 at most.'),
 });
 
-/** What a playbook would have done in calls that are over. */
+/** The hits that a playbook would have had in calls that are over. */
 export const PlaybookTrial = z
   .object({ calls: z.int(), rules: z.array(RuleTrial) })
   .meta({ id: 'PlaybookTrial' });

@@ -149,7 +149,6 @@ function ofRule(rule: string) {
   };
 }
 
-
 export const eventExamples: { [Type in CallEventType]: Extract<CallEvent, { type: Type }> } = {
   'call.started': {
     ...head(1, 0),

@@ -1,9 +1,10 @@
 import { Router } from 'express';
 import { CallRules } from '../../assist/call-rules.ts';
+import type { Hit } from '../../assist/hits.ts';
 import { hitsOf, judgeHit } from '../../assist/hit-rows.ts';
 import type { Playbooks } from '../../assist/playbooks.ts';
 import { playbookFrom, ruleSetOf, type CallScope, type RuleSet } from '../../assist/rule-set.ts';
-import { tryCall } from '../../assist/trial.ts';
+import { trialHits } from '../../assist/trial.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { reasonOf } from '../../lib/errors.ts';
 import { firstId } from '../../lib/ids.ts';
@@ -129,21 +130,30 @@ async function trialOf(
   let sinceMs = performance.now();
   for (const { id, scope } of calls) {
     const fired = new Set<string>();
-    for (const { rule, at, cause } of tryCall(set, scope, await callInputs(db, id))) {
-      const trial = rules.find((one) => one.rule === rule);
-      if (trial === undefined) continue;
-      trial.hits++;
-      if (!fired.has(rule)) trial.calls++;
-      fired.add(rule);
-      const { role = null, matched = null, score = null } = cause;
-      if (trial.places.length < placesShown)
-        trial.places.push({ call_id: id, at, role, matched, score });
+    for (const hits of trialHits(set, scope, await callInputs(db, id))) {
+      for (const hit of hits) noteHit(rules, hit, id, fired);
+      if (performance.now() - sinceMs < sliceMs) continue;
+      await new Promise((resolve) => setImmediate(resolve));
+      sinceMs = performance.now();
     }
-    if (performance.now() - sinceMs < sliceMs) continue;
-    await new Promise((resolve) => setImmediate(resolve));
-    sinceMs = performance.now();
   }
   return { calls: calls.length, rules };
+}
+
+function noteHit(
+  rules: PlaybookTrial['rules'],
+  { rule, at, cause }: Hit,
+  callId: string,
+  fired: Set<string>,
+): void {
+  const trial = rules.find((one) => one.rule === rule);
+  if (trial === undefined) return;
+  trial.hits++;
+  if (!fired.has(rule)) trial.calls++;
+  fired.add(rule);
+  const { role = null, matched = null, score = null } = cause;
+  if (trial.places.length < placesShown)
+    trial.places.push({ call_id: callId, at, role, matched, score });
 }
 
 /** The hits as they were stored. Hits of a shadow are counted in the metrics and shown to nobody. */

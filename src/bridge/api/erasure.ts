@@ -198,7 +198,15 @@ export class Eraser {
       await outbox.eraseCall(tx, callId);
       await this.#tell(tx, callId, call, reason);
       const legs = await tx.selectFrom('legs').select('id').where('call_id', '=', callId).execute();
-      for (const table of ['leg_results', 'leg_states', 'leg_sessions', 'assist_hits', 'streams', 'legs'] as const) // prettier-ignore
+      for (const table of [
+        'leg_results',
+        'leg_states',
+        'leg_sessions',
+        'assist_hits',
+        'streams',
+        'legs',
+      ] as const)
+        // prettier-ignore
         await tx.deleteFrom(table).where('call_id', '=', callId).execute();
       await tx.deleteFrom('calls').where('id', '=', callId).execute();
       // The stored recording is deleted after the call's row is locked. A copy that begins now waits for the lock and

@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely';
 import { z } from 'zod';
-import type { CallInput } from '../../assist/trial.ts';
+import type { RuleInput } from '../../assist/trial.ts';
 import type { Database } from '../../store/schema.ts';
 import { utteranceIdOf } from '../records/timeline.ts';
 import { finite } from './call-rows.ts';
@@ -10,8 +10,8 @@ const maxInputs = 20_000;
 
 const Points = z.array(z.object({ sentiment: z.string() }));
 
-/** What was heard in a call, as the rules of playbooks hear it, in order of time. */
-export async function callInputs(db: Kysely<Database>, callId: string): Promise<CallInput[]> {
+/** The finals and moods of a call as the rules of playbooks hear them, in order of time. */
+export async function callInputs(db: Kysely<Database>, callId: string): Promise<RuleInput[]> {
   const rows = await db
     .selectFrom('leg_results')
     .select(['leg_id', 'session_id', 'key', 'kind', 'role', 'start_s', 'end_s', 'text'])
@@ -22,13 +22,18 @@ export async function callInputs(db: Kysely<Database>, callId: string): Promise<
     .orderBy('kind', 'desc')
     .limit(maxInputs)
     .execute();
-  return rows.flatMap((row): CallInput[] => {
+  return rows.flatMap((row): RuleInput[] => {
     const { role, text, leg_id: legId } = row;
     const [start, end] = [finite(row.start_s), finite(row.end_s)];
     const utteranceId = utteranceIdOf(legId, row.session_id, row.key);
     if (row.kind === 'call.transcript')
       return [{ kind: 'final', utteranceId, legId, role, start, end, text }];
     const points = Points.safeParse(JSON.parse(text));
-    return (points.data ?? []).map(({ sentiment }) => ({ kind: 'sentiment', role, end, sentiment }));
+    return (points.data ?? []).map(({ sentiment }) => ({
+      kind: 'sentiment',
+      role,
+      end,
+      sentiment,
+    }));
   });
 }

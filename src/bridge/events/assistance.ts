@@ -1,5 +1,6 @@
 import type { Kysely } from 'kysely';
-import { CallRules, type HeardFinal } from '../../assist/call-rules.ts';
+import { CallRules } from '../../assist/call-rules.ts';
+import type { HeardFinal } from '../../assist/heard-text.ts';
 import type { Done, Hit } from '../../assist/hits.ts';
 import type { RuleSet } from '../../assist/rule-set.ts';
 import { settledS } from '../../assist/trial.ts';
@@ -43,7 +44,12 @@ export class Assistance {
     for (const sentiment of sentiments) this.#tell(this.#rules.felt(role, end, sentiment));
   }
 
-  entities(role: string, utteranceId: string, found: readonly { type: string; start: number; end: number }[]): void { // prettier-ignore
+  entities(
+    role: string,
+    utteranceId: string,
+    found: readonly { type: string; start: number; end: number }[],
+  ): void {
+    // prettier-ignore
     for (const { type, start, end } of found)
       this.#tell(this.#rules.entity(role, type, { utterance_id: utteranceId, start, end }));
   }

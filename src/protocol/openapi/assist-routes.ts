@@ -26,7 +26,10 @@ export const assistRoutes: readonly Route[] = [
     tag,
     summary: 'Say whether a hint was useful',
     access: 'key',
-    body: json(HintFeedback, { hit_id: 'shop/wants-refund@utt_5d1f8a2c90b7e634', verdict: 'useful' }),
+    body: json(HintFeedback, {
+      hit_id: 'shop/wants-refund@utt_5d1f8a2c90b7e634',
+      verdict: 'useful',
+    }),
     answers: { 200: answer('As it is now.', CallAssistance) },
     errors: [400, 404],
   },
@@ -43,7 +46,8 @@ export const assistRoutes: readonly Route[] = [
     path: '/api/assist/reload',
     tag,
     summary: 'Read the folder of playbooks again',
-    description: 'It is read every ten seconds in any case. Calls that go on keep what they began with.',
+    description:
+      'It is read every ten seconds in any case. Calls that go on keep what they began with.',
     access: 'key',
     answers: { 200: answer('As after the reading.', PlaybookList) },
   },
@@ -56,7 +60,9 @@ export const assistRoutes: readonly Route[] = [
       'Says what the playbook would have done, and changes nothing. Words and sentiment are tried; entities are not kept in the form that rules need.',
     access: 'key',
     body: json(PlaybookTrialRequest),
-    answers: { 200: answer('For each rule how often, in how many calls, and where.', PlaybookTrial) },
+    answers: {
+      200: answer('For each rule how often, in how many calls, and where.', PlaybookTrial),
+    },
     errors: [400],
   },
 ];

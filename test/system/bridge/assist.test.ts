@@ -85,7 +85,7 @@ test('kill -9 in the middle of a call: hints, alerts, steps and signals are told
   expect(assist.hits[0].cause).toMatchObject({ role: 'customer', matched: words[0], score: 1 });
   expect(assist.hits[0].cause.utterance_id).toBe(call.transcript[0].utterance_id);
 
-  // What the agent says of a hint is kept; of a hit that is none, it is refused.
+  // The agent's word on a hint is kept. A word on a hit that does not exist is refused.
   const feedback = { hit_id: assist.hits[0].hit_id, verdict: 'useful' };
   const judged = (await (await post(app, `/api/calls/${call.id}/assist/feedback`, feedback)).json()) as AnyJson; // prettier-ignore
   expect(judged.hits[0].verdict).toBe('useful');

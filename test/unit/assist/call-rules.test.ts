@@ -3,7 +3,7 @@ import { CallRules } from '../../../src/assist/call-rules.ts';
 import type { Hit } from '../../../src/assist/hits.ts';
 import { starterPlaybooks } from '../../../src/assist/playbooks.ts';
 import { playbookFrom, ruleSetOf } from '../../../src/assist/rule-set.ts';
-import { testsOf, tryCall, type CallInput } from '../../../src/assist/trial.ts';
+import { testsOf, tryCall, type RuleInput } from '../../../src/assist/trial.ts';
 
 const call = { direction: 'inbound', carrier: 'twilio', to: '+15550100', metadata: { campaign: 'spring' } }; // prettier-ignore
 
@@ -26,7 +26,12 @@ function rule(id: string, when: string, then = `{ tag: ${id} }`, more = '') {
 }
 const phrase = (words: string) => `{ phrase: { any: ['${words}'] } }`;
 
-test.each(starterPlaybooks().flatMap((playbook) => testsOf(playbook).map((one) => [playbook.id, one.name, one] as const)))( // prettier-ignore
+test.each(
+  starterPlaybooks().flatMap((playbook) =>
+    testsOf(playbook).map((one) => [playbook.id, one.name, one] as const),
+  ),
+)(
+  // prettier-ignore
   'the starter playbook %s: %s',
   (_, __, { why }) => {
     expect(why).toBe('');
@@ -129,7 +134,7 @@ describe('when a rule may fire', () => {
   test('a draft fires in a trial alone, a shadow shows nothing and changes nothing', () => {
     const of = (status: string) =>
       playbookFrom(`id: test\nstatus: ${status}\nrules:\n${rule('it', phrase('hello there'))}`);
-    const final: CallInput = { kind: 'final', utteranceId: 'u', legId: 'l', role: 'customer', start: 0, end: 1, text: 'hello there' }; // prettier-ignore
+    const final: RuleInput = { kind: 'final', utteranceId: 'u', legId: 'l', role: 'customer', start: 0, end: 1, text: 'hello there' }; // prettier-ignore
     const draft = ruleSetOf([of('draft')]);
     expect(new CallRules(draft, call).isIdle).toBe(true);
     expect(namesOf(tryCall(draft, call, [final]))).toEqual(['it']);
@@ -167,7 +172,7 @@ describe('hints', () => {
 test('the same inputs give the same hits, byte for byte', () => {
   const set = ruleSetOf(starterPlaybooks());
   const texts = ['I want a refund for my damaged order', 'this is terrible service', 'cancel my subscription', 'I will send it within two business days', 'one two three']; // prettier-ignore
-  const inputs = Array.from({ length: 400 }, (_, at): CallInput => ({ kind: 'final', utteranceId: `u${at}`, legId: `l${at % 2}`, role: at % 2 === 0 ? 'customer' : 'agent', start: at * 3, end: at * 3 + 2, text: texts[(at * 7) % 5] ?? '' })); // prettier-ignore
+  const inputs = Array.from({ length: 400 }, (_, at): RuleInput => ({ kind: 'final', utteranceId: `u${at}`, legId: `l${at % 2}`, role: at % 2 === 0 ? 'customer' : 'agent', start: at * 3, end: at * 3 + 2, text: texts[(at * 7) % 5] ?? '' })); // prettier-ignore
   const first = JSON.stringify(tryCall(set, call, inputs));
   expect(first.length).toBeGreaterThan(1_000);
   expect(JSON.stringify(tryCall(set, call, inputs))).toBe(first);
@@ -185,7 +190,10 @@ describe('a playbook that cannot be used says why', () => {
     ['rules: []', 'rules'],
     ['rulez: []', 'rulez'],
     [`rules:\n${rule('a', '{ phrase: { any: [x, y] }, tag: z }')}`, 'exactly one trigger'],
-    [`rules:\n${rule('a', phrase('hello'), '{ hint: { title: A }, tag: b }')}`, 'exactly one action'],
+    [
+      `rules:\n${rule('a', phrase('hello'), '{ hint: { title: A }, tag: b }')}`,
+      'exactly one action',
+    ],
     [`rules:\n${one}${one}`, 'two are the rule a'],
     [`rules:\n${rule('a', phrase('hello'), '{ step: opn.told }')}checklists: [{ id: open, title: O, steps: [{ id: told, title: T }] }]`, 'did you mean open.told?'], // prettier-ignore
     [`rules:\n${rule('a', phrase('hello'), "{ hint: { title: A, links: [{ title: B, url: 'javascript:alert(1)' }] } }")}`, 'url'], // prettier-ignore

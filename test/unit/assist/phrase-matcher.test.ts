@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { heardWords } from '../../../src/assist/heard.ts';
+import { heardWords } from '../../../src/assist/heard-text.ts';
 import { CallRules } from '../../../src/assist/call-rules.ts';
 import { playbookFrom, ruleSetOf } from '../../../src/assist/rule-set.ts';
 import { wordingsOf } from '../../../src/assist/template.ts';
@@ -45,7 +45,11 @@ test.each([
   ["we can't, um, we can't pay", 'we can not we can not pay'],
   ['I I want 42 of them', 'i want forty two of them'],
 ])('%s is compared as %s', (text, words) => {
-  expect(heardWords(text).map(({ word }) => word).join(' ')).toBe(words);
+  expect(
+    heardWords(text)
+      .map(({ word }) => word)
+      .join(' '),
+  ).toBe(words);
 });
 
 describe('what counts as said', () => {
@@ -113,7 +117,9 @@ describe('what counts as said', () => {
 });
 
 test('a final of a megabyte costs milliseconds', () => {
-  const rules = ruleOn(`{ phrase: { near: [[red, green], [blue, white], [red, white]], within_words: 30 } }`);
+  const rules = ruleOn(
+    `{ phrase: { near: [[red, green], [blue, white], [red, white]], within_words: 30 } }`,
+  );
   const text = 'red blue white green '.repeat(100_000);
   const before = performance.now();
   rules.heard({ utteranceId: 'u', legId: 'l', role: 'customer', start: 0, end: 1, text });

@@ -1,5 +1,5 @@
 import { soundDistance, soundOf } from '../language/rewrite/pronunciation.ts';
-import type { HeardWord } from './heard.ts';
+import type { PlainWord } from './heard-text.ts';
 
 /** One phrase trigger as the matcher needs it. */
 export type PhraseSpec = {
@@ -47,7 +47,7 @@ type Wording = {
   uses: Use[];
 };
 type Anchor = { wording: number; at: number };
-type Node = { next: Map<string, Node>; wordings: number[] };
+type WordNode = { next: Map<string, WordNode>; wordings: number[] };
 
 /** No group: the wording alone is the phrase. */
 const alone = -1;
@@ -57,10 +57,10 @@ const excluded = -2;
  * All phrases of a set of rules, compared with a final at once. Exact wordings are found by a tree of words. A wording
  * that the recogniser misheard is found by its two rarest words: at least one of them is usually right.
  */
-export class Phrases {
+export class PhraseMatcher {
   readonly #specs: readonly PhraseSpec[];
   readonly #wordings: Wording[] = [];
-  readonly #root: Node = { next: new Map(), wordings: [] };
+  readonly #root: WordNode = { next: new Map(), wordings: [] };
   readonly #ids = new Map<string, number>();
   readonly #byAnchor = new Map<string, Anchor[]>();
   /** Names of one word, by their consonants without one of them. */
@@ -96,7 +96,7 @@ export class Phrases {
       byText.set(text, at);
       let node = this.#root;
       for (const word of words) {
-        const next = node.next.get(word) ?? { next: new Map<string, Node>(), wordings: [] };
+        const next = node.next.get(word) ?? { next: new Map<string, WordNode>(), wordings: [] };
         node.next.set(word, next);
         node = next;
       }
@@ -141,7 +141,7 @@ export class Phrases {
   }
 
   /** The wordings that may stand at a word, by what it sounds like, alone or with the next word. */
-  #anchorsAt(words: readonly HeardWord[], place: number): Anchor[] {
+  #anchorsAt(words: readonly PlainWord[], place: number): Anchor[] {
     const sound = words[place]?.sound ?? '';
     const anchors = this.#byAnchor.get(skeleton(sound)) ?? [];
     if (this.#byName.size === 0) return anchors;
@@ -151,7 +151,7 @@ export class Phrases {
   }
 
   /** The first match of each phrase in these words, by the index of the phrase. Matches end after `from`. */
-  in(words: readonly HeardWord[], role: string, from = 0): Map<number, PhraseMatch> {
+  in(words: readonly PlainWord[], role: string, from = 0): Map<number, PhraseMatch> {
     const said = new Map<number, Map<number, PhraseMatch[]>>();
     const note = (wording: number, match: PhraseMatch): void => {
       for (const { spec, group, limit } of this.#wordings[wording]?.uses ?? []) {
@@ -175,9 +175,9 @@ export class Phrases {
     return matches;
   }
 
-  #exact(words: readonly HeardWord[], note: (wording: number, match: PhraseMatch) => void): void {
+  #exact(words: readonly PlainWord[], note: (wording: number, match: PhraseMatch) => void): void {
     for (let from = 0; from < words.length; from++) {
-      let node: Node | undefined = this.#root;
+      let node: WordNode | undefined = this.#root;
       for (let to = from; to < words.length; to++) {
         node = node.next.get(words[to]?.word ?? '');
         if (node === undefined) break;
@@ -186,7 +186,7 @@ export class Phrases {
     }
   }
 
-  #bySound(words: readonly HeardWord[], note: (wording: number, match: PhraseMatch) => void): void {
+  #bySound(words: readonly PlainWord[], note: (wording: number, match: PhraseMatch) => void): void {
     const heard = new HeardSounds(words, this.#ids);
     const tried = new Set<number>();
     words.forEach((_, place) => {
@@ -207,12 +207,12 @@ export class Phrases {
 
 /** The words of a final, ready to be compared with many wordings. */
 class HeardSounds {
-  readonly words: readonly HeardWord[];
+  readonly words: readonly PlainWord[];
   readonly #ids: Int32Array;
   readonly #sound: string;
   readonly #starts: Int32Array;
 
-  constructor(words: readonly HeardWord[], ids: ReadonlyMap<string, number>) {
+  constructor(words: readonly PlainWord[], ids: ReadonlyMap<string, number>) {
     this.words = words;
     this.#ids = Int32Array.from(words, ({ word }) => ids.get(word) ?? -1);
     this.#sound = words.map(({ sound }) => sound).join('');
@@ -251,7 +251,12 @@ function bestWindow(heard: HeardSounds, begin: number, target: Wording): PhraseM
   const count = target.words.length;
   let best: PhraseMatch | undefined;
   for (let from = Math.max(0, begin - 1); from <= begin + 1; from++)
-    for (let to = Math.max(from + 1, from + count - 1); to <= Math.min(words.length, from + count + 1); to++) { // prettier-ignore
+    for (
+      let to = Math.max(from + 1, from + count - 1);
+      to <= Math.min(words.length, from + count + 1);
+      to++
+    ) {
+      // prettier-ignore
       const longest = Math.max(heard.length(from, to), sound.length);
       if (Math.abs(heard.length(from, to) - sound.length) > limit * longest) continue;
       const distance = soundDistance(heard.sound(from, to), sound, limit);
@@ -263,7 +268,7 @@ function bestWindow(heard: HeardSounds, begin: number, target: Wording): PhraseM
   return best;
 }
 
-function isExact(words: readonly HeardWord[], from: number, wording: readonly string[]): boolean {
+function isExact(words: readonly PlainWord[], from: number, wording: readonly string[]): boolean {
   return wording.every((word, at) => words[from + at]?.word === word);
 }
 
@@ -271,7 +276,7 @@ function isExact(words: readonly HeardWord[], from: number, wording: readonly st
  * Each telling word of a wording has a word of its own that sounds like it. Of the whole, "my phone number" is close to
  * "new phone number".
  */
-function hasItsWords(window: readonly HeardWord[], wording: readonly string[]): boolean {
+function hasItsWords(window: readonly PlainWord[], wording: readonly string[]): boolean {
   if (wording.length === 1) return true;
   const telling = wording.filter((word) => !everyday.has(word));
   const missing = telling.filter((word) => {
@@ -285,7 +290,7 @@ function hasItsWords(window: readonly HeardWord[], wording: readonly string[]): 
 function chosen(
   spec: PhraseSpec,
   groups: ReadonlyMap<number, PhraseMatch[]>,
-  words: readonly HeardWord[],
+  words: readonly PlainWord[],
   from: number,
 ): PhraseMatch | undefined {
   const candidates = [...(groups.get(alone) ?? []), ...togetherIn(spec, groups)].filter(
@@ -316,7 +321,7 @@ function togetherIn(spec: PhraseSpec, groups: ReadonlyMap<number, PhraseMatch[]>
 }
 
 /** "I do not want to cancel" is no wish to cancel; "can't I cancel" is one. */
-function isNegated(words: readonly HeardWord[], { from, to }: PhraseMatch): boolean {
+function isNegated(words: readonly PlainWord[], { from, to }: PhraseMatch): boolean {
   const first = words[from];
   if (first === undefined) return false;
   for (let at = from - 1; at >= Math.max(0, from - negationReach); at--) {

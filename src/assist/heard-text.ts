@@ -1,7 +1,17 @@
 import { soundOf } from '../language/rewrite/pronunciation.ts';
 
+/** A final of the call, redacted as everybody else reads it. */
+export type HeardFinal = {
+  utteranceId: string;
+  legId: string;
+  role: string;
+  start: number;
+  end: number;
+  text: string;
+};
+
 /** A word as phrases are compared with it: lower case, contractions taken apart, fillers left out. */
-export type HeardWord = {
+export type PlainWord = {
   word: string;
   sound: string;
   /** The place in the text. */
@@ -50,8 +60,8 @@ const units = 'zero one two three four five six seven eight nine ten eleven twel
 const tens = 'twenty thirty forty fifty sixty seventy eighty ninety'.split(' ');
 
 /** The words of a text in the form in which both sides of a comparison are. `keepSoft`: no word is left out. */
-export function heardWords(text: string, keepSoft = false): HeardWord[] {
-  const heard: HeardWord[] = [];
+export function heardWords(text: string, keepSoft = false): PlainWord[] {
+  const heard: PlainWord[] = [];
   let clause = 0;
   for (const match of text.matchAll(pattern)) {
     if (match[3] !== undefined) {
@@ -66,7 +76,7 @@ export function heardWords(text: string, keepSoft = false): HeardWord[] {
       if (!keepSoft && soft.has(word)) continue;
       // "I I want" is one "I".
       if (heard.at(-1)?.word === word) {
-        (heard.at(-1) as HeardWord).end = end;
+        (heard.at(-1) as PlainWord).end = end;
         continue;
       }
       heard.push({ word, sound: soundOf(word), start, end, clause });

@@ -1,16 +1,16 @@
-import type { HeardFinal } from './call-rules.ts';
+import type { HeardFinal } from './heard-text.ts';
 
-/** Points of the sentiment of a role, and stretches of speech: what time-bound triggers look back at. */
+/** Triggers look back at most this many seconds. */
 const keptS = 3_600;
 const maxKept = 2_000;
 
 type Point = { at: number; value: number };
-type Stretch = { role: string; start: number; end: number };
+type SpeechStretch = { role: string; start: number; end: number };
 
-/** What was felt and who spoke when, in one call. */
+/** The course of one call: moods, and who spoke when. */
 export class Course {
   readonly #points = new Map<string, Point[]>();
-  #stretches: Stretch[] = [];
+  #stretches: SpeechStretch[] = [];
   #overlaps: { by: string; at: number }[] = [];
   #presses: number[] = [];
   /** The end of the last speech, in seconds of the call. Undefined until somebody spoke. */
@@ -54,7 +54,7 @@ export class Course {
     return points.length - 1 - other;
   }
 
-  /** How far the mood of a role has moved within the last seconds: the later half against the earlier one. */
+  /** The move of a role's mood within the last seconds: the later half against the earlier one. */
   change(role: string, second: number, least: number): number {
     const points = (this.#points.get(role) ?? []).filter(({ at }) => at >= second);
     if (points.length < least) return 0;

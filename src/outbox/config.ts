@@ -4,7 +4,12 @@ import { filledPreset } from '../crm/preset.ts';
 import { MappingStep, RateLimits } from '../crm/step.ts';
 import { reasonOf } from '../lib/errors.ts';
 import { nearestName } from '../lib/nearest-name.ts';
-import { eventPresets, type CallEventType, type EventPreset } from '../protocol/events.ts';
+import {
+  eventPresets,
+  eventsForAgents,
+  type CallEventType,
+  type EventPreset,
+} from '../protocol/events.ts';
 
 /** The form of Standard Webhooks: 24 to 64 bytes, as that standard requires. */
 const Secret = z
@@ -24,7 +29,7 @@ const Address = z.url({ protocol: /^https?$/ });
 
 /* `call.skipped` cannot be chosen here: it goes to endpoints whose ordering rule is `skip`. */
 const presetNames = Object.keys(eventPresets) as [EventPreset, ...EventPreset[]];
-const eventNames = [...presetNames, ...eventPresets.all] as const;
+const eventNames = [...presetNames, ...eventPresets.all, ...eventsForAgents] as const;
 
 /** Event types, and presets that stand for several types. */
 const EventNames = z.array(z.enum(eventNames)).min(1);

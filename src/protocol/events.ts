@@ -441,7 +441,7 @@ export type CallEventData<Type extends CallEventType> = z.infer<(typeof eventDat
 export const callEventTypes = Object.keys(eventData) as [CallEventType, ...CallEventType[]];
 
 /** Told to agents at once. A CRM gets them only where it names them. */
-const forAgents = new Set<CallEventType>(['call.hint', 'call.checklist']);
+export const eventsForAgents = ['call.hint', 'call.checklist'] as const satisfies CallEventType[];
 
 /** Event types by purpose. Each preset may stand in a list of types. */
 export const eventPresets = {
@@ -466,7 +466,7 @@ export const eventPresets = {
     'call.ended',
     'call.erased',
   ],
-  all: callEventTypes.filter((type) => type !== 'call.skipped' && !forAgents.has(type)),
+  all: callEventTypes.filter((type) => type !== 'call.skipped' && !(eventsForAgents as readonly string[]).includes(type)),
 } as const satisfies Record<string, readonly CallEventType[]>;
 export type EventPreset = keyof typeof eventPresets;
 

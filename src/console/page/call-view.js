@@ -10,6 +10,7 @@ import { h, onNextFrame, setText } from './dom.js';
 import { isStatus, messageOf } from './failures.js';
 import { moodIn, moodOf } from './figures.js';
 import { clock, fullMoment, lengthOf, parties, stateNames, titleOf } from './format.js';
+import { HintsPanel } from './hints-panel.js';
 import { LevelBars } from './levels.js';
 import { connection, PageState } from './page-state.js';
 import { Recording } from './recording.js';
@@ -42,6 +43,7 @@ export class CallView {
   #levels = new LevelBars();
   #mood = h('span', { class: 'mood' });
   #said = new SaidSoFarPanel(this.#hear);
+  #hints;
   #warnings = new WarningsPanel();
   #notes;
   #details = new DetailsPanel();
@@ -85,12 +87,14 @@ export class CallView {
     this.#startAt = at;
     this.#deliveries = callDeliveries(id);
     this.#notes = new NotesPanel(id);
+    this.#hints = new HintsPanel(id, this.#hear);
     this.#actions = new CallActions(id, {
       placeOf: () => this.#recording?.place ?? 0,
       utterancesOf: () => this.#conversation.utterances,
       onErased: (text) => this.#gone(text),
     });
     this.#panels.append(
+      this.#hints.element,
       this.#said.element,
       this.#warnings.element,
       this.#chart.element,
@@ -143,11 +147,13 @@ export class CallView {
     this.#transcript.close();
     this.#loading.close();
     this.#notes.close();
+    this.#hints.close();
     this.#deliveries.close();
   }
 
   /** The page was opened, or the feed is open again. Earlier events are read from the start. */
   connected() {
+    this.#hints.load();
     void this.#loadCall().then(() => this.#loadEvents());
   }
 
@@ -232,6 +238,7 @@ export class CallView {
     if (isReplaced) this.#transcript.clear();
     this.#transcript.changed(changed);
     if (message.type === 'partial') return;
+    if (this.#hasEvents) this.#hints.event(message.type);
     this.#draw();
     if (message.type === 'call.summary' || isReplaced) this.#drawSummary();
     this.#deliveries.changed();

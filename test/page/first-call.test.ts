@@ -50,6 +50,17 @@ test.skipIf(!real)(
     await byKeyboard.page.context().close();
 
     await byMouse.screenshot('first-2-live');
+    // The playbook that comes with the program has hints for the agent while the customer speaks.
+    const hints = byMouse.page.getByRole('region', { name: 'Hints' });
+    await hints.getByText('Look up the order and check the refund').waitFor({ timeout: waitMs });
+    await byMouse.screenshot('first-2-hints');
+    await hints
+      .getByRole('button', { name: /^Useful: / })
+      .first()
+      .click();
+    await expect
+      .poll(() => hints.locator('[aria-pressed="true"]').count(), { timeout: waitMs })
+      .toBe(1);
     await byMouse.page.getByRole('heading', { name: 'Summary' }).waitFor({ timeout: waitMs });
     await byMouse.page.getByText('Customer above, agent below').waitFor({ timeout: waitMs });
     await byMouse.screenshot('first-3-ended');

@@ -9,11 +9,12 @@ import { courseOf } from './sentiment/course.ts';
 import { summarize } from './wrap-up/summarize.ts';
 import type { CoveredSpan } from './redaction/redact.ts';
 import { entitiesOfTurns } from './values/of-turns.ts';
+import { writtenText } from './values/written.ts';
 import { entitiesOverFinals } from './values/over-finals.ts';
 import { turnOf, type LanguageTasks, type TaskName } from './tasks.ts';
 import { splitSentences } from './text/sentences.ts';
 import { timelineOf } from './timing.ts';
-import type { CallInsight, ValueContext } from './types.ts';
+import type { CallInsight, SpokenTurn, ValueContext } from './types.ts';
 import type { SummarizationType } from '../protocol/addon-configs.ts';
 import type { NamedEntity, SentimentItem, Utterance } from '../protocol/addons.ts';
 
@@ -51,7 +52,18 @@ const perform: Perform = {
       results: insightOf(turns, summaryType, language, about),
       isEmpty: turns.length === 0,
     })),
-  redact: (input) => asBlock(() => ({ results: redactStep(input), isEmpty: false })),
+  written: ({ texts, context }) =>
+    asBlock(() => listed(texts.map((text) => writtenText(text, context)))),
+  writtenAll: ({ texts, context }) =>
+    asBlock(() => listed(texts.map((text) => writtenText(text, context)))),
+  redact: (input) =>
+    asBlock(() => {
+      const results = redactStep(input);
+      const { write } = input;
+      if (write)
+        for (const piece of results.released) piece.written = writtenText(piece.text, write);
+      return { results, isEmpty: false };
+    }),
   rewriteAll: ({ utterances, realtime }) =>
     asBlock(() => listed(utterances.map((utterance) => rewriteUtterance(utterance, realtime)))),
   redactKnown: (input) => asBlock(() => listed(redactKnown(input))),
@@ -120,6 +132,11 @@ export function performTask<K extends TaskName>(
   return perform[task](input);
 }
 
+/** The finders look at the words that were said. What a person reads may have lost the word that tells a code's kind. */
+function asSpoken<Turn extends SpokenTurn>(turn: Turn): Turn {
+  return { ...turn, text: turn.spoken ?? turn.text };
+}
+
 /**
  * Builds the summary of a finished call. In languages other than English the course of sentiment is left out: the
  * lexicon is English, and a guess would look like a measurement.
@@ -135,8 +152,8 @@ function insightOf(
     summary_kind: 'extractive',
     chapters: chaptersOf(turns),
     entities: about
-      ? entitiesOfTurns(turns, about, language)
-      : turns.flatMap((turn) => {
+      ? entitiesOfTurns(turns.map(asSpoken), about, language)
+      : turns.map(asSpoken).flatMap((turn) => {
           const at = timelineOf({
             ...turn,
             words: turn.words ?? [],

@@ -55,6 +55,7 @@ const laneOf: Partial<Record<TaskName, LaneName>> = {
   summarization: 'wholeCalls',
   chapterization: 'wholeCalls',
   call: 'wholeCalls',
+  writtenAll: 'wholeCalls',
   rewriteAll: 'wholeCalls',
   redactAll: 'wholeCalls',
   redactKnown: 'wholeCalls',

@@ -12,6 +12,7 @@ import type {
 } from '../protocol/addons.ts';
 import type { SummarizationType } from '../protocol/addon-configs.ts';
 import type { HeardEntity, OverFinals } from './values/over-finals.ts';
+import type { WrittenContext } from './values/written.ts';
 import type { CallInsight, SpokenTurn, ValueContext } from './types.ts';
 
 // The main thread imports this file, which itself imports types only. So the name lists and lexicons, which take
@@ -74,10 +75,13 @@ export type LanguageTasks = {
     input: { transcript: string; classes: string[] };
     output: AddonBlock<string>;
   };
+  /** The texts as a person reads them, with their numbers in figures. */
+  written: { input: WrittenInput; output: AddonBlock<string[]> };
   redact: { input: RedactInput; output: AddonBlock<RedactOutput> };
 
   // Rewrites a batch of some dozens of utterances in the lane of whole calls. A finished transcript has thousands.
 
+  writtenAll: { input: WrittenInput; output: AddonBlock<string[]> };
   rewriteAll: {
     input: { utterances: Utterance[]; realtime: RewriteSettings };
     output: AddonBlock<Utterance[]>;
@@ -101,6 +105,8 @@ export type LanguageTasks = {
     output: AddonBlock<string[]>;
   };
 };
+
+type WrittenInput = { texts: string[]; context: WrittenContext };
 
 export type TaskName = keyof LanguageTasks;
 

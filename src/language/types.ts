@@ -3,6 +3,9 @@ import type { Chapter, Emotion, NamedEntity, SentimentItem } from '../protocol/a
 /** An entity by its characters in the text: `text.slice(start, end)` is the entity. */
 export type EntitySpan = { type: string; text: string; start: number; end: number };
 
+/** A stretch of the spoken text and what a reader sees in its place. */
+export type TextEdit = { start: number; end: number; text: string };
+
 /** Facts about the call that the value of an entity depends on, beside its words. */
 export type ValueContext = {
   /** The day of the call, such as 2026-03-04. */
@@ -25,7 +28,14 @@ export type SentimentScore = { label: SentimentLabel; emotion: Emotion };
 /**
  * One turn of a call, with both legs merged in order of time. Where the parties are unnamed, each channel is a role.
  */
-export type SpokenTurn = { role: string; text: string; start: number; end: number };
+export type SpokenTurn = {
+  role: string;
+  text: string;
+  /** The words as they were said, where `text` has their numbers in figures. */
+  spoken?: string;
+  start: number;
+  end: number;
+};
 
 /** The mood of one party over the call: the mean score of its sentences in each quarter, from -1 to 1. */
 export type SentimentCourse = {

@@ -28,6 +28,7 @@ import * as said from './migrations/022-said.ts';
 import * as passPieces from './migrations/023-pass-pieces.ts';
 import * as crm from './migrations/024-crm.ts';
 import * as closedLinks from './migrations/025-closed-links.ts';
+import * as spoken from './migrations/026-spoken.ts';
 import * as assistHits from './migrations/027-assist-hits.ts';
 
 type Migration = {
@@ -76,6 +77,7 @@ export const migrations: Migration[] = [
   { name: '023-pass-pieces', ...passPieces },
   { name: '024-crm', ...crm },
   { name: '025-closed-links', ...closedLinks },
+  { name: '026-spoken', ...spoken },
   { name: '027-assist-hits', ...assistHits },
 ];
 

@@ -124,6 +124,8 @@ type LegResultsTable = {
   text: string;
   /** The number of the voice on a mixed leg, counted from 0. */
   speaker: Generated<number | null>;
+  /** The words of a turn as they were said, where `text` has their numbers in figures. */
+  spoken: Generated<string | null>;
 };
 
 /** The leg's journal state without audio and words. Another node continues from it when the leg's own node is lost. */

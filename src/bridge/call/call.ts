@@ -103,7 +103,7 @@ export class Call {
       record,
       nowS: () => this.#clock.nowS(),
       log: this.#log,
-      redactor: Redactor.from(env.language, record.id, env.config),
+      redactor: Redactor.from(env.language, record, env.config),
       lease: this.lease,
       share: env.takeOverMs === 0 ? undefined : (tx) => shareLegs(tx, [this]),
       onLeaseLost: () => onLeaseLost(this),

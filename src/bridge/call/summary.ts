@@ -5,13 +5,18 @@ import type { CallInsight, SpokenTurn, ValueContext } from '../../language/types
 import { Role, type CallEventData, type Turn } from '../../protocol/events.ts';
 import { personName } from '../../protocol/people.ts';
 import type { Database } from '../../store/schema.ts';
-import { roleFrom, turnsOf } from '../events/call-rows.ts';
+import { roleFrom, spokenOf, turnsOf } from '../events/call-rows.ts';
 
 export type SummaryData = CallEventData<'call.summary'>;
 type SummaryType = SummaryData['summary']['type'];
 
 /** The stored data that a summary is made from. */
-export type CallConversation = { turns: Turn[]; sentiment: SentimentRow[] };
+export type CallConversation = {
+  turns: Turn[];
+  /** The words of turns as they were said, by utterance, where the turn has them in figures. */
+  spoken?: ReadonlyMap<string | Turn, string>;
+  sentiment: SentimentRow[];
+};
 
 /** The sentiment of one utterance's sentences, as its result stores it. */
 type SentimentRow = { role: string; text: string };
@@ -20,8 +25,9 @@ export async function conversationOf(
   db: Kysely<Database>,
   callId: string,
 ): Promise<CallConversation> {
-  const [turns, rows] = await Promise.all([
+  const [turns, spoken, rows] = await Promise.all([
     turnsOf(db, callId),
+    spokenOf(db, callId),
     db
       .selectFrom('leg_results')
       .select(['role', 'text'])
@@ -29,7 +35,7 @@ export async function conversationOf(
       .where('kind', '=', 'call.sentiment')
       .execute(),
   ]);
-  return { turns, sentiment: rows };
+  return { turns, spoken, sentiment: rows };
 }
 
 type SummaryOptions = {
@@ -46,14 +52,17 @@ type SummaryOptions = {
  * not be made.
  */
 export async function summaryOf(
-  { turns, sentiment: rows }: CallConversation,
+  { turns, spoken, sentiment: rows }: CallConversation,
   options: SummaryOptions,
 ): Promise<SummaryData> {
   const sentiment_course = sentimentCourse(rows);
   const block = await options.language.run(
     'call',
     {
-      turns: turns.map(named),
+      turns: turns.map((turn) => {
+        const said = spoken?.get(turn) ?? spoken?.get(turn.utterance_id ?? '');
+        return { ...named(turn), ...(said === undefined ? {} : { spoken: said }) };
+      }),
       summaryType: options.type,
       language: options.languageCode,
       about: options.about,

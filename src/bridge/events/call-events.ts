@@ -38,6 +38,7 @@ import { bridgeMetrics } from '../metrics.ts';
 import type { CallLease } from '../records/lease.ts';
 import { EntityJoiner } from './entity-joiner.ts';
 import type { Redactor } from './redactor.ts';
+import { WrittenFinals } from './written-finals.ts';
 import type { LanguageRunner } from '../../language/runner.ts';
 import { valueContextOf } from '../records/value-context.ts';
 import {
@@ -87,6 +88,7 @@ export class CallEvents {
   readonly #held: HeldResults | undefined;
   readonly #gaps: HeldGaps;
   readonly #entities: EntityJoiner;
+  readonly #written: WrittenFinals;
   readonly #speakers = new CallSpeakers();
   readonly assistance: Assistance;
   #length: CallLength | undefined;
@@ -114,6 +116,17 @@ export class CallEvents {
       set: options.playbooks.current,
       record,
       tell: (hit, said) => this.#addHit(hit, said),
+    });
+    this.#written = new WrittenFinals({
+      language,
+      callId: record.id,
+      callingCode: () => valueContextOf(record).callingCode,
+      tell: (leg, result) => this.#addResult(leg, result),
+      failed: (error) => {
+        this.count('bug');
+        log.error({ err: error }, 'a result could not be told');
+      },
+      refused: () => this.count('unwritten'),
     });
     this.#gaps = new HeldGaps({ clock, tell: (leg, gap) => this.#addGap(leg, gap) });
     this.#held =
@@ -240,7 +253,7 @@ export class CallEvents {
   }
 
   #take(leg: ToldLeg, result: Result): void {
-    if (this.#held === undefined) this.#addResult(leg, result);
+    if (this.#held === undefined) this.#written.add(leg, result);
     else this.#held.add(leg, result);
   }
 
@@ -258,12 +271,21 @@ export class CallEvents {
       if (waiting.gaps !== undefined) this.#gaps.restore(leg, waiting.gaps);
     if (this.#held !== undefined) return this.#held.restore(left);
     for (const { leg, waiting } of left)
-      for (const { result } of waiting.results) this.#addResult(leg, result);
+      for (const { result } of waiting.results) this.#written.add(leg, result);
   }
 
-  /** Resolves when no entities wait to be joined, or after some seconds. Waiting entities are in no journal. */
+  /**
+   * Resolves when no entities wait to be joined and no final to be written, or after some seconds. Those that wait are
+   * in no journal.
+   */
   async joined(): Promise<void> {
-    await within(this.#options.clock, joinedWithinMs, this.#entities.settled());
+    await within(this.#options.clock, joinedWithinMs, this.#passedOn());
+  }
+
+  /** Resolves when every result has been handed to the redaction or to the store. */
+  async #passedOn(): Promise<void> {
+    await this.#entities.settled();
+    await this.#written.settled();
   }
 
   /**
@@ -275,7 +297,7 @@ export class CallEvents {
   }
 
   #addResult(leg: ToldLeg, result: Result): void {
-    const { type, key, sessionId, channel, start, end, text } = result;
+    const { type, key, sessionId, channel, start, end, text, spoken } = result;
     const { id: legId, track } = leg.record;
     const role = leg.roleOf(channel);
     const event = {
@@ -295,6 +317,7 @@ export class CallEvents {
         start,
         end,
         text,
+        spoken,
         ...(type === 'call.transcript' ? { speaker: () => this.#speakers.of(sessionId, key) } : {}),
       },
       ...(isQuiet ? {} : { event }),
@@ -409,7 +432,7 @@ export class CallEvents {
   async pauseChanged(heldBy: number, pausedAt: number, said: Said | undefined): Promise<boolean> {
     // The redaction releases the finals that it holds before the pause begins: a number cannot continue in audio that
     // nobody hears.
-    await this.#entities.settled();
+    await this.#passedOn();
     if (this.#held?.isEmpty === false) await this.#held.flush();
     this.#gaps.flush();
     return this.#commits.add({
@@ -462,7 +485,7 @@ export class CallEvents {
   }
 
   async legSettled(leg: ToldLeg): Promise<boolean> {
-    await this.#entities.settled();
+    await this.#passedOn();
     await this.#held?.flush(leg);
     this.#gaps.flush(leg);
     const short = this.#gaps.shortOf(leg.record.id);
@@ -531,7 +554,7 @@ export class CallEvents {
 
   /** Resolves when everything that was added so far is durable. */
   async settled(): Promise<void> {
-    await this.#entities.settled();
+    await this.#passedOn();
     await this.#held?.flush();
     this.#gaps.flush();
     await this.#commits.settled();

@@ -304,6 +304,20 @@ export async function turnsOf(db: Kysely<Database>, callId: string): Promise<Tur
   return (await turnsByCall(db, [callId])).get(callId) ?? [];
 }
 
+/** The words of turns as they were said, by utterance id. Only turns that are written otherwise have an entry. */
+export async function spokenOf(db: Kysely<Database>, callId: string): Promise<Map<string, string>> {
+  const rows = await db
+    .selectFrom('leg_results')
+    .select(['leg_id', 'session_id', 'key', 'spoken'])
+    .where('call_id', '=', callId)
+    .where('kind', '=', 'call.transcript')
+    .where('spoken', 'is not', null)
+    .execute();
+  return new Map(
+    rows.map((row) => [utteranceIdOf(row.leg_id, row.session_id, row.key), row.spoken ?? '']),
+  );
+}
+
 export async function turnsByCall(
   db: Kysely<Database>,
   callIds: readonly string[],

@@ -48,6 +48,7 @@ type ResultIdentity = {
   start: number;
   end: number;
   text: string;
+  spoken?: string | undefined;
   /**
    * Returns the voice of a result on a mixed leg. The function is called when the row is written, because the voice may
    * have become known while the draft waited.
@@ -280,6 +281,7 @@ export class CommitQueue {
       end_s: identity.end,
       text: identity.text,
       speaker: identity.speaker?.() ?? null,
+      spoken: identity.spoken ?? null,
     };
   }
 

@@ -8,7 +8,14 @@ import type {
 import { timelineOf } from '../../language/timing.ts';
 import type { Utterance, Word } from '../../protocol/addons.ts';
 import type { BridgeConfig } from '../config.ts';
-import type { EntityOfResult, Result } from '../records/timeline.ts';
+import {
+  withText,
+  type EntityOfResult,
+  type FinalResult,
+  type Result,
+} from '../records/timeline.ts';
+import { valueContextOf } from '../records/value-context.ts';
+import type { CallRecord } from '../records/call-record.ts';
 
 /** Replaces a text that the language thread could not redact. Text that nobody has checked must not be sent out. */
 const unseen = '[REDACTED]';
@@ -20,7 +27,7 @@ export const maxFinalsRemembered = 16;
  */
 export const maxTailsRemembered = 32;
 
-export type Final = Extract<Result, { type: 'call.transcript' }>;
+export type Final = FinalResult;
 export type AddOn = Exclude<Result, { type: 'call.transcript' }>;
 
 /**
@@ -48,6 +55,9 @@ export class Speaker {
 
 export type Step = { released: Final[]; holdMs: number };
 
+/** The parties may become known during the call, and with them the country that amounts are said in. */
+type RedactedCall = Pick<CallRecord, 'id' | 'startedAt' | 'direction' | 'from' | 'to'>;
+
 /**
  * Removes the configured entity types from every text of a result before it is stored or sent. Each call has one
  * redactor, because an entity keeps its number (`[NAME_1]`) through the call, whoever says it. Steps run one after the
@@ -55,7 +65,7 @@ export type Step = { released: Final[]; holdMs: number };
  */
 export class Redactor {
   readonly #language: LanguageRunner;
-  readonly #callId: string;
+  readonly #call: RedactedCall;
   readonly #types: string[];
   readonly #form: 'MARKER' | 'MASK';
   #failed: (error: unknown) => void = () => undefined;
@@ -63,11 +73,11 @@ export class Redactor {
 
   private constructor(
     language: LanguageRunner,
-    callId: string,
+    call: RedactedCall,
     types: string[],
     form: 'MARKER' | 'MASK',
   ) {
-    this.#callId = callId;
+    this.#call = call;
     this.#language = language;
     this.#types = types;
     this.#form = form;
@@ -76,11 +86,11 @@ export class Redactor {
   /** Returns undefined if nothing is to be redacted. */
   static from(
     language: LanguageRunner,
-    callId: string,
+    call: RedactedCall,
     config: BridgeConfig,
   ): Redactor | undefined {
     if (config.redactEntities.length === 0) return undefined;
-    return new Redactor(language, callId, [...config.redactEntities], config.redactForm);
+    return new Redactor(language, call, [...config.redactEntities], config.redactForm);
   }
 
   /** Sets the function that is called with a bug of ours. The finals in question are released completely hidden. */
@@ -172,8 +182,10 @@ export class Redactor {
     speaker: Speaker,
     input: Pick<RedactInput, 'text' | 'words' | 'mayHold' | 'flush'>,
   ): Promise<Step> {
+    const language = speaker.held.at(-1)?.data.language ?? 'en';
     const results = await this.#run({
       ...input,
+      write: { language, callingCode: valueContextOf(this.#call).callingCode },
       asked: speaker.asked,
       state: { ...speaker.state, numbers: this.#numbers },
     });
@@ -254,11 +266,13 @@ export class Redactor {
     return results?.released[0] ?? nothingSeen;
   }
 
-  async #run(input: Pick<RedactInput, 'text' | 'words' | 'mayHold' | 'flush' | 'asked' | 'state'>) {
+  async #run(
+    input: Pick<RedactInput, 'text' | 'words' | 'mayHold' | 'flush' | 'asked' | 'state' | 'write'>,
+  ) {
     const { results } = await this.#language.run(
       'redact',
       { ...input, entityTypes: this.#types, form: this.#form },
-      { owner: this.#callId },
+      { owner: this.#call.id },
     );
     if (results !== null) this.#numbers = results.state.numbers;
     return results;
@@ -285,10 +299,10 @@ function tailState(tail: { text: string } | undefined): Speaker['state'] {
 }
 
 function redactedFinal(final: Final, redacted: Redacted): Final {
-  const { text, words } = redacted;
+  const { text, words, written = text } = redacted;
   const hidden = hiddenIn(final, redacted);
-  const data = { ...final.data, text, words };
-  return { ...final, text, data, ...(hidden.length === 0 ? {} : { hidden }) };
+  const spoken = { ...final, text, data: { ...final.data, text, words } };
+  return { ...withText(spoken, written), ...(hidden.length === 0 ? {} : { hidden }) };
 }
 
 /** The times of the redacted words. For a final that was not checked, the whole final. */

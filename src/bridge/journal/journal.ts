@@ -319,6 +319,11 @@ export class Journal implements AsyncDisposable {
     });
     if (!(await within(this.#clock, closeMs, Promise.all(released))))
       this.#log.warn('the disk hangs: files of legs stay as they are for the next start');
+    // Where no leg is left, the next start needs no segment, and the sound and words in the segments may be secret.
+    if (this.#legs.size > 0 || this.recovered.size > 0 || this.#oldSegments) return;
+    const left = [...this.#sealed.map(({ segment }) => segment), this.#writer.segment];
+    const removed = left.map((segment) => this.#writer.remove(segment));
+    await within(this.#clock, closeMs, Promise.all(removed));
   }
 
   /** A finished or erased leg is not written again, because its last record in the journal says that it is done. */
@@ -405,7 +410,7 @@ export class Journal implements AsyncDisposable {
       first.movedAt ??= this.#moveSnapshots(first.segment.seq);
       if (!this.#writer.isWritten(first.movedAt)) return;
       this.#sealed.shift();
-      this.#writer.remove(first.segment);
+      void this.#writer.remove(first.segment);
     }
   }
 

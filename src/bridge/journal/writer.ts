@@ -123,6 +123,10 @@ export class JournalWriter {
     [this.#segment, this.#fd] = this.#openSegment();
   }
 
+  get segment(): Segment {
+    return this.#segment;
+  }
+
   get seq(): number {
     return this.#segment.seq;
   }
@@ -211,11 +215,14 @@ export class JournalWriter {
     this.#options.onSealed(sealed);
   }
 
-  remove(segment: Segment): void {
-    unlink(segment.path, (error) => {
-      if (error && !isMissing(error))
-        this.#options.log.warn({ err: error }, 'journal segment could not be removed');
-    });
+  remove(segment: Segment): Promise<void> {
+    return new Promise((resolve) =>
+      unlink(segment.path, (error) => {
+        if (error && !isMissing(error))
+          this.#options.log.warn({ err: error }, 'journal segment could not be removed');
+        resolve();
+      }),
+    );
   }
 
   /** Puts everything on disk and closes the file. A disk that hangs delays this for seconds, not for ever. */

@@ -45,6 +45,8 @@ export type Result = {
      * other types.
      */
     text: string;
+    /** The words of a transcript as they were said, where `text` has their numbers in figures. */
+    spoken?: string;
     data: ResultData<Type>;
   };
 }[ResultType];
@@ -64,6 +66,14 @@ export type WaitingResults = {
   /** The highest entity number given so far, by label. */
   used: Record<string, number>;
 };
+
+export type FinalResult = Extract<Result, { type: 'call.transcript' }>;
+
+/** The final with the text that a person reads. Its words, and `spoken`, stay as they were said. */
+export function withText(final: FinalResult, text: string): FinalResult {
+  if (text === final.data.text) return final;
+  return { ...final, spoken: final.data.text, text, data: { ...final.data, text } };
+}
 
 export type PartialResult = {
   utteranceId: string;

@@ -33,7 +33,7 @@ export async function completionOf(
   db: Kysely<Database>,
   callId: string,
   data: CallEventData<'call.transcript.revised'>,
-  isLong = false,
+  { isLong = false, spoken }: { isLong?: boolean; spoken?: ReadonlyMap<Turn, string> } = {},
 ): Promise<Completion | undefined> {
   const call = await db.selectFrom('calls').selectAll().where('id', '=', callId).executeTakeFirst();
   if (call === undefined) return undefined;
@@ -50,7 +50,7 @@ export async function completionOf(
   return {
     incomplete,
     async keep(tx, row) {
-      await replaceWords(tx, callId, legs, turns);
+      await replaceWords(tx, callId, legs, turns, spoken);
       const before = JSON.parse(row.statistics ?? '{}') as object;
       await updateCall(tx, callId, {
         incomplete: incomplete === null ? null : JSON.stringify(incomplete),
@@ -73,6 +73,7 @@ async function replaceWords(
   callId: string,
   legs: readonly { id: string; role: string }[],
   turns: readonly Turn[],
+  spoken: ReadonlyMap<Turn, string> | undefined,
 ): Promise<void> {
   const ofCall = tx.deleteFrom('leg_results').where('call_id', '=', callId);
   await ofCall.where('kind', '=', 'call.transcript').execute();
@@ -81,7 +82,8 @@ async function replaceWords(
     .where('kind', '=', 'call.gap')
     .where((where) => where.or(isRead.map((pattern) => where('key', 'like', pattern))))
     .execute();
-  const rows = turns.flatMap(({ role, speaker = null, text, start, end }, at) => {
+  const rows = turns.flatMap((turn, at) => {
+    const { role, speaker = null, text, start, end } = turn;
     const leg = legs.find((one) => one.role === role) ?? legs[0];
     const identity = { session_id: '', kind: 'call.transcript', key: `revised:${at}` };
     return leg === undefined
@@ -94,6 +96,7 @@ async function replaceWords(
             role,
             speaker,
             text,
+            spoken: spoken?.get(turn) ?? null,
             start_s: start,
             end_s: end,
           },

@@ -15,6 +15,7 @@ import type { LiveFeed } from '../live-feed.ts';
 import { recordingOf, type StereoRecording } from '../recordings/recording-file.ts';
 import { lengthOf } from '../call/length.ts';
 import { eventCallOf } from '../records/call-record.ts';
+import { valueContextOf } from '../records/value-context.ts';
 import type { BridgeConfig } from '../config.ts';
 import { legsOf, recordFrom, updateCall, type CallRow } from '../events/call-rows.ts';
 import type { Recordings } from '../recordings/recordings.ts';
@@ -267,8 +268,10 @@ export class PassSteps {
   ): Promise<undefined> {
     const { language, config, store } = this.#options;
     const { channelRoles, isMixed } = await voicesOf(store.db, row.call_id ?? '');
-    const revision = await revisionOf(spoken, {
+    const call = await callRow(store.db, row);
+    const { data: revision, spoken: asSaid } = await revisionOf(spoken, {
       language,
+      about: call && valueContextOf(recordFrom(call)),
       callId: row.call_id ?? '',
       channelRoles,
       redaction: JSON.parse(row.redaction) as PassRedaction,
@@ -277,7 +280,10 @@ export class PassSteps {
     });
     const url = this.#options.links.transcriptUrl(row.call_id ?? '', this.#now);
     const isLong = fitted(revision, url).truncated === true;
-    const completion = await completionOf(store.db, row.call_id ?? '', revision, isLong);
+    const completion = await completionOf(store.db, row.call_id ?? '', revision, {
+      isLong,
+      spoken: asSaid,
+    });
     const data = fitted({ ...revision, incomplete: completion?.incomplete }, url);
     const { transcript } = revision;
     const areMissing =

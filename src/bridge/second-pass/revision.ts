@@ -1,10 +1,11 @@
 import type { LanguageRunner } from '../../language/runner.ts';
 import type { LanguageTasks } from '../../language/tasks.ts';
+import type { ValueContext } from '../../language/types.ts';
 import type { CallEventData, Role, Turn } from '../../protocol/events.ts';
 import type { Spoken } from '../../speech-client/jobs-api.ts';
 import type { BridgeConfig } from '../config.ts';
 import { personName } from '../../protocol/people.ts';
-import { noSummary, summaryOf } from '../call/summary.ts';
+import { noSummary, summaryOf, type CallConversation } from '../call/summary.ts';
 
 /** The redaction settings at the end of a call. Later settings apply to later calls. */
 export type PassRedaction = { types: string[]; form: BridgeConfig['redactForm'] };
@@ -16,7 +17,15 @@ type RevisionOptions = {
   channelRoles: readonly [Role, Role];
   redaction: PassRedaction;
   summaryType: BridgeConfig['summaryType'];
+  /** The facts about the call that its amounts, days and telephone numbers depend on. */
+  about: ValueContext | undefined;
   deadlineMs: number;
+};
+
+export type Revision = {
+  data: CallEventData<'call.transcript.revised'>;
+  /** The words of turns as they were said, where the turn has them in figures. */
+  spoken: ReadonlyMap<Turn, string>;
 };
 
 /** Replaces a text that was not checked. Text that nobody has checked must not be sent out. */
@@ -31,14 +40,44 @@ const partTurns = 50;
 export async function revisionOf(
   spoken: readonly Spoken[],
   options: RevisionOptions,
-): Promise<CallEventData<'call.transcript.revised'>> {
-  const turns = await redacted(turnsOf(spoken, options.channelRoles), options);
+): Promise<Revision> {
+  const code = lastLanguage(spoken);
+  const said = await redacted(turnsOf(spoken, options.channelRoles), options);
+  const { turns, spoken: changed } = await written(said, code, options);
   const { transcript, summary, chapters, entities, errors } = await summarised(
-    turns,
-    spoken,
+    { turns, spoken: changed, sentiment: [] },
+    code,
     options,
   );
-  return { transcript, summary, chapters, entities, errors };
+  return { data: { transcript, summary, chapters, entities, errors }, spoken: changed };
+}
+
+/** The turns as a person reads them. A batch without an answer stays as it was said. */
+async function written(
+  turns: readonly Turn[],
+  code: string,
+  { language, callId, about, deadlineMs }: RevisionOptions,
+): Promise<{ turns: Turn[]; spoken: Map<Turn, string> }> {
+  const spoken = new Map<Turn, string>();
+  const all: Turn[] = [];
+  for (let at = 0; at < turns.length; at += partTurns) {
+    const part = turns.slice(at, at + partTurns);
+    const { results } = await language.run(
+      'writtenAll',
+      {
+        texts: part.map(({ text }) => text),
+        context: { language: code, callingCode: about?.callingCode },
+      },
+      { owner: callId, deadlineMs },
+    );
+    for (const [index, turn] of part.entries()) {
+      const text = results?.[index] ?? turn.text;
+      const shown = text === turn.text ? turn : { ...turn, text };
+      if (shown !== turn) spoken.set(shown, turn.text);
+      all.push(shown);
+    }
+  }
+  return { turns: all, spoken };
 }
 
 /** Only for a mixed channel, `speaker` says which of the parties spoke. */
@@ -97,17 +136,21 @@ async function redacted(
 }
 
 async function summarised(
-  turns: Turn[],
-  spoken: readonly Spoken[],
-  { language, callId, summaryType: type, deadlineMs }: RevisionOptions,
+  conversation: CallConversation,
+  languageCode: string,
+  { language, callId, summaryType: type, about, deadlineMs }: RevisionOptions,
 ) {
   try {
-    return await summaryOf(
-      { turns, sentiment: [] },
-      { language, callId, type, languageCode: lastLanguage(spoken), deadlineMs },
-    );
+    return await summaryOf(conversation, {
+      language,
+      callId,
+      type,
+      languageCode,
+      deadlineMs,
+      ...(about === undefined ? {} : { about }),
+    });
   } catch {
-    return noSummary(turns, type, 'the summary could not be made'); // the words are useful without a summary
+    return noSummary(conversation.turns, type, 'the summary could not be made'); // the words are useful without a summary
   }
 }
 

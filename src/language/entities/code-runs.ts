@@ -6,7 +6,7 @@ import type { Doc } from './doc.ts';
  * kilo, three, nine, b as in bravo", "plus four four seven seven". A spoken correction replaces what it corrects: "four
  * seven two, no wait, four seven three" is 473.
  */
-type RunPiece = { chars: string; from: number; to: number; isDigits: boolean };
+export type RunPiece = { chars: string; from: number; to: number; isDigits: boolean };
 
 export type Run = {
   from: number;
@@ -50,7 +50,13 @@ export function runAt(doc: Doc, start: number, withLetters: boolean): Run | unde
   return runOf(pieces);
 }
 
-function piecesAt(doc: Doc, start: number, withLetters: boolean, before?: RunPiece): RunPiece[] {
+/** The digits and letters that begin at the token, as they were said. A correction ends them. */
+export function piecesAt(
+  doc: Doc,
+  start: number,
+  withLetters: boolean,
+  before?: RunPiece,
+): RunPiece[] {
   const pieces: RunPiece[] = [];
   let at = start;
   while (pieces.length < longestRun) {

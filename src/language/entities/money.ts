@@ -176,7 +176,7 @@ function isShopPrice(doc: Doc, i: number, cents: number): boolean {
 }
 
 function isPriceObject(doc: Doc, i: number): boolean {
-  return /^(?:me|us|him|her|them|you|of|is|was|for|paid|pay|charged|owe|cost|costs|about|only|just|another|extra)$/.test(
+  return /^(?:me|us|him|her|them|you|of|is|was|for|paid|pay|charged|owe|cost|costs|about|only|just|another|extra|refund|refunded|refunding|charge|charges|charging|paying|owes|owed)$/.test(
     doc.word(i - 1),
   );
 }

@@ -1,4 +1,4 @@
-import { askedFor } from '../entities/asked-secrets.ts';
+import { askedFor, secretKinds } from '../entities/asked-secrets.ts';
 import { isExplained, runAt } from '../entities/code-runs.ts';
 import type { CueKind } from '../entities/cue-kinds.ts';
 import { Doc } from '../entities/doc.ts';
@@ -13,6 +13,7 @@ import { claimAsked, wantedKinds } from './asked-types.ts';
 import { claimCarefully, claimNamesCarefully } from './careful.ts';
 import { echoesIn, isTooShortToKnow } from './echoes.ts';
 import { wantedTypes } from './redaction-names.ts';
+import type { WrittenContext } from '../values/written.ts';
 import type { Word } from '../../protocol/addons.ts';
 
 /** MARKER: `[NAME_1]`, the same entity always the same number. MASK: one `#` per character, spaces kept. */
@@ -33,6 +34,8 @@ export type RedactionState = {
   held?: Held[];
   /** The other party's question before the tail, or before the held finals. */
   asked?: readonly string[];
+  /** The speaker's own words before a bare number: "my card is". They tell its kind as a question does. */
+  announced?: string;
 };
 
 export type RedactInput = {
@@ -49,6 +52,8 @@ export type RedactInput = {
   mayHold?: boolean;
   /** True to release what is held, at the end of the hold or of the call. `text` is then ignored. */
   flush?: boolean;
+  /** Asks for what leaves as a person reads it, too. */
+  write?: WrittenContext;
   /** True for a text that will be replaced. Digits at its end are covered and nothing is remembered. */
   partial?: boolean;
 };
@@ -56,7 +61,14 @@ export type RedactInput = {
 /** A span of the original utterance and the text that replaces it. */
 export type Covered = { start: number; end: number; shown: string; type: string };
 
-export type Redacted = { id?: string | undefined; text: string; words: Word[]; covered: Covered[] };
+export type Redacted = {
+  id?: string | undefined;
+  text: string;
+  words: Word[];
+  covered: Covered[];
+  /** The text as a person reads it, with what was not taken out in figures. */
+  written?: string;
+};
 
 /** A span in the redacted text and the type of the entity that stood there. */
 export type CoveredSpan = { start: number; end: number; type: string };
@@ -90,7 +102,8 @@ const tailCharacters = 160;
  */
 export function redactStep(input: RedactInput): RedactOutput {
   const state: RedactionState = structuredClone(input.state ?? { numbers: {} });
-  const look = lookFor(input);
+  const asked = [...(input.asked ?? []), ...announcedBefore(input, state)];
+  const look = lookFor({ ...input, asked });
   const cover = new Cover(state, input.form);
   if (input.partial)
     return {
@@ -100,13 +113,16 @@ export function redactStep(input: RedactInput): RedactOutput {
       state: input.state ?? { numbers: {} },
     };
   if (isOtherQuestion(state.asked, look) && !input.flush) return afterQuestion(input, state);
-  state.asked = input.asked ?? [];
+  state.asked = asked;
   const held = state.held ?? [];
   delete state.held;
-  const heldTexts = held.map(({ text }) => text);
+  // A slow speaker's number may have begun in a text that has left.
+  const before = [...(state.tail ? [state.tail] : []), ...held.map(({ text }) => text)];
+  const from = state.tail ? state.tail.length + 1 : 0;
   if (input.flush) {
-    const joined = joinFinals(heldTexts);
-    const spans = pieceSpans(held, crossingOf(joined, heldTexts, look), look);
+    const joined = joinFinals(before);
+    const crossing = [...crossingOf(joined, before, look), ...headOfCard(joined, look)];
+    const spans = pieceSpans(held, crossing, look, from);
     if (held.length > 0) state.tail = tailOf(joined);
     const released = held.map((piece, i) => cover.all(piece, spans[i] ?? []));
     return { released, held: false, holdMs: 0, state };
@@ -116,12 +132,12 @@ export function redactStep(input: RedactInput): RedactOutput {
     text: input.text,
     words: input.words ?? [],
   };
-  const before = held.length > 0 ? heldTexts : state.tail ? [state.tail] : [];
+  note(state, next.text);
   const joined = joinFinals([...before, next.text]);
   const join = joined.length - next.text.length;
   // Each utterance is searched alone. The joined text is searched only for entities that lie across two utterances.
   const crossing = before.length === 0 ? [] : crossingOf(joined, [...before, next.text], look);
-  const spans = pieceSpans(held, crossing, look);
+  const spans = pieceSpans(held, crossing, look, from);
   const run = openRun(joined);
   // A number that began before and ends here is complete. It must not be searched again without its start.
   const goesOn = run !== undefined && run.start < join;
@@ -134,9 +150,11 @@ export function redactStep(input: RedactInput): RedactOutput {
     (goesOn && held.length > 0 ? run.digits < longestNumber : mayContinue(next.text, look));
   if (input.mayHold && run && waits && held.length < maxUtterancesHeld) {
     // A final that ends before the number begins need not wait.
-    const free = goesOn ? held.filter((_, i) => endOf(held, i) <= run.start).length : held.length;
+    const free = goesOn
+      ? held.filter((_, i) => from + endOf(held, i) <= run.start).length
+      : held.length;
     const released = held.slice(0, free).map((piece, i) => cover.all(piece, spans[i] ?? []));
-    if (free > 0 && free === held.length) state.tail = tailOf(joinFinals(heldTexts));
+    if (free > 0 && free === held.length) state.tail = tailOf(joinFinals(before));
     state.held = [...held.slice(free), next];
     return { released, held: true, holdMs: holdMsMax, state };
   }
@@ -157,7 +175,9 @@ function isOtherQuestion(before: readonly string[] | undefined, { asked }: Look)
 
 function afterQuestion(input: RedactInput, { asked = [], ...state }: RedactionState): RedactOutput {
   const before = redactStep({ ...input, asked, state, flush: true });
-  const after = redactStep({ ...input, state: { numbers: before.state.numbers } });
+  const { numbers, announced } = before.state;
+  const kept = announced === undefined ? {} : { announced };
+  const after = redactStep({ ...input, state: { numbers, ...kept } });
   return { ...after, released: [...before.released, ...after.released] };
 }
 
@@ -211,9 +231,10 @@ function pieceSpans(
   held: readonly Held[],
   crossing: readonly EntitySpan[],
   look: Look,
+  from: number,
 ): EntitySpan[][] {
   return held.map((piece, i) => {
-    const end = endOf(held, i);
+    const end = from + endOf(held, i);
     return merged(within(crossing, end - piece.text.length, end), look.find(piece.text));
   });
 }
@@ -296,6 +317,47 @@ const fullLengths: Partial<Record<CueKind, number>> = {
   routing: 9,
   expiry: 4,
 };
+
+/** A run of this many digits in groups of four, with the first digit of a card, is the head of one. */
+const cardHeadDigits = 8;
+
+/** Words that say what other number it is. */
+const otherNumber =
+  /\b(?:number|phone|order|account|policy|customer|reference|booking|ticket|case|claim|code|id|zip|call|reach)\b/i;
+
+/** The digits at the end of what waited in vain, if they are nothing else than most of a card number. */
+function headOfCard(joined: string, { wanted }: Look): EntitySpan[] {
+  const run = wanted && !wanted.has('CREDIT_CARD') ? undefined : openRun(joined);
+  if (!run || run.explained || run.digits < cardHeadDigits || run.digits % 4 !== 0) return [];
+  if (!/^[3-6]/.test(run.chars) || otherNumber.test(joined.slice(0, run.start))) return [];
+  const end = joined.trimEnd().length;
+  return [{ type: 'CREDIT_CARD', text: joined.slice(run.start, end), start: run.start, end }];
+}
+
+/** The last words of a text that announce a secret: "the number of my card is". */
+const announces =
+  /(?:\b(?:is|are|it's|reads|says|number|code|date|expires|here|follows|card|visa|mastercard|amex|social)|:)[\s.,:…-]*$/i;
+const announcingWords = 5;
+
+/** Remembers an announcement until the speaker says something else than digits. */
+function note(state: RedactionState, text: string): void {
+  if (isBare(text)) return;
+  const last = text.trim().split(/\s+/).slice(-announcingWords).join(' ');
+  const isSecret = announces.test(last) && askedFor([last]).some((kind) => secretKinds.has(kind));
+  if (isSecret) state.announced = last;
+  else delete state.announced;
+}
+
+function announcedBefore({ text, flush }: RedactInput, state: RedactionState): string[] {
+  const { announced, held = [] } = state;
+  const first = flush ? held[0]?.text : text;
+  return announced !== undefined && first !== undefined && isBare(first) ? [announced] : [];
+}
+
+/** True for a text of digits and fillers. */
+function isBare(text: string): boolean {
+  return openRun(text)?.bare === true;
+}
 
 /** True if all digits of the requested number have been said. */
 function isFull({ digits }: OpenRun, { kinds }: Look): boolean {

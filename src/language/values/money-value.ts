@@ -15,10 +15,17 @@ const names: readonly (readonly [RegExp, string])[] = [
 ];
 /** The dollar that is meant, by the calling code of the call's country. */
 const dollars: Readonly<Record<string, string>> = { '61': 'AUD', '64': 'NZD', '65': 'SGD', '852': 'HKD' }; // prettier-ignore
+/** The currency of a bare amount ("I paid forty"), by the calling code of the call's country. */
+const ofCountry: Readonly<Record<string, string>> = {
+  ...dollars, '1': 'USD', '30': 'EUR', '31': 'EUR', '32': 'EUR', '33': 'EUR', '34': 'EUR', '39': 'EUR', '41': 'CHF',
+  '43': 'EUR', '44': 'GBP', '49': 'EUR', '81': 'JPY', '91': 'INR', '351': 'EUR', '353': 'EUR', '358': 'EUR',
+}; // prettier-ignore
+/** Currencies without a code here. */
+const hasOtherCurrency = /[₹¢]|\b(?:dirhams|rand|kron\w+|zloty|naira|p)\b|\dp\b/i;
 /** Names of coins worth a hundredth. */
 const hundredth = /^(?:cents?|pence|p)$/;
 
-/** An amount with two decimals, and its currency where the words name it. */
+/** An amount with two decimals, and its currency: the one that the words name, or else that of the call's country. */
 export function moneyOf(text: string, callingCode: string | undefined): EntityValue | undefined {
   const hundredths = amountOf(text);
   if (hundredths === undefined) return undefined;
@@ -26,7 +33,9 @@ export function moneyOf(text: string, callingCode: string | undefined): EntityVa
     names.find(([name]) => name.test(text))?.[1] ??
     (/\$|\b(?:dollars?|bucks?|cents?|grand)\b/i.test(text)
       ? (dollars[callingCode ?? ''] ?? 'USD')
-      : undefined);
+      : hasOtherCurrency.test(text)
+        ? undefined
+        : ofCountry[callingCode ?? '']);
   const value = (hundredths / 100).toFixed(2);
   return { value, currency };
 }

@@ -200,6 +200,7 @@ test.for([{ recording: true }, { recording: false }])(
 
 test('a damaged journal costs what was damaged, and says so as a gap', async () => {
   const dir = folder();
+  const killed = { segment: '', bytes: Buffer.alloc(0) };
   {
     await using rig = await legRig({ url: 'http://127.0.0.1:9', dir });
     const leg = rig.leg();
@@ -208,14 +209,14 @@ test('a damaged journal costs what was damaged, and says so as a gap', async () 
       rig.journal.flush();
       await until(() => rig.journal.isWritten); // a disk that is slow for a moment takes it later
     }
-    const [segment] = filesOf(join(dir, 'wal'));
-    // As a kill would leave it, with one bad sector.
-    const bytes = readFileSync(segment!);
-    const at = bytes.indexOf(numberedFrame(42));
-    bytes[at + 80] = bytes[at + 80]! ^ 4;
+    killed.segment = filesOf(join(dir, 'wal'))[0]!;
+    killed.bytes = readFileSync(killed.segment);
     await leg.leg.abandon();
-    writeFileSync(segment!, bytes);
   }
+  // As a kill would leave it, with one bad sector.
+  const at = killed.bytes.indexOf(numberedFrame(42));
+  killed.bytes[at + 80] = killed.bytes[at + 80]! ^ 4;
+  writeFileSync(killed.segment, killed.bytes);
   await using speech = await FakeSpeech.start({ words: 'frames' });
   await using rig = await legRig({ url: speech.url, dir });
   const leg = rig.leg({ recovered: rig.journal.recovered.get('leg_1')! });

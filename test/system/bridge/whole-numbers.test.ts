@@ -115,3 +115,56 @@ test('a redacted entity has no value, whatever its pieces, and the others have t
     expect([type, text, value]).toEqual([type, '[CREDIT_CARD_EXPIRATION_1]', undefined]);
   expect(/2029|oh four/.test(JSON.stringify(events))).toBe(false);
 });
+
+test('a person reads figures wherever the call is shown, and the words stay as they were said', async () => {
+  await using call = await startCall({});
+  await call.say('agent', 'What is your order number?', 1);
+  await call.say('customer', 'the order number is four, seven, two, nine, one, six.', 3);
+  await call.say(
+    'customer',
+    'it was on march third and my phone number is two one two, five five five, oh one four seven',
+    7,
+  );
+  await call.say(
+    'agent',
+    'I apologize and i will refund eighty nine dollars to your card today.',
+    12,
+  );
+  await call.end();
+  const read = [
+    'What is your order number?',
+    'The order number is 472916.',
+    'It was on March 3rd and my phone number is 212-555-0147',
+    'I apologize and I will refund $89 to your card today.',
+  ];
+  const events = await call.events();
+  const finals = events.filter(({ type }) => type === 'call.transcript').map(({ data }) => data);
+  expect(finals.map(({ text }) => text)).toEqual(read);
+  const words: string[] = finals.map(({ words: all }) => all.map((one: AnyJson) => one.word.trim()).join(' ')); // prettier-ignore
+  expect(words[1]).toBe('the order number is four, seven, two, nine, one, six.');
+  expect(words[3]).toContain('eighty nine dollars');
+  const json = await call.json();
+  expect(json.transcript.map(({ text }: AnyJson) => text)).toEqual(read);
+  for (const name of ['call.summary', 'call.completed']) {
+    const data = events.find(({ type }) => type === name)?.data;
+    expect(data.transcript.map(({ text }: AnyJson) => text)).toEqual(read);
+    expect(data.summary.text).toMatch(/472916.*\$89/s);
+    const values = data.entities.map(({ entity_type: type, value }: AnyJson) => [type, value]);
+    expect(values).toEqual(
+      expect.arrayContaining([
+        ['NUMERICAL_PII', '472916'],
+        ['PHONE_NUMBER', '+12125550147'],
+        ['MONEY', '89.00'],
+      ]),
+    );
+  }
+});
+
+test('with redaction, what stays is in figures and what goes is gone', async () => {
+  await using call = await startCall(secretsOnly);
+  await call.say('agent', 'What is the card number?', 1);
+  await call.say('customer', 'Four two four two, four two four two, four two four two, four two four two.', 3); // prettier-ignore
+  await call.say('customer', 'And they charged me eighty nine dollars.', 8);
+  await call.end();
+  expect(call.said('customer')).toEqual(['[CREDIT_CARD_1].', 'And they charged me $89.']);
+});

@@ -29,6 +29,7 @@ function tryAll(text: string): void {
     performTask('summarization', { utterances: [utterance(text)], type: 'bullet_points' }),
     performTask('chapterization', { utterances: [utterance(text)] }),
     performTask('call', { turns, summaryType: 'concise', language: 'en' }),
+    performTask('written', { texts: [text], context: { language: 'en', callingCode: '1' } }),
     performTask('redact', { text, entityTypes: [], form: 'MARKER', mayHold: true }),
     performTask('redact', { text, entityTypes: ['PCI'], form: 'MASK', partial: true }),
   ];

@@ -257,3 +257,43 @@ describe('a finished transcript', () => {
     },
   );
 });
+
+describe('a number that is said slowly, in groups of which each waits in vain', () => {
+  const card = ['Four one one one.', 'One one one one.', 'One one one one.', 'One one one one.'];
+
+  /** What leaves when the deadline of each wait passes before the second next group comes. */
+  function slowly(finals: readonly string[], asked: readonly string[] = []): string[] {
+    let state: RedactInput['state'];
+    const left: string[] = [];
+    for (const [index, text] of finals.entries()) {
+      const step = redact(text, { mayHold: true, asked, ...(state ? { state } : {}) });
+      left.push(...texts(step));
+      state = step.state;
+      if (index % 2 === 0 || !step.held) continue;
+      const late = redact('', { flush: true, asked, state });
+      left.push(...texts(late));
+      state = late.state;
+    }
+    return [...left, ...texts(redact('', { flush: true, asked, ...(state ? { state } : {}) }))];
+  }
+
+  test.each([
+    ['behind the words of the speaker', ['The number of my card is', ...card]],
+    ['without any announcement', ['Hold on a second.', ...card]],
+    ['with its first digits in a sentence', ['It says four one one one.', ...card.slice(1)]],
+  ])('is covered %s', (_what, finals) => {
+    const left = slowly(finals).join(' ');
+    const digits = left.toLowerCase().match(/\b(?:one|four)\b/g) ?? [];
+    expect([left, digits.length <= 4]).toEqual([left, true]);
+    expect(left).toContain('[CREDIT_CARD_1]');
+  });
+
+  test('leaves other numbers as they are', () => {
+    const phone = ['Hold on a second.', 'Two one two.', 'Five five five.', 'Oh one four seven.'];
+    expect(slowly(phone)).toEqual(phone);
+    const order = ['My order number is', 'four four four two', 'nine one six'];
+    expect(slowly(order)).toEqual(order);
+    const lost = ['I lost my card.', 'Two days ago.', 'I called three times.'];
+    expect(slowly(lost)).toEqual(lost);
+  });
+});

@@ -26,7 +26,11 @@ function failingAt(...steps: number[]): LanguageRunner {
 
 test('a fault while a final is redacted hides what waits, and later finals get their own answers', async () => {
   const config = BridgeConfig.parse({ redactEntities: ['CREDIT_CARD'] });
-  const redactor = Redactor.from(failingAt(2), 'call_1', config);
+  const redactor = Redactor.from(
+    failingAt(2),
+    { id: 'call_1', startedAt: 0, direction: undefined, from: undefined, to: undefined },
+    config,
+  );
   if (redactor === undefined) throw new Error('nothing is to be redacted');
   const faults: unknown[] = [];
   redactor.onFailure((error) => faults.push(error));

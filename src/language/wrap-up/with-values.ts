@@ -10,7 +10,7 @@ export function withValues(text: string, callingCode?: string): string {
   for (const { type, start, end, text: said } of findEntities(text).toReversed()) {
     if ((type !== 'MONEY' && !numbers.test(type)) || /^[$£€]/.test(said)) continue;
     const found = valueOf(type, said, { day: '', callingCode });
-    if (found === undefined) continue;
+    if (found === undefined || (type === 'MONEY' && found.currency === undefined)) continue;
     const value = type === 'MONEY' ? amountOf(found.value, found.currency) : found.value;
     if (type !== 'MONEY' && (/\d/.test(said) || !/^[A-Z]*\d{3,}$/.test(value))) continue;
     written = written.slice(0, start) + value + written.slice(end);

@@ -338,7 +338,8 @@ export class CallEvents {
     const utteranceId = utteranceIdOf(legId, sessionId, result.data.utterance_id);
     try {
       if (type === 'call.transcript')
-        this.assistance.heard({ utteranceId, legId, role, start, end, text: result.text });
+        // The wordings of a playbook are those of speech.
+        this.assistance.heard({ utteranceId, legId, role, start, end, text: result.spoken ?? result.text }); // prettier-ignore
       if (type === 'call.sentiment')
         this.assistance.felt(role, end, result.data.results.map(({ sentiment }) => sentiment)); // prettier-ignore
       if (type === 'call.entities') {

@@ -149,8 +149,15 @@ function isSpoken(doc: Doc, pieces: readonly RunPiece[]): boolean {
   const isAllFigures = tokens.every(({ kind }) => kind === 'number');
   if (isAllFigures)
     return pieces.length >= fewestBareDigits && pieces.every(({ chars }) => chars.length === 1);
+  // "f3 f4" was written so by the recogniser. A digit or a letter that stands alone was said alone.
+  const isAlone = tokens.some(
+    ({ kind, lower, spaced }, at) =>
+      kind === 'word' && spaced && (lower.length > 1 || tokens[at + 1]?.spaced !== false),
+  );
   const isGlued = tokens.every(({ spaced }, at) => at === 0 || !spaced);
-  return pieces.length > 1 ? !isGlued : tokens.some(({ lower }) => units.has(lower) || /^(?:oh|double|triple)$/.test(lower) || lower.length > 3); // prettier-ignore
+  return pieces.length > 1
+    ? isAlone && !isGlued
+    : tokens.some(({ lower }) => units.has(lower) || /^(?:oh|double|triple)$/.test(lower) || lower.length > 3); // prettier-ignore
 }
 
 /** The pieces in a row, with the marks that somebody said between them. */

@@ -54,6 +54,7 @@ const sentences: Record<string, readonly (readonly [string, string])[]> = {
     ['licence number is D one two three four five six seven', 'Licence number is D1234567'],
     ['The code is A, B, C, four, five, six.', 'The code is ABC456.'],
     ['Two or three of them, one of which broke.', 'Two or three of them, one of which broke.'],
+    ['Rooms B3 B4 B5 B6 and A2A.', 'Rooms B3 B4 B5 B6 and A2A.'],
     ['One, two, three, testing.', 'One, two, three, testing.'],
   ],
   'days and times': [

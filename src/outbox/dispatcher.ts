@@ -78,7 +78,7 @@ export class Dispatcher {
       clock,
       lookMs: config.pollMs,
       unreadable: (error) =>
-        log.warn({ err: error }, 'the outbox cannot read its table; it tries again'),
+        log.warn({ err: error }, 'the outbox could not read its table; will retry'),
       brokeOff: (error, { work, courier: { claim } }) =>
         log.error(
           { err: error, callId: claim.callId, endpoint: work.endpoint.name },
@@ -145,7 +145,9 @@ export class Dispatcher {
     if (left.length === 0) return;
     const givenBack = this.#tables.claims
       .giveBack(left.map(({ claim }) => claim))
-      .catch((error: unknown) => log.warn({ err: error }, 'claims end with their leases'));
+      .catch((error: unknown) =>
+        log.warn({ err: error }, 'claims could not be given up; they end with their leases'),
+      );
     await within(clock, maxDatabaseWaitMs, givenBack);
   }
 

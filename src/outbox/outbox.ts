@@ -49,7 +49,7 @@ export async function startOutbox(options: OutboxOptions): Promise<Outbox> {
     for (const warning of await mapping.check()) warnings.push(`${endpoint.name}, ${warning}`);
   }
   for (const warning of warnings.slice(0, maxMappingNotes))
-    log.warn({ warning }, 'a mapping meets nothing');
+    log.warn({ warning }, 'an expression of a mapping found no value');
   const tables = new OutboxTables(store);
   const disabled = await tables.endpoints.saveEndpoints(endpoints);
   const housekeeping = new Housekeeping({

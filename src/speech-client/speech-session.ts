@@ -358,7 +358,10 @@ export class SpeechSession implements SessionBehind {
     if (result.outcome === 'bad') {
       // The ack is ignored and counted, and the socket is renewed. Audio is never freed because of such an ack.
       totals.badAcks++;
-      this.#options.log.warn({ sessionId: this.id, reason: result.reason }, 'ack cannot be true');
+      this.#options.log.warn(
+        { sessionId: this.id, reason: result.reason },
+        'an impossible acknowledgement was ignored',
+      );
       if (++this.#badAcks >= 5) this.#leave();
       else this.#link.connection.drop();
       return;

@@ -123,7 +123,11 @@ export class DiskWatch {
     try {
       return await this.#free();
     } catch (error) {
-      if (!this.isLow) this.#options.log.error({ err: error }, 'the data disk cannot be asked');
+      if (!this.isLow)
+        this.#options.log.error(
+          { err: error },
+          'the free space of the data disk could not be read',
+        );
       return 0;
     }
   }
@@ -149,7 +153,7 @@ export class DiskWatch {
       this.#hasBallast = true;
     } catch (error) {
       await rm(this.#ballastPath, { force: true }).catch(() => undefined); // half a reserve is useless
-      this.#options.log.warn({ err: error }, 'no ballast file could be made');
+      this.#options.log.warn({ err: error }, 'the ballast file could not be made');
     }
   }
 }

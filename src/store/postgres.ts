@@ -75,7 +75,11 @@ export async function openPostgres(options: BackendOptions): Promise<Backend> {
   const watch = await watched(db, log);
   const loops = [
     every(clock, probeEveryMs, () => forgetMarks(db, signal), {
-      failed: (error) => log.warn({ reason: reasonOf(error) }, 'old marks of commits stay for now'),
+      failed: (error) =>
+        log.warn(
+          { reason: reasonOf(error) },
+          'old marks of commits could not be deleted; will retry',
+        ),
     }),
     every(clock, probeEveryMs, () => watch.probe(), {
       failed: (error) => watch.tell(error ?? new Error('no reason was given')),

@@ -72,7 +72,9 @@ async function ready(
       if (error.isFull) {
         void disk
           .releaseBallast()
-          .catch((cause: unknown) => log.error({ err: cause }, 'no ballast'));
+          .catch((cause: unknown) =>
+            log.error({ err: cause }, 'the ballast file could not be released'),
+          );
         return;
       }
       if (queue.refusal) return;
@@ -283,7 +285,7 @@ export class WalWatch {
     const { clock, log } = options;
     // The next check begins only after this one has ended, because a checkpoint may wait for a long transaction.
     this.#looks = every(clock, options.lookEveryMs ?? lookEveryMs, () => this.#look(), {
-      failed: (error) => log.warn({ err: error }, 'the log could not be looked at'),
+      failed: (error) => log.warn({ err: error }, 'the size of the database log could not be read'),
     });
   }
 

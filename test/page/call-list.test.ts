@@ -140,7 +140,7 @@ test('filters hold together, the order is another, and pages lead on and back', 
   await page.context().close();
 });
 
-test('of two fields that change at once, neither is forgotten', async () => {
+test('two fields that change at once are both kept', async () => {
   const { page, rows } = await opened('#/calls');
   await eventually(() => rows.count()).toBe(50);
   // In one turn of the page, before it hears that the address changed: what a fast hand does to a busy one.

@@ -41,7 +41,7 @@ const models = (['installed', 'missing'] as const).map((state) => ({
   command: 'npx trunkline models pull',
 }));
 
-test('what is on and what is missing is told in one look, with the step to each', async () => {
+test('one look tells which parts are on and which are missing, with the step to each', async () => {
   const posts: string[] = [];
   const data = recorded({ models, endpoints: [], onPost: (path) => void posts.push(path) });
   await using api = await startRecordedApi(data);

@@ -78,7 +78,7 @@ test('a server that stops under an open page is told on every view, and what is 
   await page.context().close();
 });
 
-test('what is read, what is empty and what failed are told apart, and a button reads again', async () => {
+test('a list that loads, one that is empty and one that failed look different, and a button reads again', async () => {
   const data = recorded({ calls: [], events: {}, deliveries: [] });
   await using api = await startRecordedApi(data);
   const { page, ...opened } = await browser.open('about:blank');

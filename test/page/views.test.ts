@@ -489,7 +489,7 @@ test('an endpoint says whether it takes what it is sent, since when not, and why
   await page.context().close();
 });
 
-test('of a thousand live calls only those on the screen move, and all are in the list', async () => {
+test('all of a thousand live calls are in the list, and only those on the screen move', async () => {
   const calls = manyCalls(1_000);
   await using api = await startRecordedApi(recorded({ calls }));
   const { page, problems } = await browser.open(api.url);
@@ -627,7 +627,7 @@ test('an outage is said on every view, with what becomes of the calls, and goes 
   await page.context().close();
 });
 
-test('what the operator should know of a call stands with it; without words there is no empty summary', async () => {
+test('a call shows the facts that an operator should know; without words there is no empty summary', async () => {
   const message = 'the samples look like A-law, the stream says mu-law';
   const warned = recordedCall({ warnings: [{ code: 'companding', message }] });
   const events = recordedEvents().flatMap((event): CallEvent[] => {
@@ -646,7 +646,7 @@ test('what the operator should know of a call stands with it; without words ther
   await page.context().close();
 });
 
-test('of a call that is erased nothing stays on the page', async () => {
+test('nothing of an erased call stays on the page', async () => {
   await using api = await startRecordedApi(recorded());
   const { page } = await browser.open(`${api.url}/#/calls/${callId}`);
   await page.getByText('Oriane Vasquez').first().waitFor();

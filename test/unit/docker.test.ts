@@ -68,7 +68,7 @@ test('the image starts what npm start starts', () => {
   expect(existsSync(join(root, command.at(-1) ?? ''))).toBe(true);
 });
 
-test('of the libraries of the model runtime the image keeps those of its own platform', () => {
+test('the image keeps only its own platform’s libraries of the model runtime', () => {
   const install = all.find(({ rest }) => rest.startsWith('npm ci'))?.rest ?? '';
   const [prune] = /find node_modules\/onnxruntime-node.*$/.exec(install) ?? [];
   const folder = mkdtempSync(join(tmpdir(), 'trunkline-image-'));

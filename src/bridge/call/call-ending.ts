@@ -105,7 +105,7 @@ export class CallEnding {
         events.gap(leg, { cause: 'deadline', start, end, bytes: 0, detail });
         log.warn(
           { legId: leg.record.id, fromS: start, toS: end },
-          `${detail}: TRUNKLINE_FINALS_WAIT_MS is how long they are waited for`,
+          `${detail}: TRUNKLINE_FINALS_WAIT_MS sets the longest wait`,
         );
       }
     }
@@ -213,7 +213,7 @@ export class CallEnding {
         about: valueContextOf(this.#options.record),
       });
     } catch (error) {
-      log.error({ err: error }, 'no summary can be made of a call: it is given up');
+      log.error({ err: error }, 'the summary of a call could not be made and was given up');
       return noSummary(conversation.turns, type, 'the summary could not be made');
     }
   }

@@ -36,7 +36,7 @@ export async function recoverCalls(
     bridgeMetrics.setAside.inc(setAside);
     log.error(
       { calls: rows.filter((row) => row.recover_tries >= triesLimit).map((row) => row.id) },
-      'calls are set aside: their rows cannot be taken up',
+      'calls were set aside: their rows could not be read',
     );
   }
   if (waiting.length === 0) return { recovered: 0, setAside };

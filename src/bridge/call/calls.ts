@@ -111,7 +111,7 @@ export class Calls {
       if (clock.monotonicMs() >= untilMs)
         log.warn(
           { carrier: start.carrier },
-          'the call of a stream stays with another node that cannot be reached: a second record begins',
+          'the node that has the call of a stream could not be reached; a second record of the call begins',
         );
       else await wait(clock, lookAgainMs);
     }
@@ -179,7 +179,7 @@ export class Calls {
     const { id: callId } = call.record;
     this.#env.log.error(
       { callId },
-      'another node has this call: it is left here, and its streams are closed',
+      'another node took this call; it was left here, and its streams were closed',
     );
     bridgeMetrics.dropped.inc();
     this.#over(call);
@@ -187,7 +187,10 @@ export class Calls {
     call
       .abandon()
       .catch((error: unknown) =>
-        this.#env.log.error({ err: error, callId }, 'a call of another node could not be put away'),
+        this.#env.log.error(
+          { err: error, callId },
+          'a call that another node has could not be closed here',
+        ),
       );
   }
 

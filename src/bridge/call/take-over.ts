@@ -99,7 +99,7 @@ async function takeOne(
       if (!calls.waitingForObjects.has(id))
         log.warn(
           { callId: id, node: from.node, waitsForMs: storeAwayMs - from.silentMs },
-          'the object store is away: a call that is over, of a lost node, waits for its audio there',
+          'the object store did not answer; an ended call of a lost node waits for its audio there',
         );
       calls.waitingForObjects.add(id);
       return false;

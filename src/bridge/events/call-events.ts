@@ -109,7 +109,7 @@ export class CallEvents {
       about: () => valueContextOf(record),
       failed: (error) => {
         this.count('bug');
-        log.error({ err: error }, 'the entities of an utterance could not be told');
+        log.error({ err: error }, 'the entities of an utterance could not be stored');
       },
     });
     this.assistance = new Assistance({
@@ -570,7 +570,7 @@ export class CallEvents {
   #setAside({ event, identity }: Draft, error: unknown): void {
     const what = event?.said.type ?? identity?.kind ?? 'a change of the call';
     const code = codeOf(error);
-    this.#options.log.error({ what, code }, 'the store can never take this: it is set aside');
+    this.#options.log.error({ what, code }, 'a row that the store can never take was set aside');
     this.count('not-stored');
     // A warning that cannot be stored causes no further warning.
     if (event === undefined && identity === undefined) return;

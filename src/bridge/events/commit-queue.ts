@@ -163,7 +163,7 @@ export class CommitQueue {
     try {
       tell();
     } catch (error) {
-      this.#options.log.error({ err: error }, 'a part that hears of stored events failed');
+      this.#options.log.error({ err: error }, 'a listener for stored events failed');
     }
   }
 

@@ -289,7 +289,7 @@ export class LegStore implements WriteListener {
       this.#trim();
     } catch (error) {
       if (this.#retryAfterMs === 0)
-        log.error({ reason: reasonOf(error) }, 'audio cannot be put into its file');
+        log.error({ reason: reasonOf(error) }, 'audio of a leg could not be written to its file');
       this.#retryAfterMs = clock.monotonicMs() + retryMs;
     }
   }

@@ -321,7 +321,7 @@ export class Leg {
     this.#setState({ at: 'ended' });
     void this.#putAway(deadlines)
       .catch((error: unknown) =>
-        this.#log.error({ err: error }, 'audio of an ended leg could not be put away'),
+        this.#log.error({ err: error }, 'audio of an ended leg could not be stored or removed'),
       )
       .then(() => {
         const { finals } = this.#sessions;
@@ -387,7 +387,7 @@ export class Leg {
   #checkEven(): void {
     if (this.#ledger.balanced() && this.#ledger.underWay() === 0) return;
     legTotals.unbalanced++;
-    this.#log.error({ ledger: this.#ledger.counts() }, 'ledger does not come out even');
+    this.#log.error({ ledger: this.#ledger.counts() }, 'the ledger of a leg does not balance');
   }
 
   // --- the state as others see it -----------------------------------------------------------------

@@ -99,7 +99,10 @@ export class PastSessions {
       if (result.outcome === 'unavailable' && speech.hasOther(entry.service)) {
         answeredAtMs ??= clock.monotonicMs();
         if (clock.monotonicMs() - answeredAtMs > this.#options.patienceMs()) {
-          log.warn({ sessionId: entry.id }, 'the speech node that had the session stays away');
+          log.warn(
+            { sessionId: entry.id },
+            'the speech node that had the session did not come back',
+          );
           this.#options.onLate();
           this.#options.onUnsaid(entry);
           break;

@@ -67,7 +67,7 @@ export class LostRecordings implements AsyncDisposable {
 
   #failed(error: unknown): void {
     const { log } = this.#options;
-    log.warn({ reason: reasonOf(error) }, 'recordings of lost nodes could not be looked for; tried again'); // prettier-ignore
+    log.warn({ reason: reasonOf(error) }, 'recordings of lost nodes could not be searched for; will retry'); // prettier-ignore
   }
 
   async #look(): Promise<void> {

@@ -171,7 +171,7 @@ export class Recordings {
       erased += rows.length;
     }
     if (erased > 0)
-      this.#options.log.info({ legs: erased }, 'audio that was erased at another node went from this disk'); // prettier-ignore
+      this.#options.log.info({ legs: erased }, 'audio that another node erased was deleted from this disk'); // prettier-ignore
     return erased;
   }
 
@@ -189,7 +189,7 @@ export class Recordings {
         .then(
           () => lookMs.next,
           (error: unknown) => {
-            log.warn({ reason: reasonOf(error) }, 'audio that others erased or redacted could not be looked for; tried again'); // prettier-ignore
+            log.warn({ reason: reasonOf(error) }, 'audio that other nodes erased or redacted could not be searched for; will retry'); // prettier-ignore
             return lookMs.afterTrouble;
           },
         )

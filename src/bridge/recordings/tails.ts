@@ -82,7 +82,7 @@ export class Tails implements AsyncDisposable {
         if (!this.#isFailing)
           options.log.warn(
             { reason: reasonOf(error) },
-            'audio of running calls does not get to the object store; tried again',
+            'audio of running calls did not reach the object store; will retry',
           );
         this.#isFailing = true;
       },

@@ -237,7 +237,10 @@ export class RelayedStream implements CallStream {
     for (const event of this.#held) queue.push(event);
     this.#held = [];
     this.#heldBytes = 0;
-    this.#options.log.warn({ callId: this.callId }, 'the way to the node that has the call is cut');
+    this.#options.log.warn(
+      { callId: this.callId },
+      'the connection to the node that has the call was lost',
+    );
     this.#mend(queue).catch((error: unknown) => {
       this.#options.log.error({ err: error }, 'a relayed stream could not go on');
       this.#giveUp('the call cannot be reached');

@@ -34,7 +34,7 @@ export class SearchBacklog implements AsyncDisposable {
       failed: (error) => {
         log.warn(
           { reason: reasonOf(error) },
-          'older calls could not be put into the search; tried again',
+          'older calls could not be added to the search; will retry',
         );
         return { inMs: afterTroubleMs };
       },
@@ -43,7 +43,7 @@ export class SearchBacklog implements AsyncDisposable {
 
   async #work(): Promise<Next> {
     const step = await this.#step();
-    if (step === 'finished') this.#options.log.info('older calls are in the search');
+    if (step === 'finished') this.#options.log.info('older calls were added to the search');
     if (step !== 'more') return 'over';
   }
 

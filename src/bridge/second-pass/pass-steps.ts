@@ -333,7 +333,7 @@ export class PassSteps {
     if (shorterS < shortestS) return this.#giveUp(row, reason);
     if (!(await this.#isErased(row))) return this.#putOff(row, reason, undefined);
     const { log } = this.#options;
-    log.info({ passId: row.id, reason, shorterS }, 'a recording goes to the service in shorter pieces'); // prettier-ignore
+    log.info({ passId: row.id, reason, shorterS }, 'a recording was sent to the service in shorter pieces'); // prettier-ignore
     const changes = { ...anew, piece_limit_s: shorterS, last_trouble: reason.slice(0, 600) };
     await this.#rows.change(row, { ...changes, due_at: this.#now });
     return undefined;
@@ -343,7 +343,7 @@ export class PassSteps {
     const delayMs = Math.max(waitMs ?? 0, backOffMs(row.tries, delays));
     const changes = { tries: row.tries + 1, last_trouble: reason.slice(0, 600) };
     await this.#rows.change(row, { ...changes, due_at: this.#dueIn(row, delayMs) });
-    this.#options.log.warn({ passId: row.id, reason, delayMs }, 'a second pass is put off');
+    this.#options.log.warn({ passId: row.id, reason, delayMs }, 'a second pass was postponed');
     return delayMs;
   }
 

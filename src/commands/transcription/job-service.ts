@@ -324,7 +324,7 @@ function jsonOf({ text }: Answer): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw new JobRefused(notOfInterface, `what answers is no speech service: ${reasonOf(error)}`);
+    throw new JobRefused(notOfInterface, `no speech service answers there: ${reasonOf(error)}`);
   }
 }
 
@@ -333,6 +333,6 @@ function parsed<T extends z.ZodType>(schema: T, answer: Answer, json?: unknown):
   if (result.success) return result.data;
   throw new JobRefused(
     notOfInterface,
-    'what answers is no speech service: its answer has another form',
+    'no speech service answers there: the answer has another form',
   );
 }

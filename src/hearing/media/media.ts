@@ -116,7 +116,7 @@ export function openMedia(options: MediaOptions): Media {
 function failureOf(answer: MediaAnswer): MediaError {
   return answer.outcome === 'failed'
     ? new MediaError(answer.status, answer.message)
-    : new MediaError(500, 'the process that reads files gave the answer to another question');
+    : new MediaError(500, 'the process that reads files answered another request');
 }
 
 async function removeChannels(folder: string): Promise<void> {

@@ -30,7 +30,7 @@ export function checkLayout({ channels, rateHz }: { channels: number; rateHz: nu
   if (rateHz < minRateHz || rateHz > maxRateHz)
     throw new MediaError(
       422,
-      `the file says a sample rate of ${rateHz} Hz; ${minRateHz} to ${maxRateHz} Hz are read`,
+      `the file states a sample rate of ${rateHz} Hz; ${minRateHz} to ${maxRateHz} Hz are read`,
     );
 }
 

@@ -77,7 +77,7 @@ export class VoiceNetwork {
     const numbers = (name: string, length: number): Float32Array => {
       const bytes = stored.get(`model.${name}`);
       if (bytes?.length !== 4 * length)
-        throw new RangeError(`it has no ${name} of ${String(length)} numbers`);
+        throw new RangeError(`the file has no ${name} of ${String(length)} numbers`);
       return new Float32Array(Uint8Array.from(bytes).buffer);
     };
     const sizes = convolutions.map(({ ins, outs, seen, moments }) => ({

@@ -228,7 +228,7 @@ class FilesOnDisk implements Files {
 
   pathOf(id: string): string {
     const known = fileIdOf(id);
-    if (known === undefined) throw new Error('a path is asked for that is not of a file');
+    if (known === undefined) throw new Error('the path is not that of a stored file');
     return join(this.#options.folder, known);
   }
 

@@ -55,7 +55,7 @@ test('a stream whose close was lost ends when its carrier says that the call is 
   expect(data).toMatchObject({ reason: 'stop', legs: [{ ledger: { received: 3_200 } }] });
 });
 
-test('what came to another node, or before a restart, ends the call once its stream is gone', async () => {
+test('a callback that came to another node, or before a restart, ends the call once its stream is gone', async () => {
   await using speech = await FakeSpeech.start();
   await using store = await temporaryStore();
   let callId = '';

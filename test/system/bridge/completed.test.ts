@@ -151,7 +151,7 @@ test('a turn has one name in its call, in every event about it, and only the fin
   expect(new Set(transcript.map((turn: AnyJson) => turn.utterance_id))).toEqual(names);
 });
 
-test('what nobody felt is no event unless it is asked for, and the course of the call counts it', async () => {
+test('neutral sentiment is no event unless it is asked for, and the course of the call counts it', async () => {
   await using speech = await FakeSpeech.start();
   speech.script.sentiment = 'neutral';
   await using store = await temporaryStore();
@@ -173,7 +173,7 @@ test('what nobody felt is no event unless it is asked for, and the course of the
   expect(await sentimentsIn({ neutralSentiment: true })).toBe(4);
 });
 
-test('where words are redacted no event links to the recording; links can be off, and end', async () => {
+test('no event of a redacted call links to the recording; links can be off, and end', async () => {
   await using speech = await FakeSpeech.start();
   await using store = await temporaryStore();
   const completedWith = async (config: Record<string, unknown>) => {

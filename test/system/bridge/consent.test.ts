@@ -67,7 +67,7 @@ test('a key press withdraws the consent: nothing more is heard, and the audio of
   expect(speech.sessions.size).toBe(0);
 });
 
-test('of a call that an operator holds already it is told too, and nobody lets it go', async () => {
+test('a call that an operator holds already is told of too, and nobody lets it go', async () => {
   await using speech = await FakeSpeech.start();
   await using store = await temporaryStore();
   await using app = await testBridge({ store, speechUrl: speech.url, config });
@@ -88,7 +88,7 @@ test('of a call that an operator holds already it is told too, and nobody lets i
   expect(ended.data.legs[0].ledger).toMatchObject({ received: 1_600, acknowledged: 1_600 });
 });
 
-test('what the agent presses withdraws nothing, and neither does a key without the setting', async () => {
+test('a key that the agent presses withdraws nothing, and neither does a key without the setting', async () => {
   await using speech = await FakeSpeech.start();
   await using store = await temporaryStore();
   await using app = await testBridge({ store, speechUrl: speech.url, config });

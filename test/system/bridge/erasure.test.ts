@@ -47,7 +47,7 @@ test('while a reader holds the database an erasure says that it is not done, and
   expect(isReadable()).toBe(false);
 });
 
-test('what is left of a call goes with it: metadata of its stream tokens, and callbacks that come later', async () => {
+test('the rest of a call goes with it: metadata of its stream tokens, and callbacks that come later', async () => {
   await using speech = await FakeSpeech.start();
   await using store = await temporaryStore();
   await using app = await testBridge({ store, speechUrl: speech.url });

@@ -67,7 +67,7 @@ test('a call that nobody heard says so, with the seconds and why, and has no fal
   expect((await app.get('/api/calls?incomplete=maybe')).status).toBe(400);
 });
 
-test('what a gap or a pause hides is neither talk nor dead air', async () => {
+test('the time of a gap or a pause is neither talk nor dead air', async () => {
   await using speech = await FakeSpeech.start();
   speech.script.silenceHasNoWords = true;
   await using store = await temporaryStore();
@@ -185,7 +185,7 @@ test('a request that cannot be served (422) stops nothing, and the page has the 
   expect((await revised(app, id)).data).toMatchObject({ incomplete: null });
 });
 
-test('what the carrier lost stays missing when the recording is read again', async () => {
+test('audio that the carrier lost stays missing when the recording is read again', async () => {
   await using speech = await FakeSpeech.start();
   speech.script.create = () => refusal;
   speech.recordings.script.utterances = [spoken(0, 0.5, 'my card is lost')];

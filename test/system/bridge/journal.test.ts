@@ -352,7 +352,7 @@ function openStore({ journal }: Rig, legId: string): ReturnType<Rig['journal']['
   });
 }
 
-test('what is read back while it moves to the disk is whole: the first message after a drop must hold all that is in doubt', async () => {
+test('audio read back while it moves to the disk is whole: the first message after a drop must hold all that is in doubt', async () => {
   const dir = folder();
   await using rig = await legRig({ url: 'http://127.0.0.1:9', dir });
   for (let round = 0; round < 60; round++) {

@@ -26,7 +26,7 @@ test('a leg that catches up in small turns has each chunk from the disk once, ov
   await file.release();
 });
 
-test('what was read in part is not told from memory when the leg has let go of it', async () => {
+test('a record read in part is not told from memory after the leg has let go of it', async () => {
   await using dir = await temporaryFolder();
   const path = join(dir.path, 'leg.audio');
   const file = LegFile.fresh(path, 0xff, true);

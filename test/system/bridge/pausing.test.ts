@@ -174,7 +174,7 @@ test('key presses are no events unless they are asked for', async () => {
   expect(await until(async () => (await app.callOf()).counts.dtmf)).toBe(1);
 });
 
-test('what the carrier threw away during its pause is as long as the carrier says, not as our clock', async () => {
+test('audio that the carrier discarded during its pause is as long as the carrier says, not as our clock', async () => {
   await using speech = await FakeSpeech.start();
   await using store = await temporaryStore();
   const clock = new TestClock(1);
@@ -210,7 +210,7 @@ test('a leg whose carrier sent nothing for a while by its own clock has silence 
   expect(filler).toBeLessThan(4_000 + 8_000);
 });
 
-test('of twenty minutes without a frame ten are silence and ten a gap, by the carrier’s clock and after a pause', async () => {
+test('twenty minutes without a frame are ten of silence and ten of a gap, by the carrier’s clock and after a pause', async () => {
   await using speech = await FakeSpeech.start();
   await using store = await temporaryStore();
   // Stands still but for what the test adds, while its timers run: gaps are exact however busy the machine is.

@@ -132,7 +132,7 @@ test('the live feed of a redacted call has its finals only: a number is no numbe
   expect(JSON.stringify(reader.messages)).not.toContain('555 010');
 });
 
-test('what waits for the rest of a number goes on its way when the time is up, and what waited behind it follows', async () => {
+test('a final that waits for the rest of a number leaves when the time is up, and the finals behind it follow', async () => {
   await using speech = await FakeSpeech.start();
   await using store = await temporaryStore();
   const config = { redactEntities: ['CREDIT_CARD'] };

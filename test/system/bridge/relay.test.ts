@@ -180,7 +180,7 @@ test('a node that takes nothing more: what it cannot have taken goes to whoever 
   relayed.stream.end('close');
 });
 
-test('what the call asks of the carrier comes through: pause, results, and that it must go', async () => {
+test('the call’s orders reach the carrier: pause, results, and that it must go', async () => {
   let control: { pause(): void; disconnect(reason: string): void } | undefined;
   const call = new WrittenCall();
   const { open, control: carrier } = rig(() => undefined);

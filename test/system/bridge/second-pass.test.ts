@@ -428,7 +428,7 @@ test.each([
   30_000,
 );
 
-test('what is redacted in a call is redacted in its revised transcript and in all that is made of it', async () => {
+test('words redacted in a call are redacted in its revised transcript and in all that is made of it', async () => {
   await using speech = await FakeSpeech.start();
   speech.recordings.script.utterances = [
     spoken(0, 0.5, 'My name is Oriane Vasquez and my card is 4111 1111'),

@@ -124,7 +124,7 @@ test('every message twice is stored once', async () => {
   expect(types.filter((type) => type === 'call.sentiment')).toHaveLength(3);
 });
 
-test('what a lost socket swallowed is read from the record: finals, sentiment and entities, once each, each after its final', async () => {
+test('messages that a lost socket swallowed are read from the record: finals, sentiment and entities, once each, each after its final', async () => {
   await using speech = await FakeSpeech.start();
   Object.assign(speech.script, { sentiment: true, entities: true });
   await using store = await temporaryStore();

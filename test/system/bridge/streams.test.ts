@@ -229,7 +229,7 @@ test('two tracks become a customer and an agent on one clock, whoever comes firs
   expect(ended.data.legs).toHaveLength(2);
 });
 
-test('what the carrier lost is silence of its length and a declared gap, outside the books', async () => {
+test('audio that the carrier lost is silence of its length and a declared gap, outside the books', async () => {
   await using speech = await FakeSpeech.start();
   await using store = await temporaryStore();
   await using app = await testBridge({ store, speechUrl: speech.url });

@@ -53,7 +53,7 @@ test('POST /api/streams gives a url and parameters for one stream of one carrier
   });
 });
 
-test('of many claims at once one wins, and a used token stays used over a restart', async () => {
+test('one of many claims at once wins, and a used token stays used over a restart', async () => {
   await using speech = await FakeSpeech.start();
   await using store = await temporaryStore();
   let token = '';

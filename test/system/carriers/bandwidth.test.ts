@@ -132,7 +132,7 @@ describe('the voice answer of Bandwidth', () => {
     ]);
   });
 
-  test('where the store has no token the call goes on as it would without us', async () => {
+  test('if the store gives no token the call goes on as it would without us', async () => {
     const config = {
       ...secrets,
       bandwidthDial: '+15550100300',
@@ -180,7 +180,7 @@ describe('the voice answer of Bandwidth', () => {
     expect(server.bridge.statuses).toEqual([]);
   });
 
-  test('whoever shows no credentials is told none, in the insecure mode either', async () => {
+  test('a request without credentials is told none, in the insecure mode either', async () => {
     await using server = await carrierServer({ config: secrets, insecure: true });
     const { status, text } = await post(server, 'voice', incoming, '');
     expect(status).toBe(200);

@@ -377,7 +377,7 @@ describe.each(companies)('the voice answer of $carrier', (company) => {
     if (carrier === 'plivo') expect(answer.text).not.toContain('token=x');
   });
 
-  test('whoever shows no proof in the insecure mode gets a token of nobody else', async () => {
+  test('a request without proof in the insecure mode gets a token of nobody else', async () => {
     await using server = await carrierServer({ config, publicUrl, insecure: true });
     const first = await asked(server, ask(callId, { as: 'nobody' }));
     expect(first.status).toBe(200);

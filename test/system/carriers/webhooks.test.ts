@@ -128,7 +128,7 @@ describe('the voice webhook of Twilio', () => {
     expect(text.trim().replace(head, '')).toBe(xml.toString().replace(head, ''));
   }); // prettier-ignore
 
-  test('where the store has no token the call goes on as it would without us', async () => {
+  test('if the store gives no token the call goes on as it would without us', async () => {
     const config = { twilioAuthToken: [token], twilioDial: '+15550100200' };
     await using server = await carrierServer({
       config: { ...config, consentAnnouncement: 'This call is transcribed.' },
@@ -216,7 +216,7 @@ describe('the voice webhook of Twilio', () => {
     expect(server.bridge.tokens.size + closed.bridge.tokens.size).toBe(0);
   });
 
-  test('what is refused is told in the log, once a reason, and counted', async () => {
+  test('a refusal is logged, once for each reason, and counted', async () => {
     const clock = new TestClock(1);
     await using server = await carrierServer({ config: { twilioAuthToken: [token] }, clock });
     const counted = async (webhook: string, outcome: string): Promise<number> =>

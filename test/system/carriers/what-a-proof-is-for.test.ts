@@ -72,7 +72,7 @@ test('an unsigned event commands no call of Telnyx, in the insecure mode either'
   expect([answer.status, await answer.text()]).toEqual([401, expect.stringContaining('signed')]);
 });
 
-test('what a token was minted with is not overridden by the parameters of its stream', async () => {
+test('the metadata of a token is not overridden by the parameters of its stream', async () => {
   await using server = await carrierServer({ config: provenConfig() });
   const metadata = { consent: 'explicit-no', desk: 'north' };
   const { token } = await server.bridge.mintToken({ carrier: 'twilio', metadata });

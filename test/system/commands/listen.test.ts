@@ -112,7 +112,7 @@ test('a target that is not there is said with each event, and the next is sent a
   expect(await interrupted(command)).toBe('0 taken, 2 without an answer');
 });
 
-test('what cannot work is said at the start, with what to do', async () => {
+test('settings that cannot work are reported at the start, with a remedy', async () => {
   const strange = createServer((request, response) => {
     if (request.headers['x-service-key'] === undefined) response.writeHead(200).end('<html>');
     else response.writeHead(401).end();

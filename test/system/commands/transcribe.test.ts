@@ -144,7 +144,7 @@ describe('trunkline transcribe', () => {
     expect((await readdir(own)).sort()).toEqual(['call.txt', 'call.wav']);
   });
 
-  test('what was said may be read by the owner of the files alone', async () => {
+  test('only the owner of the files may read the words', async () => {
     const cwd = await recordings({ 'call.wav': wavOf('my refund please') });
     const words = ['call.wav', '--json', '--subtitles', 'srt'];
     expect((await transcribe(cwd, words)).code).toBe(0);
@@ -240,7 +240,7 @@ describe('trunkline transcribe', () => {
     expect(await contentOf(own, 'Gespräch 通话 №5.txt')).toBe('thanks\n');
   });
 
-  test('what was asked for and cannot be had is said, and the words are written all the same', async () => {
+  test('a result that cannot be had is reported, and the words are written all the same', async () => {
     const own = await recordings({ 'call.wav': wavOf('my card is lost') });
     const { code, errors } = await transcribe(own, ['call.wav', '--translate', 'de']);
     expect(code).toBe(1);

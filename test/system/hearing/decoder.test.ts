@@ -164,7 +164,7 @@ describe.skipIf(!model || prompts.length === 0)('the default model, read by our 
     expect(cheaper).toBeGreaterThan(some.length);
   });
 
-  test('what a glance wrote makes a reading cheaper and changes no word, also where it is wrong', () => {
+  test('the text of a glance makes a reading cheaper and changes no word, even if it is wrong', () => {
     const model = new DecodedModel(reader, ['en']);
     const read = vi.spyOn(reader, 'read');
     let sure = 0;
@@ -250,7 +250,7 @@ describe.skipIf(!model || prompts.length === 0)('the default model, read by our 
     expect(sent).toContainEqual({ type: 'event', stream: 1, event: { type: 'failed', reason } });
   });
 
-  test('how much of live streams was looked at is told for all of them together, and a few times a second', async () => {
+  test('the progress of live streams is told for all of them together, a few times a second', async () => {
     const folder = await readModelFolder(join(model!.models, model!.model), model!.model);
     const consumed = new Map<number, number>();
     let messages = 0;

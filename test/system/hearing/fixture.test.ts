@@ -65,7 +65,7 @@ describe('a recogniser with the fixture model', () => {
     expect(recogniser.processes()[0]!.pid).not.toBe(running!.pid);
   });
 
-  test('what many streams of a process are sent together reaches each, also when the process is killed', async () => {
+  test('audio sent together to many streams of a process reaches each, also when the process is killed', async () => {
     await using recogniser = await recogniserOf(await fixtureModel());
     const said = ['hello', 'my refund please', 'the order is lost', 'thanks', 'one two three', 'paris', 'four five', 'monday']; // prettier-ignore
     const hearings = said.map(() => hear(recogniser));
@@ -132,7 +132,7 @@ describe('a recogniser with the fixture model', () => {
     expect(bystander.text()).toBe('thanks');
   });
 
-  test('how many streams it takes is learned anew from what they cost', async () => {
+  test('the number of streams is learned anew from their cost', async () => {
     await using recogniser = await recogniserOf(await fixtureModel());
     const hearing = hear(recogniser);
     await until(() => recogniser.status().state === 'ready');

@@ -134,7 +134,7 @@ test('words that could not be rewritten stay as they were', async () => {
   );
 });
 
-test('what needs a language model says so by the name of the setting when there is none', async () => {
+test('a feature that needs a language model names the setting if there is none', async () => {
   await using runner = startLanguageRunner();
   const { utterance } = said('hello');
   const long = { deadlineMs: 30_000 };

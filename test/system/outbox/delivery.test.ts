@@ -54,7 +54,7 @@ for (const kind of ['sqlite', 'postgres'] as const)
         });
       });
 
-      test('what was sent and what came back is told of a delivery, without secrets, until its call is erased', async () => {
+      test('a delivery shows its request and its answer, without secrets, until its call is erased', async () => {
         await using store = await open();
         await using crm = await startCrm([secret]);
         let status = 500;

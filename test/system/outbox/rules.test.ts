@@ -355,7 +355,7 @@ describe('the delivery contract', () => {
     expect(left.map((row) => row.call_id)).toEqual(['new', 'stuck']);
   });
 
-  test('whoever lost a claim writes nothing: zero rows change', async () => {
+  test('a process that lost a claim writes nothing: zero rows change', async () => {
     await using store = await temporaryStore();
     const answer = Promise.withResolvers<number>();
     await using crm = await startCrm([secret], () => answer.promise);

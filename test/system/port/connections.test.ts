@@ -50,7 +50,7 @@ async function neverReads(port: number, text: string): Promise<Socket> {
   return socket;
 }
 
-test('of a packet of a thousand requests, none is made after the one that ended its connection', async () => {
+test('no request of a packet of a thousand is carried out after the one that ended its connection', async () => {
   let made = 0;
   await using server = await watchedServer((connections, request, response) => {
     made++;

@@ -361,7 +361,7 @@ describe.concurrent('limits on sockets', () => {
     );
   });
 
-  test('what the port refuses is counted, and its connection is over at once', async () => {
+  test('a request that the port refuses is counted, and its connection is over at once', async () => {
     await using http = await server();
     http.mount(samplePart());
     const counts = async (): Promise<number[]> => {
@@ -396,7 +396,7 @@ describe.concurrent('limits on sockets', () => {
     expect(await raw(http.port, upgrade('/silent'))).toBe('');
   });
 
-  test('who was let in holds no place of those who wait for their decision', async () => {
+  test('an admitted stream holds no place of those that wait for their decision', async () => {
     await using http = await server();
     http.mount(samplePart());
     const sockets: Socket[] = [];

@@ -210,7 +210,7 @@ describe('messages are bounded as they come in', () => {
     expect(list?.words).toHaveLength(2_000);
   });
 
-  test('of a hundred thousand messages of one session only the newest identities are remembered', () => {
+  test('only the newest identities of a hundred thousand messages of one session are remembered', () => {
     const seen = new SeenMessages();
     const message = (time: number): ServerMessage => ({
       type: 'speech_start',

@@ -37,7 +37,7 @@ test('an append that resolved is in its file, in the order of the calls, whateve
   }
 });
 
-test('what was there before a restart is kept, and what a failed write left half is overwritten', async () => {
+test('bytes from before a restart are kept, and a half of a failed write is overwritten', async () => {
   await using folder = await temporaryFolder();
   await using disk = new DiskWriter();
   const path = join(folder.path, 'log');
@@ -135,7 +135,7 @@ test('appends and questions are answered in the order in which they came', async
   await file.close();
 });
 
-test('what is said to a writer that has ended starts nothing again', async () => {
+test('orders to a writer that has ended start nothing again', async () => {
   await using folder = await temporaryFolder();
   const disk = new DiskWriter();
   const file = new AppendFile(disk, join(folder.path, 'late'));

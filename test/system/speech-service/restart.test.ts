@@ -190,7 +190,7 @@ test('a client that confirms its last words when the log of its session is put a
   expect(errors).toEqual([]);
 });
 
-test('what a node left that is gone is deleted a day after it would have been', async () => {
+test('the files of a lost node are deleted a day after they would have been', async () => {
   await using recogniser = await fixtureRecogniser();
   await using first = await startTestService({ recogniser });
   const old = await first.post();
@@ -209,7 +209,7 @@ test('what a node left that is gone is deleted a day after it would have been', 
   expect((await second.http(`/v2/live/${fresh.id}`)).status).toBe(200);
 });
 
-test('what is older than the retention is deleted with its files', async () => {
+test('a job older than the retention is deleted with its files', async () => {
   await using recogniser = await fixtureRecogniser();
   await using first = await startTestService({ recogniser });
   const { id, url } = await first.post();

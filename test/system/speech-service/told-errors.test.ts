@@ -114,7 +114,7 @@ describe('an error says what was done wrong, and what to do', () => {
       expect(await answer(method, path)).toMatchObject({ status: 405, allow });
   });
 
-  test('what has not ended cannot be deleted, and the answer says how it ends', async () => {
+  test('a job that has not ended cannot be deleted, and the answer says how it ends', async () => {
     const { id } = await service.post(telephony);
     const { status, told } = await answer('DELETE', `/v2/live/${id}`);
     expect([status, told.message]).toEqual([403, expect.stringMatching(/stop_recording/)]);

@@ -85,7 +85,7 @@ describe('WAV files', () => {
     expect([...(readWav(file).channels[0] ?? [])]).toEqual([7, 8]);
   });
 
-  test('what is no WAV, or of a kind that is not read, is refused in a sentence', () => {
+  test('a file that is no WAV, or of a kind that is not read, is refused in a sentence', () => {
     expect(() => readWav(Buffer.alloc(0))).toThrow('not a WAV file');
     expect(() => readWav(Buffer.from('RIFF....WAVE'))).toThrow('without its format');
     expect(() =>

@@ -83,7 +83,7 @@ describe('recorded conversations of Twilio', () => {
     expect(rest(heard)).toEqual([{ type: 'dtmf', digit: '7', track: 'inbound' }, { type: 'stop' }]);
   });
 
-  test('what the numbering misses is declared lost on the track whose time stands still', () => {
+  test('a missing number is declared lost on the track whose time stands still', () => {
     const heard = hear('twilio-holes');
     const lost = heard.events.filter((event) => event.type === 'lost');
     expect(lost).toEqual([
@@ -535,7 +535,7 @@ describe('recorded conversations of FreeSWITCH', () => {
     expect(heard.audio['outbound']?.length).toBe(4 * 320);
   });
 
-  test('where nobody says the rate, nothing is assumed', () => {
+  test('a rate that nobody states is not assumed', () => {
     expect(hear('freeswitch-no-text').events).toEqual([]);
   });
 

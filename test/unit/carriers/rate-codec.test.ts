@@ -65,7 +65,7 @@ describe('audio at a rate that the speech interface does not take', () => {
     },
   );
 
-  test('what would fold back into speech is taken out', () => {
+  test('frequencies that would fold back into speech are taken out', () => {
     const bytes = Buffer.from(tone(24_000, 11_000, 1).buffer);
     const turns: CarrierEvent[][] = [
       [{ type: 'start', start: start(24_000, ['inbound']) }],

@@ -94,7 +94,7 @@ describe('the utterances of a job', () => {
   });
 });
 
-test('what was asked for and did not come is said with its reason', () => {
+test('a result that was asked for and did not come is reported with its reason', () => {
   const error = { status_code: 501, exception: 'NotConfigured', message: 'no model for it' };
   const failed = { success: false, is_empty: true, exec_time: 0, error, results: [] };
   const result: Result = { ...recordedResult(), diarization: failed };

@@ -38,7 +38,7 @@ test('signing out ends the session', () => {
   expect(signIns.accepts(request(cookie))).toBe(false);
 });
 
-test('what changes something must come from a page of this address', () => {
+test('a request that changes something must come from a page of this address', () => {
   const signIns = new SignIns(movedClock(), publicUrl);
   const cookie = `${signInCookie}=${signIns.open()}`;
   const post = (origin?: string) =>

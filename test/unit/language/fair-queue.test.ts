@@ -27,7 +27,7 @@ test('one owner cannot fill the room of the others', () => {
   expect(drained(turns)).toBe('a1 b1 c1 a2');
 });
 
-test('what is taken out no longer counts', () => {
+test('a removed row no longer counts', () => {
   const turns = turnsOf('a1 a2 b1');
   const [first] = turns;
   if (!first) throw new Error('nothing waits');

@@ -44,7 +44,7 @@ describe('secrets in the words of another hand', () => {
   const isOdd = ({ id }: { id: string }): boolean => Number(id.slice(1)) % 2 === 1;
   const lines = numberLines('fresh');
 
-  test('of the lines that were looked at, no secret is left whole and no plain number goes', () => {
+  test('no secret of the examined lines is left whole, and no plain number goes', () => {
     const { secrets, whole, part, alarms } = scoreSecrets(lines.filter(isOdd), ['PCI', 'SSN']);
     expect(secrets).toBe(60);
     expect(whole).toEqual([]);
@@ -52,7 +52,7 @@ describe('secrets in the words of another hand', () => {
     expect(alarms).toEqual([]);
   });
 
-  test('of the lines that nobody looked at, few are left', () => {
+  test('few secrets of the unseen lines are left', () => {
     const { secrets, whole, part, alarms } = scoreSecrets(
       lines.filter((line) => !isOdd(line)),
       ['PCI', 'SSN'],

@@ -36,7 +36,7 @@ function tableOf(due: string[], room: number) {
   return { clock, claims, begun, troubles, ends, state };
 }
 
-test('what is due is claimed as far as there is room, and the end of one asks for the next', async () => {
+test('due work is claimed as far as there is room, and the end of one asks for the next', async () => {
   const { clock, claims, begun, ends } = tableOf(['a', 'b', 'c'], 2);
   claims.start();
   await clock.pass(0);

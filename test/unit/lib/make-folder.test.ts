@@ -18,7 +18,7 @@ test('answers the topmost folder that it made, or nothing', () => {
   expect(makeFolder(join(top, 'a/d'))).toBe(join(top, 'a/d'));
 });
 
-test('what cannot be a folder is an error and never a wait', () => {
+test('a path that cannot be a folder is an error and never a wait', () => {
   const file = join(place(), 'file');
   writeFileSync(file, '');
   expect(() => makeFolder(file)).toThrow('EEXIST');

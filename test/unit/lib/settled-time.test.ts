@@ -38,7 +38,7 @@ test('a clock that was right again within the hour was never believed', async ()
   expect(time.now()).toBe(5 * hourMs);
 });
 
-test('of a clock that is set again and again the least counts; a drift is followed', async () => {
+test('the least step of a clock that is set again and again counts; a drift is followed', async () => {
   const clock = new TestClock(0);
   const time = new SettledTime(clock);
   clock.setWallAhead(10 * yearMs);

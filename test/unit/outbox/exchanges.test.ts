@@ -27,7 +27,7 @@ const request = {
   body: Buffer.from('{"text":"hello"}'),
 };
 
-test('what may open something is blanked, whoever wrote it; the rest is told as it was', () => {
+test('a value that may open something is blanked, whoever wrote it; the rest is told as it was', () => {
   const shown = exchangeOf({
     step: 'save',
     request,

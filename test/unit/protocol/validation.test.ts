@@ -39,6 +39,6 @@ test.each([
   expect(check(schema, value)).toEqual({ ok: false, validationErrors });
 });
 
-test('what fits comes out with its defaults', () => {
+test('a valid value comes out with its defaults', () => {
   expect(check(schema, { name: 'ab' })).toEqual({ ok: true, value: { name: 'ab', count: 1 } });
 });

@@ -19,7 +19,7 @@ const framed = (generateMask: (mask: Buffer) => void): (Buffer | string)[] =>
     generateMask,
   });
 
-test('what is sent is a copy, even where chance gives only zeros', () => {
+test('the bytes that are sent are a copy, even if chance gives only zeros', () => {
   // The reason for our own generator: here ws hands on the memory itself.
   expect(framed((mask) => mask.fill(0))).toContain(audio);
   const sent = framed(maskGenerator((pool) => pool.fill(0)));

@@ -33,7 +33,7 @@ test('the freest node is asked first, and its own sessions count before it says 
   expect(names()).toEqual(['a', 'b']);
 });
 
-test('of several nodes the freer one of two that chance names comes first', () => {
+test('the freer one of two random nodes comes first', () => {
   const list = [node('a', 1), node('b', 2), node('c', 3), node('d', 4)];
   const draws = [0, 0, 0, 0, 0.9, 0.6];
   const { names } = nodesOf(list, () => draws.shift() ?? 0);

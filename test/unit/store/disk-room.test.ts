@@ -7,7 +7,7 @@ function roomsWith(freeBytes: number, markBytes = 100): DiskRooms {
   return rooms;
 }
 
-test('what is promised lies above the mark, and is promised once', () => {
+test('promised room lies above the mark, and is promised once', () => {
   const rooms = roomsWith(1_000);
   const first = rooms.reserve(600);
   expect(() => rooms.reserve(301)).toThrow(NoRoomError);

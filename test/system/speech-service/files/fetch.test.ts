@@ -161,7 +161,7 @@ describe.concurrent('what cannot be had ends in an error that says why, and leav
   });
 });
 
-test('of all that failed no byte is left', async () => {
+test('no byte of a failed upload is left', async () => {
   const ids = (await readdir(folder)).sort();
   for (const id of ids) expect(await files.get(id), id).toBeDefined();
   expect(ids.length).toBeGreaterThan(0);

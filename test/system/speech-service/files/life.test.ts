@@ -114,7 +114,7 @@ test('a file is deleted by its id, at once and for good, unless a job reads it',
 });
 
 describe('what a crash leaves', () => {
-  test('of an upload that was cut off by kill -9 nothing is left after the next start', async () => {
+  test('nothing of an upload that was cut off by kill -9 is left after the next start', async () => {
     await using folder = await temporaryFolder();
     const held = join(folder.path, 'speech', 'files');
     const first = await speechProcess(folder.path);

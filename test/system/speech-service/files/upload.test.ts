@@ -239,7 +239,7 @@ describe('POST /v2/upload', () => {
     expect(await inRows(own)).toEqual(await onDisk(own));
   });
 
-  test('what is stored stays within its bound, also while several come at once', async () => {
+  test('stored files stay within their bound, also while several come at once', async () => {
     await using own = await start({ config: { jobs: { storedMaxBytes: 1_000_000 } } });
     const answers = await Promise.all(
       Array.from({ length: 8 }, () => post(audioForm(wavOf(300_000)), formType, own)),

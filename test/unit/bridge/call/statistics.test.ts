@@ -97,7 +97,7 @@ describe('how a conversation went', () => {
     );
   });
 
-  test('of a mixed leg nobody knows who spoke: only the silence of all is told', () => {
+  test('nobody knows who spoke in a mixed leg: only the silence of all is told', () => {
     const figures = statisticsOf([turn('mixed', 0, 2), turn('mixed', 10, 11)], 12);
     expect(figures).toMatchObject({ talk: null, talk_ratio: null, interruptions: null });
     expect(figures.dead_air).toEqual({ total: 8, longest: 8, count: 1 });

@@ -33,7 +33,7 @@ test('holds exactly the bytes between what was dropped and what was appended', (
   );
 });
 
-test('what was dropped cannot be read', () => {
+test('dropped audio cannot be read', () => {
   const backlog = new Backlog();
   for (let frame = 0; frame < 1_000; frame++) {
     backlog.append(Buffer.alloc(160, frame));

@@ -39,7 +39,7 @@ function scan(bytes: Buffer): { batches: number[]; damagedBytes: number } {
   return { batches, damagedBytes };
 }
 
-test('what is written is read again, legs and positions of any size', () => {
+test('written batches are read again, legs and positions of any size', () => {
   expect(readSegmentHeader(segment(1))).toEqual({ run: 4_000_000_000 });
   expect(scan(segment(5))).toEqual({ batches: [0, 1, 2, 3, 4], damagedBytes: 0 });
   expect(readSegmentHeader(Buffer.from('nothing of ours'))).toBeUndefined();

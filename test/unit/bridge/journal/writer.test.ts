@@ -57,7 +57,7 @@ test('one slow write moves the journal off the event loop for a second, slow one
   await until(() => (writer.tick(), !writer.slow));
 });
 
-test('whoever is told may append more than a batch holds: the ones after it are still told their own bytes', async () => {
+test('a listener may append more than a batch holds: the listeners after it are still told their own bytes', async () => {
   const { writer } = writerOnSlowDisk();
   const heard = new Map<number, Buffer[]>();
   const leg = (id: number, then?: () => void) => ({

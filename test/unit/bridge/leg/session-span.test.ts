@@ -47,7 +47,7 @@ test('nothing is left of what begins behind the border or has no word before it'
   expect(withinSpan(end, before(2.1))).toBe(end);
 });
 
-test('what add-ons say of the utterance is cut with it', () => {
+test('the add-ons of an utterance are cut with it', () => {
   const results = [
     { entity_type: 'CREDIT_CARD', text: 'card', start: 1, end: 1.8 },
     { entity_type: 'EVENT', text: 'lost', start: 3, end: 3.8 },

@@ -351,7 +351,7 @@ describe('the HTTP message signature of an AudioHook upgrade', () => {
 });
 
 describe('the memory of nonces', () => {
-  test('what has expired may come again, and the memory stays bounded', () => {
+  test('an expired nonce may come again, and the memory stays bounded', () => {
     let now = 0;
     const nonces = new RecentNonces(() => now);
     expect(nonces.remember('x', 'a', 100)).toBe(true);

@@ -80,7 +80,7 @@ describe('the fast path of media frames', () => {
     ]);
   });
 
-  test('what is not exactly of the expected form is left to the full parse', () => {
+  test('a message of any other form is left to the full parse', () => {
     for (const text of [
       '',
       '{}',

@@ -40,7 +40,7 @@ describe('where results go', () => {
     expect(collision(inputs('a.txt'))).toContain('to be read and to be written');
   });
 
-  test('what is neither a file nor an address of audio is told', () => {
+  test('an input that is neither a file nor an address of audio is reported', () => {
     expect(whyNoInput('call.wav')).toBeUndefined();
     expect(whyNoInput('https://files.example/a.wav')).toBeUndefined();
     expect(whyNoInput('ftp://files.example/a.wav')).toContain('ftp:// is not fetched');

@@ -59,7 +59,7 @@ describe('patience with a service', () => {
     }
   });
 
-  test('what may have been taken is not sent again, what certainly was not is', async () => {
+  test('a request that may have been taken is not sent again; one that certainly was not is', async () => {
     const lost = await against(new JobUnanswered('reset', true), { mayRepeat: false });
     expect(lost.delays).toEqual([]);
     const unseen = await against(new JobUnanswered('refused', false), {

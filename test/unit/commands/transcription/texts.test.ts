@@ -179,7 +179,7 @@ describe('the files of a recording', () => {
     expect(JSON.parse(contentsOf(result, { id: 1 }, { ...wanted, isJson: true }).get('json') ?? '')).toEqual({ id: 1 }); // prettier-ignore
   });
 
-  test('what a done job lacks is named with its reason', () => {
+  test('a done job names each part that it lacks, with the reason', () => {
     expect(shortcomings(resultOf({ summarization: block('All well.') }))).toEqual([]);
     const error = { status_code: 500, exception: 'Model', message: 'no such language' };
     expect(

@@ -74,7 +74,7 @@ test('the search stops when no open text can become the best any more', () => {
   expect(model.steps).toBe(0);
 });
 
-test('of a draft what one beam would write itself is taken over, and saves its steps', () => {
+test('the part of a draft that one beam would write itself is taken over, and saves its steps', () => {
   const model = Object.assign(stepsOf(garden), {
     kept: 0,
     after(tokens: readonly number[]) {

@@ -72,7 +72,7 @@ test('another entry may begin where one was left', () => {
   expect(bonusOf(['Trunkline', 'Smith'], ['▁Tr', '▁Smith'])).toBe(bytes('▁Smith'));
 });
 
-test('what the audio does not speak for gets no bonus', () => {
+test('a word that the audio does not support gets no bonus', () => {
   expect(bonusOf(['Trunkline'], ['▁Tr'], -12)).toBe(0);
   expect(bonusOf([' ', ''], ['▁Tr'])).toBe(0);
 });

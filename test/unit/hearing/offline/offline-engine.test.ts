@@ -88,7 +88,7 @@ function sessionOf(
 const speech = '#'.repeat(30);
 const pause = '.'.repeat(16);
 
-test('what a pause may end is read in the pause, and told when it does', () => {
+test('speech that a pause may end is read in the pause, and told when it ends', () => {
   const { session, state, hear, work, types } = sessionOf();
   hear(speech);
   expect(session.urgency(performance.now())).toBeUndefined();
@@ -113,7 +113,7 @@ test('when speech goes on, what was read of it is read again as a whole', () => 
   expect(state.readings).toBeGreaterThan(3);
 });
 
-test('what was read in vain in a pause makes the next reading of the piece cheaper', () => {
+test('a reading made in vain in a pause makes the next reading of the piece cheaper', () => {
   const { state, hear, work } = sessionOf();
   hear(`${speech}.....`);
   work();
@@ -173,7 +173,7 @@ test('a final is the most urgent of all, each further reading of it is not', () 
   expect(session.urgency(performance.now())?.rank).toBe(ranks.more);
 });
 
-test('whoever waits for a final gets what there is when time is up', () => {
+test('a request that waits for a final gets the words so far when time is up', () => {
   const { session, state, hear, types } = sessionOf();
   hear(`${speech}${pause}`, true, performance.now() - 1_000);
   session.step(performance.now());
@@ -218,7 +218,7 @@ test('five callers whose words may end together get one reading each, and no par
   expect(state.readings).toBe(1);
 });
 
-test('what comes behind an unread final waits for it: events stay in order, audio does not pile up', () => {
+test('events behind an unread final wait for it: they stay in order, and audio does not pile up', () => {
   const { session, hear, work, types } = sessionOf();
   hear(`${speech}${pause}${speech}${pause}`);
   expect(types()).toEqual(['speech-start', 'speech-end']);

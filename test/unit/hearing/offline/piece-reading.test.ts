@@ -230,7 +230,7 @@ function twoPieces({ pauseS = 0.5, load = atEase, contradicts = false } = {}) {
   return { asked, read, from: from / 16_000 };
 }
 
-test('what follows a short pause is read with the words before it, and tells only its own', () => {
+test('speech after a short pause is read with the words before it, and tells only its own', () => {
   const { asked, read, from } = twoPieces();
   expect(asked[1]?.given).toEqual([7, 8]);
   // From the first known word, half a second in, over the pause to the end.

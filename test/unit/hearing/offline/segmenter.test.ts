@@ -66,7 +66,7 @@ test('the end of the audio ends the utterance', () => {
   expect(play('#'.repeat(20)).map(({ type }) => type)).toEqual(['start', 'end']);
 });
 
-test('what the detector still calls a voice is none when it is far below the one before', () => {
+test('sound that the detector still calls a voice is none if it is far below the voice before', () => {
   const audible = new Audible();
   const at = (decibels: number, voiced = true) =>
     audible.window(voiced, new Float32Array(window).fill(0.5 * 10 ** (decibels / 20)));

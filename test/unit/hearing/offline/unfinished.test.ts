@@ -57,7 +57,7 @@ test('one number at the end of other words goes on only where a number is expect
   expect(isUnfinished('Yes, one moment.', { expects: true })).toBe(false);
 });
 
-test('what may follow is of the kind that was being said', () => {
+test('the expected continuation is of the kind that was being said', () => {
   expect(answerAtEnd('The number is four four')).toBe('digits');
   expect(answerAtEnd('The code is Kilo Delta')).toBe('code');
   expect(answerAtEnd('K, D, four, four')).toBe('code');

@@ -30,7 +30,7 @@ describe('the language of an utterance', () => {
     expect(choice.ofFinal('hello', '<|de|>')).toBe('de');
   });
 
-  test('of the languages asked for only the covered ones count', () => {
+  test('only the covered ones of the requested languages count', () => {
     const choice = new LanguageChoice(
       ['en'],
       { languages: ['xx', 'en'], codeSwitching: true },
@@ -79,7 +79,7 @@ describe('capacity', () => {
     expect(meter.report(2000)).toEqual({ busy: 0.25 });
   });
 
-  test('what is needed is no matter of one half second: five legs and ten are told apart', () => {
+  test('the need is not a matter of one half second: five legs and ten are told apart', () => {
     const meter = new LoadMeter();
     meter.report(1000);
     const levels: number[] = [];
@@ -92,7 +92,7 @@ describe('capacity', () => {
     expect(Math.min(...levels.slice(20))).toBeGreaterThan(0.04);
   });
 
-  test('what a leg costs is learned from what legs cost', () => {
+  test('the price of a leg is learned from the cost of legs', () => {
     const meter = new LegMeter();
     expect(meter.learn(1_000, { processS: 3, readS: 1 }, 0.03)).toBeUndefined();
     meter.heard(30);
@@ -102,7 +102,7 @@ describe('capacity', () => {
     expect(meter.learn(7_000, { processS: 9, readS: 3 }, 0.05)!.least).toBeCloseTo(0.02 + 0.05);
   });
 
-  test('of one leg alone nothing is learned: it pays for the process', () => {
+  test('one leg alone teaches no price: it pays for the process', () => {
     const meter = new LegMeter();
     meter.learn(0, { processS: 0, readS: 0 }, 0.01);
     meter.heard(20);
@@ -115,7 +115,7 @@ describe('capacity', () => {
     expect(meter.learn(44_000, alone, 0.01)!.least).toBeCloseTo(0.02 + 0.01);
   });
 
-  test('what was measured before the first leg stands until it is known better, and one leg alone can only lower it', () => {
+  test('the price measured before the first leg stands until a better one is known, and one leg alone can only lower it', () => {
     const meter = new LegMeter();
     meter.measured(0.01);
     expect(meter.learn(0, { processS: 0, readS: 0 }, 0.01)!.least).toBeCloseTo(0.03 + 0.01);

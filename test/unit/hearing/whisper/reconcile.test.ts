@@ -92,7 +92,7 @@ test('a number is the same in figures and in words', () => {
   expect(five?.confidence).toBe(press?.confidence);
 });
 
-test('what is spelled in one word by a reader and in several by the other is said once', () => {
+test('a compound that one reader spells as one word and the other as several is said once', () => {
   const first = said('the code is m i s d n thank you');
   const second = [...said('The code is'), ...said('M-I-S-D-N.', 1.6), ...said('Thank you.', 4)];
   const words = reconciled(first, second);

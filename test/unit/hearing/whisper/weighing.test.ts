@@ -38,7 +38,7 @@ function readersOf(prices: {
   };
 }
 
-test('where the readers disagree, the one that would not have said the other’s words is right', () => {
+test('if the readers disagree, the one that would not have said the other’s words is right', () => {
   const first = said('send this caller away');
   const second = said('Send this color away.');
   const sureFirst = readersOf({ first: { color: 12 }, second: { caller: 2 } });
@@ -102,7 +102,7 @@ test('figures are not weighed, and neither is what a reader cannot write', () =>
     );
 });
 
-test('of a long unit the first reader hears what lies around the words', () => {
+test('the first reader hears the surroundings of the words of a long unit', () => {
   const text = Array.from({ length: 40 }, (_, index) => `w${'x'.repeat(index)}y`);
   const first = said(text.join(' '));
   const second = said(text.join(' ').replace(' wxxxxxxxxxxxxxxxxxxxxy ', ' other '));
@@ -125,7 +125,7 @@ test('no more disputes are weighed than are read side by side with the second re
   expect(asked.first).toHaveLength(7);
 });
 
-test('what was said in two units of speech is not weighed as if it were one', () => {
+test('words of two units of speech are not weighed as if they were one', () => {
   const first = [...said('you get a text'), ...said('you get a call', 1, 6)];
   const second = [...said('You get'), ...said('a call.', 1, 7)];
   const unlikely = readersOf({

@@ -123,7 +123,7 @@ describe('settings', () => {
     ]);
   });
 
-  test('what two people say at once is shown one after the other', () => {
+  test('two people who speak at once are shown one after the other', () => {
     const other = said([['Me', 0.5, 1], ['too.', 1, 3]], { channel: 1 }); // prettier-ignore
     const cues = read([said([['I', 0, 1], ['am.', 1, 3]]), other], config())[0]; // prettier-ignore
     expect(cues?.map(({ startMs, endMs, rows }) => [startMs, endMs, rows[0]])).toEqual([

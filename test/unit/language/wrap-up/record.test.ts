@@ -28,7 +28,7 @@ test.each(['first', 'second'] as const)(
   },
 );
 
-test('what was offered is not what was agreed', () => {
+test('an offer is not an agreement', () => {
   const record = recordFrom(
     'How can I help you?',
     'My lamp arrived broken.',
@@ -69,7 +69,7 @@ test('a matter that "it" names is told by the words that asked for it, with both
   ]);
 });
 
-test('what the agent set out to do counts once the agent says that it is done', () => {
+test('a task that the agent began counts once the agent says that it is done', () => {
   const said = (last: string) =>
     recordFrom(
       'Help desk.',
@@ -117,7 +117,7 @@ test('an action of before the call and a refusal are nothing that was done', () 
   ).toEqual([]);
 });
 
-test('where the parties are not known nobody is named, and facts remain', () => {
+test('if the parties are not known nobody is named, and facts remain', () => {
   const turns = [
     { role: 'channel 0', text: 'My name is Laura Bennett and I lost $40.', start: 0, end: 3 },
     { role: 'channel 1', text: "I've refunded it and I will call you tomorrow.", start: 4, end: 7 },

@@ -15,7 +15,7 @@ test('a single nameless voice is not called by its channel, two voices are', () 
   expect(summarize(two, 'general')).toContain('Channel 0: My card');
 });
 
-test('where the roles are known the call is told in the third person', () => {
+test('if the roles are known the call is told in the third person', () => {
   const turns = call(
     'Thank you for calling Harbor Insurance, this is Ben.',
     'My card was stolen and I need a new one.',

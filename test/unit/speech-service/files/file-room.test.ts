@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { FileRoom } from '../../../../src/speech-service/files/file-room.ts';
 
-test('what is announced is held from the beginning, and what was not used is given back', () => {
+test('announced room is held from the beginning, and unused room is given back', () => {
   const room = new FileRoom(1_000, 100);
   const place = room.open(600);
   expect(() => room.open(301)).toThrow('no room');

@@ -99,7 +99,7 @@ test('cut again and again before an ack is out, for however long, a client is fo
   }
 });
 
-test('what a dead socket brought while its first bytes were looked up goes on repeating', async () => {
+test('a message of a dead socket, which came while its first bytes were looked up, repeats further', async () => {
   const { inbound, cutter, turn, hold, letGo } = rig();
   inbound.socketOpened();
   inbound.message(audio.subarray(0, 1_600), true);

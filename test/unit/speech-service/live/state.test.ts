@@ -86,7 +86,7 @@ describe('a live session', () => {
     ]);
   });
 
-  test('whoever comes back to an ended session gets what is left and 4403', () => {
+  test('a client that comes back to an ended session gets the remaining messages and 4403', () => {
     expect(run(connected, audio, stop, finished, connected).last).toEqual([
       { do: 'send-waiting' },
       { do: 'close', code: 4403, reason: 'session ended' },

@@ -4,6 +4,11 @@ import type { StreamEvent } from './streams.ts';
 /** At most this much audio waits: a minute of one leg at 8 kHz, longer than the bridge has ever needed to answer. */
 export const maxOpeningBytes = 480_000;
 /**
+ * At most this much audio of a proven stream waits for a call that Postgres does not take yet (`maxHeldMs` in
+ * call/calls.ts): two tracks of 16 bits at 8 kHz for those two minutes.
+ */
+export const maxHeldOpeningBytes = 4_000_000;
+/**
  * Above this number of events, counters are dropped. Audio is limited by its bytes, and other events by the carrier's
  * message rate.
  */
@@ -17,11 +22,17 @@ export class OpeningQueue<Other extends { type: string } = never> {
   readonly #clock: Pick<Clock, 'monotonicMs'>;
   #events: (StreamEvent | Other)[] = [];
   #audioBytes = 0;
+  #maxBytes = maxOpeningBytes;
   #firstAudioMs: number | undefined;
   readonly #droppedBytes = new Map<string, number>();
 
   constructor(clock: Pick<Clock, 'monotonicMs'>) {
     this.#clock = clock;
+  }
+
+  /** Holds audio for as long as the call itself may be held. A stream without a proof gets no such room. */
+  proven(): void {
+    this.#maxBytes = maxHeldOpeningBytes;
   }
 
   push(event: StreamEvent | Other): void {
@@ -30,7 +41,7 @@ export class OpeningQueue<Other extends { type: string } = never> {
     if (!isAudio(event)) return;
     this.#firstAudioMs ??= this.#clock.monotonicMs();
     this.#audioBytes += event.payload.length;
-    if (this.#audioBytes > maxOpeningBytes) this.#dropOldest();
+    if (this.#audioBytes > this.#maxBytes) this.#dropOldest();
   }
 
   /**
@@ -58,7 +69,7 @@ export class OpeningQueue<Other extends { type: string } = never> {
 
   /** A quarter is dropped at once, so that a long wait does not search the list for every frame. */
   #dropOldest(): void {
-    let spare = maxOpeningBytes / 4;
+    let spare = this.#maxBytes / 4;
     this.#events = this.#events.filter((event) => {
       if (!isAudio(event) || spare <= 0) return true;
       spare -= event.payload.length;

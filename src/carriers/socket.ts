@@ -311,6 +311,7 @@ export class StreamSocket {
         this.#refuse(refusal);
         return;
       }
+      opening.queue.proven();
       const opened = await this.#context.bridge.openStream(
         this.#streamStart(start),
         this.#control(),

@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { storableText } from '../lib/storable.ts';
 import type { Store } from '../store/store.ts';
 
 /** The remote ids of a call at one endpoint, by what they name. */
@@ -74,7 +75,7 @@ export class LinkRows {
   ): Promise<void> {
     await sql`
       insert into crm_links (endpoint, call_id, kind, remote_id, noted_at)
-      values (${endpoint}, ${callId}, ${kind}, ${id}, ${nowMs})
+      values (${endpoint}, ${callId}, ${kind}, ${storableText(id)}, ${nowMs})
       on conflict (endpoint, call_id, kind) do update set
         remote_id = excluded.remote_id, noted_at = excluded.noted_at`.execute(this.#store.db);
   }

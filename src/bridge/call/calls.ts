@@ -36,7 +36,7 @@ const maxLeaveMs = 2_000;
 
 /**
  * A call that begins while Postgres is unreachable, or has no free connection, is held for at most this long. Its
- * audio waits in the socket.
+ * audio waits in memory, all of it (`maxHeldOpeningBytes` in opening-queue.ts).
  */
 export const maxHeldMs = 120_000;
 const heldAgainMs = 200;

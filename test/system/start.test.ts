@@ -201,3 +201,10 @@ describe.concurrent('the process', () => {
     expect(opened.status).toBe(200);
   });
 });
+
+test('a process that is open to strangers says so at its start', async () => {
+  await using app = await startApp({ env: { TRUNKLINE_INSECURE: '1' } });
+  expect(app.lines.join('\n')).toContain(
+    'open to anyone who reaches this port (TRUNKLINE_INSECURE=1)',
+  );
+});

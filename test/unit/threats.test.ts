@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { isTestThere } from '../support/papers/named-tests.ts';
 
 const folder = resolve(import.meta.dirname, '..');
 
@@ -33,11 +34,6 @@ function entriesOf(text: string): CatalogueEntry[] {
 
 const entries = entriesOf(readFileSync(join(folder, 'threats.md'), 'utf8'));
 
-/** The titles of a test file as they stand in the code: whatever stands in quotes. */
-function hasTitle(source: string, title: string): boolean {
-  return ["'", '"', '`'].some((quote) => source.includes(`${quote}${title}${quote}`));
-}
-
 describe('the catalogue of failures and threats', () => {
   test('has every number once, in order and without a hole', () => {
     for (const [letter, count] of [
@@ -65,11 +61,8 @@ describe('the catalogue of failures and threats', () => {
     const missing = entries.flatMap(({ number, shown }) =>
       shown
         .filter(({ file, name }) => {
-          const path = join(folder, file);
-          if (!existsSync(path)) return true;
-          if (name === undefined) return !/^(trials|bench)\//.test(file);
-          const source = readFileSync(path, 'utf8');
-          return !name.split(' › ').every((title) => hasTitle(source, title));
+          if (name !== undefined) return !isTestThere(folder, file, name);
+          return !existsSync(join(folder, file)) || !/^(trials|bench)\//.test(file);
         })
         .map(({ file, name }) => `${number}: ${file}: ${name ?? ''}`),
     );

@@ -38,3 +38,25 @@ test('strangers at the port of the nodes hold a bounded number of handles, and k
   for (const socket of strangers) socket.destroy();
   await until(() => link.connections <= 1);
 });
+
+test.each(['', 'Bearer another-key-of-24-characters', `Basic ${key}`, `Bearer ${key}x`])(
+  'the port of the nodes answers nobody who does not show the key: "%s"',
+  async (authorization) => {
+    const port = await freePort();
+    const config = { ...NodesConfig.parse({}), url: `http://127.0.0.1:${port}`, key };
+    await using link = await NodeLink.open({ config, clock: systemClock, log: createLog({ level: 'silent' }) }); // prettier-ignore
+    let served = 0;
+    link.serve({ api: (_request, response) => void response.end(`${++served}`), sockets: {} });
+    for (const path of ['/api/calls', '/v2/live', '/', '/nothing']) {
+      const answer = await fetch(`${link.url}${path}`, { headers: { authorization } });
+      expect(answer.status).toBe(401);
+      expect(await answer.text()).toBe('');
+    }
+    expect(served).toBe(0);
+  },
+);
+
+test('the port of the nodes is closed unless its address is set', () => {
+  expect(NodesConfig.parse({}).url).toBeUndefined();
+  expect(() => NodesConfig.parse({ key: 'short' })).toThrow(/16|24/);
+});

@@ -76,3 +76,27 @@ test('the audio of a session is deleted after the days of recordings, its words 
   expect((await service.job(id)).result?.transcription?.full_transcript).toBe('my card is lost');
   expect((await service.http(`/v2/live/${id}/file`)).status).toBe(404);
 });
+
+test.each([
+  { roles: 'speech', kept: true },
+  { roles: 'bridge,speech', kept: false },
+])(
+  'where others reach the host, roles $roles keep the audio of sessions unless told otherwise: $kept',
+  async ({ roles, kept }) => {
+    const key = 'a-key-of-the-tests-24-long';
+    await using app = await startApp({
+      env: { HOST: '0.0.0.0', TRUNKLINE_API_KEYS: key, TRUNKLINE_ROLES: roles },
+    });
+    const url = `http://127.0.0.1:${new URL(app.url).port}`;
+    const api = speechApi(url, key);
+    const job = await api.postWhenFree();
+    const client = await connect(job.url.replace(/^wss?:\/\/[^/]+/, url.replace('http', 'ws')));
+    client.send(sentence);
+    client.stop();
+    await client.closed;
+    if (!kept) await until(async () => (await audioFiles(app.dataDir)).length === 0);
+    const file = await api.http(`/v2/live/${job.id}/file`);
+    await file.arrayBuffer();
+    expect(file.status).toBe(kept ? 200 : 404);
+  },
+);

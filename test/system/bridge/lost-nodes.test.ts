@@ -116,7 +116,7 @@ test.skipIf(postgresMissing !== undefined)(
     say(seededAudio(16_000, 2));
     client.send(twilioStop);
     paused.process.kill('SIGCONT');
-    await until(() => paused.lines.some((line) => line.includes('another node has this call')));
+    await until(() => paused.lines.some((line) => line.includes('another node took this call')));
     await until(async () => (await nodesSeenBy(left)).every(({ state }) => state === 'here'));
     expectToldOnce(events);
     expect(await eventsAt(left, call.id)).toEqual(events);

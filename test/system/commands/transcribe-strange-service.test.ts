@@ -124,7 +124,7 @@ describe('a service that is none, or a hostile one', () => {
     );
     const { code, errors } = await transcribe(stranger.url);
     expect(code).toBe(1);
-    expect(errors).toContain('call.wav: failed: what answers is no speech service');
+    expect(errors).toContain('call.wav: failed: no speech service answers there');
     expect(await readdir(folder)).toEqual(['call.wav']);
   });
 

@@ -32,13 +32,13 @@ export class WrittenFinals {
   }
 
   add(leg: ToldLeg, result: Result): void {
-    const { tell, failed, refused } = this.#options;
-    if (this.#waiting === 0 && !isChanged(result)) return tell(leg, plainly(result));
-    if (this.#waiting >= maxResultsWaiting) return refused();
+    const options = this.#options;
+    if (this.#waiting === 0 && !isChanged(result)) return options.tell(leg, plainly(result));
+    if (this.#waiting >= maxResultsWaiting) return options.refused();
     this.#waiting++;
     this.#last = this.#last
-      .then(async () => tell(leg, await this.#written(result)))
-      .catch(failed)
+      .then(async () => options.tell(leg, await this.#written(result)))
+      .catch((error: unknown) => options.failed(error))
       .finally(() => this.#waiting--);
   }
 
@@ -49,11 +49,12 @@ export class WrittenFinals {
 
   async #written(result: Result): Promise<Result> {
     if (!isChanged(result)) return plainly(result);
-    const { language, callId, callingCode } = this.#options;
+    const { language, callId } = this.#options;
+    const callingCode = this.#options.callingCode();
     const { text, language: spokenIn } = result.data;
     const block = await language.run(
       'written',
-      { texts: [text], context: { language: spokenIn, callingCode: callingCode() } },
+      { texts: [text], context: { language: spokenIn, callingCode } },
       { owner: callId },
     );
     return withText(result, block.results?.[0] ?? tidied(text, spokenIn));

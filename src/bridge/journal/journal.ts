@@ -319,7 +319,7 @@ export class Journal implements AsyncDisposable {
     });
     if (!(await within(this.#clock, closeMs, Promise.all(released))))
       this.#log.warn('the disk hangs: files of legs stay as they are for the next start');
-    // Where no leg is left, the next start needs no segment, and the sound and words in the segments may be secret.
+    // Without a leg the next start needs no segment, and the sound and words in the segments may be secret.
     if (this.#legs.size > 0 || this.recovered.size > 0 || this.#oldSegments) return;
     const left = [...this.#sealed.map(({ segment }) => segment), this.#writer.segment];
     const removed = left.map((segment) => this.#writer.remove(segment));

@@ -16,7 +16,7 @@ export function tidied(text: string, language: string, isChanged = false): strin
   return first === '' || isAddress ? named : lead + first.toUpperCase() + rest;
 }
 
-/** What a redaction put in the place of words. */
+/** A redaction puts these in the place of words. */
 export const marker = /\[[A-Z_]+_\d+\]|\[REDACTED\]|#{2,}/g;
 
 /** An "i" by itself, or in "i'm". It is no part of a spelling ("h i"), an address or an abbreviation. */

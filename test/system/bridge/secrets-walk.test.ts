@@ -23,7 +23,7 @@ import { temporaryFolder } from '../../support/store/store.ts';
 
 type ReadSecret = { digits: string; asked: string; said: readonly string[] };
 
-/** What callers read out: in one breath, in pieces, in pairs, with fillers and corrections, in figures and in words. */
+/** Secrets as callers read them out: in one breath, in pieces, in pairs, with fillers and corrections, in figures and in words. */
 const secrets: readonly ReadSecret[] = [
   { digits: '4242424242424242', asked: 'What is the card number?', said: ['four two four two', 'uh four two four two', 'four two four two', 'four two four two'] },
   { digits: '5555555555554444', asked: 'And the other card?', said: ['It is 5555 5555', '5555 4444.'] },
@@ -109,14 +109,35 @@ function say(speech: FakeSpeech, track: 'inbound' | 'outbound', text: string, at
     );
 }
 
-/** A language model that keeps what it is asked and answers with nonsense. */
-async function listeningModel() {
+/** A call of both tracks, with so many seconds of silence on each: the times of words are bounded by the audio. */
+async function twilioCall(app: App, speech: FakeSpeech, seconds: number): Promise<CarrierClient> {
+  const asked = await app.get('/api/streams', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ carrier: 'twilio' }),
+  });
+  const carrier = await CarrierClient.open(((await asked.json()) as { url: string }).url);
+  carrier.send(twilioConnected, twilioStart({ tracks: ['inbound', 'outbound'] }));
+  for (let second = 0; second < seconds; second++) {
+    for (const [index, track] of ['inbound', 'outbound'].entries())
+      carrier.send(twilioMedia(2 + 2 * second + index, Buffer.alloc(8_000, 0xff), track));
+    // The call must be open before the rest comes: a stream whose call is being opened holds a minute.
+    if (second === 1) await until(() => speech.open.filter(({ bytes }) => bytes.length > 0).length === 2); // prettier-ignore
+  }
+  const bytes = seconds * 8_000;
+  await until(() => speech.open.filter((one) => one.bytes.length === bytes).length === 2, 60_000);
+  return carrier;
+}
+
+/** A language model that keeps what it is asked, and answers with nonsense or never. */
+async function listeningModel({ answers = true } = {}) {
   const asked: string[] = [];
   const server = createServer((request, response) => {
     const parts: Buffer[] = [];
     request.on('data', (part: Buffer) => parts.push(part));
     request.on('end', () => {
       asked.push(Buffer.concat(parts).toString());
+      if (!answers) return;
       response.writeHead(200, { 'content-type': 'application/json' });
       response.end(JSON.stringify({ choices: [{ message: { content: 'no' } }] }));
     });
@@ -197,32 +218,15 @@ test('of twenty secrets none is in a webhook, a request to a CRM or a model, an 
       TRUNKLINE_QUIET_FILL_MS: '0',
     },
   });
-  const asked = await app.get('/api/streams', {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ carrier: 'twilio' }),
-  });
-  const carrier = await CarrierClient.open(((await asked.json()) as { url: string }).url);
   const feed: string[] = [];
   const all = feedOf(app, '/api/live', feed);
-  carrier.send(twilioConnected, twilioStart({ tracks: ['inbound', 'outbound'] }));
-  // The times of words are bounded by the audio that was sent: here 100 s of silence on each leg.
-  for (let second = 0; second < 100; second++) {
-    for (const [index, track] of ['inbound', 'outbound'].entries())
-      carrier.send(twilioMedia(2 + 2 * second + index, Buffer.alloc(8_000, 0xff), track));
-    // The call must be open before the rest comes: a stream whose call is being opened holds a minute.
-    if (second === 1) await until(() => speech.open.filter(({ bytes }) => bytes.length > 0).length === 2); // prettier-ignore
-  }
-  await until(
-    () => speech.open.filter(({ bytes }) => bytes.length === 800_000).length === 2,
-    60_000,
-  );
+  const carrier = await twilioCall(app, speech, 100);
   const { items } = (await (await app.get('/api/calls')).json()) as { items: { id: string }[] };
   const callId = items[0]?.id ?? '';
   const own = feedOf(app, `/api/calls/${callId}/live`, feed);
   let at = 1;
   let finals = 0;
-  const told = () => crm.requests.filter(({ event, path }) => event?.type === 'call.transcript' && !path.includes('mapped')).length; // prettier-ignore
+  const told = () => crm.requests.filter(({ event, path }) => event.type === 'call.transcript' && !path.includes('mapped')).length; // prettier-ignore
   for (const { asked: question, said } of secrets) {
     say(speech, 'outbound', question, at++);
     finals += 1;
@@ -233,7 +237,7 @@ test('of twenty secrets none is in a webhook, a request to a CRM or a model, an 
     await until(() => told() >= finals, 30_000);
   }
   carrier.send(twilioStop);
-  await until(() => crm.requests.some(({ event }) => event?.type === 'call.completed'), 60_000);
+  await until(() => crm.requests.some(({ event }) => event.type === 'call.completed'), 60_000);
   const paths = [
     '/api/calls', `/api/calls/${callId}`, `/api/calls/${callId}/events`,
     ...['json', 'txt', 'srt', 'vtt', 'csv'].map((format) => `/api/calls/${callId}/transcript?format=${format}`),
@@ -253,7 +257,7 @@ test('of twenty secrets none is in a webhook, a request to a CRM or a model, an 
   await app.end('SIGTERM');
   const after = await filesOf(dataDir);
   const everything = [
-    ...crm.requests.map(({ path, body, event }) => ({ name: `${path} ${String(event?.type)}`, text: body.toString() })), // prettier-ignore
+    ...crm.requests.map(({ path, body, event }) => ({ name: `${path} ${event.type}`, text: body.toString() })), // prettier-ignore
     ...model.asked.map((text) => ({ name: 'model', text })),
     { name: 'feed', text: feed.join('') },
     { name: 'log', text: app.lines.join('\n') },
@@ -298,7 +302,7 @@ test('with our own speech service and its recordings, a card that was spoken in 
     ],
     callId: 'CA77d0c1b2a3f44e5d8c9b0a1f2e3d4c5b',
   });
-  await until(() => crm.requests.some(({ event }) => event?.type === 'call.completed'), 60_000);
+  await until(() => crm.requests.some(({ event }) => event.type === 'call.completed'), 60_000);
   const { items } = (await (await app.get('/api/calls')).json()) as { items: { id: string }[] };
   const callId = items[0]?.id ?? '';
   const answers = await Promise.all(
@@ -316,7 +320,7 @@ test('with our own speech service and its recordings, a card that was spoken in 
   await app.end('SIGTERM');
   const everything = [
     ...crm.requests.map(({ body, event }) => ({
-      name: String(event?.type),
+      name: event.type,
       text: body.toString(),
     })),
     { name: 'log', text: app.lines.join('\n') },
@@ -341,3 +345,53 @@ function joined(parts: readonly Int16Array[]): Int16Array {
   }
   return all;
 }
+
+test('kill -9 between the tone and the summary: the next process has the tone, and the call completes', async () => {
+  await using crm = await startCrm([signingSecret]);
+  await using speech = await FakeSpeech.start();
+  speech.script.silenceHasNoWords = true;
+  await using folder = await temporaryFolder();
+  const dataDir = join(folder.path, 'data');
+  await using model = await listeningModel({ answers: false });
+  const env = {
+    TRUNKLINE_SPEECH_URL: speech.url,
+    TRUNKLINE_ROLES: 'bridge',
+    TRUNKLINE_REDACT: 'PCI',
+    TRUNKLINE_WEBHOOK_URL: crm.url,
+    TRUNKLINE_WEBHOOK_SECRET: signingSecret,
+    TRUNKLINE_QUIET_FILL_MS: '0',
+  };
+  const types = () => crm.requests.map(({ event }) => event.type);
+  let callId = '';
+  {
+    // The model never answers: between the tone and the commit of the summary there is time to kill.
+    const slow = {
+      TRUNKLINE_LLM_URL: model.url,
+      TRUNKLINE_LLM_MODEL: 'listener',
+      TRUNKLINE_LLM_TIMEOUT_MS: '60000',
+      TRUNKLINE_SUMMARY_WAIT_MS: '100000',
+    };
+    await using app = await startApp({ dataDir, env: { ...env, ...slow } });
+    const carrier = await twilioCall(app, speech, 10);
+    const { items } = (await (await app.get('/api/calls')).json()) as { items: { id: string }[] };
+    callId = items[0]?.id ?? '';
+    say(speech, 'inbound', 'My card is four two four two four two four two four two four two four two four two.', 3); // prettier-ignore
+    await until(() => types().includes('call.transcript'), 30_000);
+    carrier.send(twilioStop);
+    await until(() => model.asked.length > 0, 60_000);
+    await app.end('SIGKILL');
+  }
+  expect(types()).not.toContain('call.completed');
+  await using app = await startApp({ dataDir, env });
+  await until(() => types().includes('call.completed'), 60_000);
+  expect(types().filter((type) => type === 'call.completed')).toHaveLength(1);
+  const wav = Buffer.from(await (await app.get(`/api/calls/${callId}/recording`)).arrayBuffer());
+  const peakAt = (second: number): number => {
+    let peak = 0;
+    for (let frame = second * 8_000; frame < (second + 0.1) * 8_000; frame++)
+      peak = Math.max(peak, Math.abs(wav.readInt16LE(44 + Math.round(frame) * 4)));
+    return peak;
+  };
+  // The call is silent but for the tone over the number.
+  expect([peakAt(1), peakAt(3.2) > 1_000, peakAt(8)]).toEqual([0, true, 0]);
+}, 240_000);

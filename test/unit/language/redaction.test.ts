@@ -261,7 +261,7 @@ describe('a finished transcript', () => {
 describe('a number that is said slowly, in groups of which each waits in vain', () => {
   const card = ['Four one one one.', 'One one one one.', 'One one one one.', 'One one one one.'];
 
-  /** What leaves when the deadline of each wait passes before the second next group comes. */
+  /** The texts that leave when the deadline of each wait passes before the second next group comes. */
   function slowly(finals: readonly string[], asked: readonly string[] = []): string[] {
     let state: RedactInput['state'];
     const left: string[] = [];

@@ -30,6 +30,7 @@ export type Done =
   | { kind: 'alert'; level: 'info' | 'warn' | 'urgent'; title: string; text?: string }
   | { kind: 'tag'; tag: string }
   | { kind: 'step'; checklist: string; step: string; title: string }
+  | { kind: 'pause'; seconds: number }
   | { kind: 'signal'; name: string; data: Record<string, string> };
 
 /** A rule fired. */
@@ -88,6 +89,7 @@ export function doneBy(
     };
   }
   if ('tag' in action) return tags.has(action.tag) ? undefined : { kind: 'tag', tag: action.tag };
+  if ('pause' in action) return { kind: 'pause', seconds: action.pause.resume_after };
   if ('step' in action) {
     if (stepsDone.has(action.step)) return undefined;
     const [checklist = '', step = ''] = action.step.split('.');

@@ -66,21 +66,34 @@ export class PhraseMatcher {
   /** Names of one word, by their consonants without one of them. */
   readonly #byName = new Map<string, Anchor[]>();
 
-  constructor(specs: readonly PhraseSpec[]) {
+  private constructor(specs: readonly PhraseSpec[]) {
     this.#specs = specs;
+  }
+
+  /** Builds it phrase by phrase, so that thousands of wordings need not hold up others. */
+  static *building(specs: readonly PhraseSpec[]): Generator<undefined, PhraseMatcher> {
+    const matcher = new PhraseMatcher(specs);
     const byText = new Map<string, number>();
-    specs.forEach((spec, at) => {
-      const limit = spec.sounds ? nameDistance : spec.loose ? looseDistance : nearDistance;
-      const add = (wordings: readonly (readonly string[])[], group: number): void => {
-        for (const words of wordings) this.#add(byText, words, { spec: at, group, limit });
-      };
-      add(spec.wordings, alone);
-      spec.near?.groups.forEach((group, index) => {
-        add(group, index);
-      });
-      if (spec.notNear) add(spec.notNear.wordings, excluded);
-    });
-    this.#anchor();
+    for (const [at, spec] of specs.entries()) {
+      matcher.#addAll(byText, spec, at);
+      yield;
+    }
+    const rarity = matcher.#rarity();
+    for (const [at, wording] of matcher.#wordings.entries()) {
+      matcher.#anchor(wording, at, rarity);
+      if (at % 100 === 0) yield;
+    }
+    return matcher;
+  }
+
+  #addAll(byText: Map<string, number>, spec: PhraseSpec, at: number): void {
+    const limit = spec.sounds ? nameDistance : spec.loose ? looseDistance : nearDistance;
+    const add = (wordings: readonly (readonly string[])[], group: number): void => {
+      for (const words of wordings) this.#add(byText, words, { spec: at, group, limit });
+    };
+    add(spec.wordings, alone);
+    for (const [group, wordings] of (spec.near?.groups ?? []).entries()) add(wordings, group);
+    if (spec.notNear) add(spec.notNear.wordings, excluded);
   }
 
   get size(): number {
@@ -114,24 +127,26 @@ export class PhraseMatcher {
     return known;
   }
 
-  #anchor(): void {
+  #rarity(): Map<string, number> {
     const rarity = new Map<string, number>();
     for (const { words } of this.#wordings)
       for (const word of new Set(words)) rarity.set(word, (rarity.get(word) ?? 0) + 1);
-    this.#wordings.forEach(({ words, uses }, wording) => {
-      const isByName = uses.some(({ spec }) => this.#specs[spec]?.sounds === true);
-      if (words.length < wordsForSound && !isByName) return;
-      const ranked = words
-        .map((word, at) => ({ at, key: skeleton(soundOf(word)), rank: rankOf(word, rarity) }))
-        .filter(({ key }) => key.length > 1)
-        .toSorted((a, b) => a.rank - b.rank)
-        .slice(0, 2);
-      for (const { at, key } of ranked) {
-        this.#index(this.#byAnchor, key, { wording, at });
-        if (isByName && words.length === 1)
-          for (const near of lessOne(key)) this.#index(this.#byName, near, { wording, at });
-      }
-    });
+    return rarity;
+  }
+
+  #anchor({ words, uses }: Wording, wording: number, rarity: ReadonlyMap<string, number>): void {
+    const isByName = uses.some(({ spec }) => this.#specs[spec]?.sounds === true);
+    if (words.length < wordsForSound && !isByName) return;
+    const ranked = words
+      .map((word, at) => ({ at, key: skeleton(soundOf(word)), rank: rankOf(word, rarity) }))
+      .filter(({ key }) => key.length > 1)
+      .toSorted((a, b) => a.rank - b.rank)
+      .slice(0, 2);
+    for (const { at, key } of ranked) {
+      this.#index(this.#byAnchor, key, { wording, at });
+      if (isByName && words.length === 1)
+        for (const near of lessOne(key)) this.#index(this.#byName, near, { wording, at });
+    }
   }
 
   #index(index: Map<string, Anchor[]>, key: string, anchor: Anchor): void {
@@ -230,9 +245,9 @@ class HeardSounds {
     return (this.#starts[to] ?? 0) - (this.#starts[from] ?? 0);
   }
 
-  /** Half of the words of a wording are there as they are, or one of three. Without this, its sound is not compared. */
+  /** At least half of the words of a wording are there as they are. Without this, its sound is not compared. */
   mayBe(ids: readonly number[], begin: number): boolean {
-    const wanted = Math.floor(ids.length / 2);
+    const wanted = ids.length < wordsForSound ? 0 : Math.ceil(ids.length / 2);
     let found = 0;
     for (let at = 0; at < ids.length && found < wanted; at++) {
       const id = ids[at];

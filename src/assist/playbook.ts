@@ -129,6 +129,9 @@ const actions = {
     text: Text.optional(),
   }),
   tag: z.string().min(1).max(60),
+  pause: z
+    .strictObject({ resume_after: z.number().min(5).max(600).default(60) })
+    .describe('Pauses the call for so many seconds: nothing of them is kept or sent.'),
   signal: z.strictObject({
     name: Id,
     data: z.record(z.string().max(60), z.string().max(500)).optional(),

@@ -5,7 +5,13 @@ import type { Clock } from '../lib/clock.ts';
 import { reasonOf } from '../lib/errors.ts';
 import { every, type Loop } from '../lib/every.ts';
 import type { Logger } from '../lib/log.ts';
-import { playbookFrom, ruleSetOf, type LoadedPlaybook, type RuleSet } from './rule-set.ts';
+import {
+  playbookFrom,
+  ruleSetInSlices,
+  ruleSetOf,
+  type LoadedPlaybook,
+  type RuleSet,
+} from './rule-set.ts';
 
 /** At most this many playbooks are read from the folder. */
 const maxPlaybooks = 100;
@@ -84,10 +90,11 @@ export class Playbooks {
   static async open(options: PlaybooksOptions): Promise<Playbooks> {
     const playbooks = new Playbooks(options);
     await playbooks.load();
+    playbooks.#looks.wake();
     return playbooks;
   }
 
-  /** The rules are made ready when the first call asks for them, or some seconds after the start. */
+  /** The rules are made ready after the start, in slices. A call that begins before has them made at once. */
   get current(): RuleSet {
     this.#set ??= ruleSetOf(this.#all());
     return this.#set;
@@ -123,7 +130,10 @@ export class Playbooks {
   /** Makes changed rules ready before the next call asks for them. */
   async #look(): Promise<void> {
     await this.load();
-    this.#set = this.current;
+    if (this.#set !== undefined) return;
+    const known = this.#known;
+    const set = await ruleSetInSlices(this.#all());
+    if (known === this.#known) this.#set ??= set;
   }
 
   #all(): LoadedPlaybook[] {

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { createRequire } from 'node:module';
 import type * as Yaml from 'yaml';
+import { reasonOf } from '../lib/errors.ts';
 import { nearestName } from '../lib/nearest-name.ts';
 import { Playbook, type PhraseTrigger, type Rule, type Scope, type Trigger } from './playbook.ts';
 import { PhraseMatcher, type PhraseSpec } from './phrase-matcher.ts';
@@ -33,6 +34,8 @@ export type WatchedRule = {
   isTimed: boolean;
 };
 
+/** After so many milliseconds of work others have their turn. */
+const sliceMs = 8;
 /** Playbooks with more wordings than this, together, would make each final wait. */
 const maxWordingsOfAll = 30_000;
 
@@ -110,47 +113,84 @@ function dependsOnTime(trigger: Trigger): boolean {
 
 /** Makes the rules ready. Throws where a phrase cannot be read, with the place of the phrase. */
 export function ruleSetOf(playbooks: readonly LoadedPlaybook[]): RuleSet {
-  const specs: PhraseSpec[] = [];
-  let last = 0;
-  let wordings = 0;
-  const rules = playbooks.flatMap((playbook) => {
-    const lists = new Map(Object.entries(playbook.words));
-    const watchOf = (trigger: Trigger): TriggerWatch => {
-      const id = last++;
-      if ('phrase' in trigger) {
-        const spec = specOf(trigger.phrase, lists);
-        wordings += wordingsIn(spec);
-        if (wordings > maxWordingsOfAll)
-          throw new Error(`all phrases together stand for more than ${maxWordingsOfAll} wordings`);
-        return { id, on: 'phrase', phrase: specs.push(spec) - 1 };
-      }
-      if ('any' in trigger) return { id, on: 'any', parts: trigger.any.map(watchOf) };
-      if ('all' in trigger) return { id, on: 'all', parts: trigger.all.map(watchOf) };
-      if ('not' in trigger) return { id, on: 'not', part: watchOf(trigger.not) };
-      if ('then' in trigger) {
-        const { first, next, within } = trigger.then;
-        return { id, on: 'then', first: watchOf(first), next: watchOf(next), within };
-      }
-      if ('count' in trigger) {
-        const { of, times, over } = trigger.count;
-        return { id, on: 'count', of: watchOf(of), times, over };
-      }
-      return { id, on: 'plain', trigger };
-    };
-    return playbook.rules.map((rule): WatchedRule => {
-      try {
-        const isTimed = triggersIn(rule.when).some(dependsOnTime);
-        return { playbook, rule, watch: watchOf(rule.when), isTimed };
-      } catch (error) {
-        throw new Error(`rules.${rule.id}: ${error instanceof Error ? error.message : 'unreadable'}`, { cause: error }); // prettier-ignore
-      }
-    });
-  });
-  return { playbooks, rules, phrases: new PhraseMatcher(specs) };
+  const making = rulesInSteps(playbooks);
+  for (;;) {
+    const step = making.next();
+    if (step.done === true) return step.value;
+  }
 }
 
-function specOf(trigger: PhraseTrigger, lists: ReadonlyMap<string, readonly string[]>): PhraseSpec {
-  const wordings = (phrases: readonly string[]) => phrases.flatMap((phrase) => wordingsOf(phrase, lists)); // prettier-ignore
+/** The same in slices of some milliseconds: the thread that moves audio goes on meanwhile. */
+export async function ruleSetInSlices(playbooks: readonly LoadedPlaybook[]): Promise<RuleSet> {
+  const making = rulesInSteps(playbooks);
+  let sinceMs = performance.now();
+  for (;;) {
+    const step = making.next();
+    if (step.done === true) return step.value;
+    if (performance.now() - sinceMs < sliceMs) continue;
+    await new Promise((resolve) => setImmediate(resolve));
+    sinceMs = performance.now();
+  }
+}
+
+function* rulesInSteps(playbooks: readonly LoadedPlaybook[]): Generator<undefined, RuleSet> {
+  const made = new RuleSetMaker();
+  for (const playbook of playbooks)
+    for (const rule of playbook.rules) {
+      made.add(playbook, rule);
+      yield;
+    }
+  const phrases = yield* PhraseMatcher.building(made.specs);
+  return { playbooks, rules: made.rules, phrases };
+}
+
+/** Gives each trigger its number, and each phrase its wordings. */
+class RuleSetMaker {
+  readonly rules: WatchedRule[] = [];
+  readonly specs: PhraseSpec[] = [];
+  #last = 0;
+  #wordings = 0;
+
+  add(playbook: LoadedPlaybook, rule: Rule): void {
+    const lists = new Map(Object.entries(playbook.words));
+    const isTimed = triggersIn(rule.when).some(dependsOnTime);
+    try {
+      this.rules.push({ playbook, rule, watch: this.#watchOf(rule.when, lists), isTimed });
+    } catch (error) {
+      throw new Error(`rules.${rule.id}: ${reasonOf(error)}`, { cause: error });
+    }
+  }
+
+  #watchOf(trigger: Trigger, lists: WordLists): TriggerWatch {
+    const id = this.#last++;
+    const of = (part: Trigger): TriggerWatch => this.#watchOf(part, lists);
+    if ('phrase' in trigger) {
+      const spec = specOf(trigger.phrase, lists);
+      this.#wordings += wordingsIn(spec);
+      if (this.#wordings > maxWordingsOfAll)
+        throw new Error(`all phrases together stand for more than ${maxWordingsOfAll} wordings`);
+      return { id, on: 'phrase', phrase: this.specs.push(spec) - 1 };
+    }
+    if ('any' in trigger) return { id, on: 'any', parts: trigger.any.map(of) };
+    if ('all' in trigger) return { id, on: 'all', parts: trigger.all.map(of) };
+    if ('not' in trigger) return { id, on: 'not', part: of(trigger.not) };
+    if ('then' in trigger) {
+      const { first, next, within } = trigger.then;
+      return { id, on: 'then', first: of(first), next: of(next), within };
+    }
+    if ('count' in trigger) {
+      const { times, over } = trigger.count;
+      return { id, on: 'count', of: of(trigger.count.of), times, over };
+    }
+    return { id, on: 'plain', trigger };
+  }
+}
+
+type WordLists = ReadonlyMap<string, readonly string[]>;
+
+function specOf(trigger: PhraseTrigger, lists: WordLists): PhraseSpec {
+  const wordings = (phrases: readonly string[]) =>
+    phrases.flatMap((phrase) => wordingsOf(phrase, lists));
   const { role, any = [], near, within_words: within, not_near, sounds, loose, negated } = trigger;
   return {
     role,

@@ -85,6 +85,7 @@ const HitOfCall = z.object({
         step: z.string(),
         title: z.string(),
       }),
+      z.object({ kind: z.literal('pause'), seconds: z.number() }),
       CallSignalData.pick({ name: true, data: true }).extend({ kind: z.literal('signal') }),
     ]),
   ),

@@ -214,12 +214,12 @@ const CallGapData = z.object({
 
 const CallPausedData = z.object({
   at: Seconds,
-  by: z.enum(['operator', 'carrier', 'consent']),
+  by: z.enum(['operator', 'carrier', 'consent', 'rule']),
 });
 
 const CallResumedData = z.object({
   at: Seconds,
-  by: z.enum(['operator', 'carrier']),
+  by: z.enum(['operator', 'carrier', 'rule']),
   duration: Seconds.describe('How long it was paused.'),
 });
 

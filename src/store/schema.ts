@@ -236,7 +236,7 @@ type AssistHitsTable = {
   at_ms: number;
   /** The hit as JSON. */
   body: string;
-  /** What the agent said of the hint. */
+  /** The agent's word on the hint. */
   verdict: 'useful' | 'not_useful' | 'used' | 'dismissed' | null;
   verdict_at: number | null;
 };

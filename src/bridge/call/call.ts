@@ -103,6 +103,7 @@ export class Call {
       record,
       nowS: () => this.#clock.nowS(),
       log: this.#log,
+      pause: (seconds) => void this.#pauses.pauseForRule(seconds),
       redactor: Redactor.from(env.language, record, env.config),
       lease: this.lease,
       share: env.takeOverMs === 0 ? undefined : (tx) => shareLegs(tx, [this]),
@@ -130,6 +131,7 @@ export class Call {
       take: (input) => this.#take(input),
       over: () => {
         this.expectations.close();
+        this.#pauses.close();
         onOver(this);
       },
     });
@@ -541,6 +543,7 @@ export class Call {
   async leave(storeWithinMs: number): Promise<boolean> {
     await this.events.joined();
     this.expectations.close();
+    this.#pauses.close();
     for (const leg of this.legs) leg.audio.leave();
     this.events.stopHolding();
     const isStored = await within(this.#env.clock, storeWithinMs, this.events.settled());

@@ -3,8 +3,11 @@ import type { CallLeg } from './call-leg.ts';
 import type { CallEvents } from '../events/call-events.ts';
 import type { StreamControl } from '../streams.ts';
 
-/** `consent`: somebody on the call withdrew their consent. This pause is never ended. */
-export type Pauser = 'operator' | 'carrier' | 'consent';
+/**
+ * `consent`: somebody on the call withdrew their consent. This pause is never ended. `rule`: a rule of a playbook
+ * paused the call for some seconds.
+ */
+export type Pauser = 'operator' | 'carrier' | 'consent' | 'rule';
 
 type PausesOptions = {
   clock: Clock;
@@ -16,7 +19,9 @@ type PausesOptions = {
   discarded: (leg: CallLeg, lengthS: number) => void;
 };
 
-const bits: Record<Pauser, number> = { operator: 1, carrier: 2, consent: 4 };
+const bits: Record<Pauser, number> = { operator: 1, carrier: 2, consent: 4, rule: 8 };
+/** A process that takes up a call which a rule had paused does not know for how long. It resumes after this time. */
+const ruleAfterRestartS = 30;
 
 /**
  * Keeps track of who pauses a call: an operator, the carrier, or a withdrawn consent. The audio stops within the same
@@ -26,6 +31,7 @@ export class Pauses {
   readonly #options: PausesOptions;
   readonly #heldBy = new Set<Pauser>();
   #pausedAt = 0;
+  #stopRule: (() => void) | undefined;
 
   constructor(options: PausesOptions) {
     this.#options = options;
@@ -40,9 +46,26 @@ export class Pauses {
   }
 
   restore(heldBy: number, pausedAt: number): void {
-    for (const pauser of ['operator', 'carrier', 'consent'] as const)
+    for (const pauser of ['operator', 'carrier', 'consent', 'rule'] as const)
       if (heldBy & bits[pauser]) this.#heldBy.add(pauser);
     this.#pausedAt = pausedAt;
+    if (this.#heldBy.has('rule')) this.#resumeRuleAfter(ruleAfterRestartS);
+  }
+
+  /** Pauses the call because a rule says so. Another rule meanwhile makes the pause longer. */
+  pauseForRule(seconds: number): Promise<void> {
+    this.#resumeRuleAfter(seconds);
+    return this.pause('rule');
+  }
+
+  /** Forgets the timer of a rule's pause: the call is over or was left. */
+  close(): void {
+    this.#stopRule?.();
+  }
+
+  #resumeRuleAfter(seconds: number): void {
+    this.#stopRule?.();
+    this.#stopRule = this.#options.clock.after(seconds * 1_000, () => void this.resume('rule'));
   }
 
   /**
@@ -66,7 +89,10 @@ export class Pauses {
 
   /** `discardedS`: seconds of audio that the carrier discarded during its pause, if the carrier gives them. */
   async resume(by: Exclude<Pauser, 'consent'>, discardedS = 0): Promise<void> {
-    if (!this.#heldBy.delete(by)) return;
+    // A person who resumes the call ends the pause of a rule too.
+    const isRuleOver = by === 'operator' && this.#heldBy.delete('rule');
+    if (!this.#heldBy.delete(by) && !isRuleOver) return;
+    if (by !== 'carrier') this.#stopRule?.();
     const { clock, legs, streams, nowS, keepPace, discarded } = this.#options;
     const isLast = this.#heldBy.size === 0;
     for (const leg of legs()) {
@@ -76,7 +102,8 @@ export class Pauses {
       else if (isLast) keepPace(leg);
       if (isLast) leg.audio.resume();
     }
-    if (by === 'operator') for (const stream of streams()) stream.control.resume();
+    const isOurs = by === 'operator' || (by === 'rule' && !this.#heldBy.has('operator') && !this.#heldBy.has('consent')); // prettier-ignore
+    if (isOurs) for (const stream of streams()) stream.control.resume();
     const duration = Math.max(0, clock.now() - this.#pausedAt) / 1_000;
     await this.#commit(
       isLast ? { type: 'call.resumed', data: { at: nowS(), by, duration } } : undefined,

@@ -16,6 +16,8 @@ type AssistanceOptions = {
   record: CallRecord;
   /** Stores a hit with its events, after everything that was told before. */
   tell(hit: Hit, said: Said[]): void;
+  /** Pauses the call for so many seconds. */
+  pause(seconds: number): void;
 };
 
 /**
@@ -25,6 +27,7 @@ type AssistanceOptions = {
 export class Assistance {
   readonly #options: AssistanceOptions;
   readonly #rules: CallRules;
+  #isRestoring = false;
 
   constructor(options: AssistanceOptions) {
     this.#options = options;
@@ -70,22 +73,27 @@ export class Assistance {
   /** Hears again what an earlier process heard. Its hits have the same keys, and only those that are missing are told. */
   async restore(db: Kysely<Database>): Promise<void> {
     if (this.isIdle) return;
+    this.#isRestoring = true;
     for (const input of await callInputs(db, this.#options.record.id)) {
       this.tick(input.end);
       if (input.kind === 'final') this.heard(input);
       if (input.kind === 'sentiment') this.felt(input.role, input.end, [input.sentiment]);
     }
+    this.#isRestoring = false;
   }
 
   #tell(hits: readonly Hit[]): void {
     for (const hit of hits) {
-      const said = hit.isShadow ? [] : hit.did.map((done) => toldOf(hit, done));
+      const said = hit.isShadow ? [] : hit.did.flatMap((done) => toldOf(hit, done) ?? []);
       this.#options.tell(hit, said);
+      if (hit.isShadow || this.#isRestoring) continue;
+      for (const done of hit.did) if (done.kind === 'pause') this.#options.pause(done.seconds);
     }
   }
 }
 
-function toldOf(hit: Hit, done: Done): Said {
+/** The event of an action. A pause has the events that every pause has. */
+function toldOf(hit: Hit, done: Done): Said | undefined {
   const { utterance_id, role, start, end, matched, score } = hit.cause;
   const ofRule = {
     hit_id: hit.key,
@@ -118,6 +126,8 @@ function toldOf(hit: Hit, done: Done): Said {
     }
     case 'tag':
       return { type: 'call.tagged', data: { ...ofRule, added: [done.tag] } };
+    case 'pause':
+      return undefined;
     case 'signal':
       return { type: 'call.signal', data: { ...ofRule, name: done.name, data: done.data } };
   }

@@ -63,6 +63,8 @@ type CallEventsOptions = {
   language: LanguageRunner;
   /** The playbooks. The call keeps those that it begins with. */
   playbooks: { readonly current: RuleSet };
+  /** Pauses the call for so many seconds, because a rule says so. */
+  pause(seconds: number): void;
   lease: CallLease;
   share?: ((tx: Transaction<Database>) => Promise<void>) | undefined;
   wakeOutbox(): void;
@@ -116,6 +118,7 @@ export class CallEvents {
       set: options.playbooks.current,
       record,
       tell: (hit, said) => this.#addHit(hit, said),
+      pause: (seconds) => options.pause(seconds),
     });
     this.#written = new WrittenFinals({
       language,

@@ -139,3 +139,30 @@ test('a playbook that becomes wrong keeps its last good form and says why; a cal
   const metrics = await (await app.get('/metrics')).text();
   expect(metrics).toContain('trunkline_rule_hits_total{rule="shop/first"} 2');
 }, 90_000);
+
+test('a rule pauses the call for some seconds, and a person may end that pause', async () => {
+  await using speech = await FakeSpeech.start({ words: 'frames' });
+  await using folder = await temporaryFolder();
+  const pauses = (seconds: number, word: string) =>
+    `  - { id: p${word}, title: P, when: { phrase: { any: [${word}] } }, then: [{ pause: { resume_after: ${seconds} } }] }\n`;
+  await withPlaybook(folder.path, `id: shop\nstatus: live\nrules:\n${pauses(5, 'f3')}${pauses(600, 'torn')}`); // prettier-ignore
+  await using app = await startApp({ dataDir: folder.path, env: envOf(speech) });
+  const { client, say } = await callAt(app);
+  say(audio.subarray(0, 25 * 160));
+  const call = await until(() => newestCall(app));
+  const told = async (type: string) =>
+    (await eventsAt(app, call.id)).filter((event) => event.type === type).map(({ data }) => data.by); // prettier-ignore
+  await until(async () => (await told('call.paused')).length === 1);
+  expect(await told('call.paused')).toEqual(['rule']);
+  expect((await newestCall(app))?.paused).toBe(true);
+  await until(async () => (await told('call.resumed')).length === 1);
+  expect(await told('call.resumed')).toEqual(['rule']);
+
+  say(audio.subarray(25 * 160, 75 * 160));
+  await until(async () => (await told('call.paused')).length === 2);
+  expect((await app.get(`/api/calls/${call.id}/resume`, { method: 'POST' })).status).toBe(200);
+  expect(await told('call.resumed')).toEqual(['rule', 'operator']);
+  expect((await newestCall(app))?.paused).toBe(false);
+  client.send(twilioStop);
+  expectToldOnce((await endedCallAt(app)).events);
+}, 90_000);

@@ -5,11 +5,13 @@ import type { Done, Hit } from '../../assist/hits.ts';
 import type { RuleSet } from '../../assist/rule-set.ts';
 import { settledS } from '../../assist/trial.ts';
 import { round3 } from '../../lib/round.ts';
+import type { NamedEntity } from '../../protocol/addons.ts';
 import { Role } from '../../protocol/events.ts';
 import type { Database } from '../../store/schema.ts';
 import type { CallRecord } from '../records/call-record.ts';
-import type { Said } from '../records/timeline.ts';
+import { utteranceIdOf, type Result, type Said } from '../records/timeline.ts';
 import { callInputs } from './assist-inputs.ts';
+import type { ToldLeg } from './told-leg.ts';
 
 type AssistanceOptions = {
   set: RuleSet;
@@ -39,22 +41,32 @@ export class Assistance {
     return this.#rules.isIdle;
   }
 
-  heard(final: HeardFinal): void {
+  /** Hears what a leg's session brought. */
+  take(leg: ToldLeg, result: Result): void {
+    if (this.isIdle) return;
+    const { sessionId, channel, start, end } = result;
+    const legId = leg.record.id;
+    const role = leg.roleOf(channel);
+    const utteranceId = utteranceIdOf(legId, sessionId, result.data.utterance_id);
+    if (result.type === 'call.transcript')
+      // The wordings of a playbook are those of speech.
+      this.#heard({ utteranceId, legId, role, start, end, text: result.spoken ?? result.text });
+    if (result.type === 'call.sentiment')
+      for (const { sentiment } of result.data.results) this.#felt(role, end, sentiment);
+    if (result.type === 'call.entities')
+      for (const entity of result.data.results) this.#entity(role, utteranceId, entity);
+  }
+
+  #heard(final: HeardFinal): void {
     this.#tell(this.#rules.heard(final));
   }
 
-  felt(role: string, end: number, sentiments: readonly string[]): void {
-    for (const sentiment of sentiments) this.#tell(this.#rules.felt(role, end, sentiment));
+  #felt(role: string, end: number, sentiment: string): void {
+    this.#tell(this.#rules.felt(role, end, sentiment));
   }
 
-  entities(
-    role: string,
-    utteranceId: string,
-    found: readonly { type: string; start: number; end: number }[],
-  ): void {
-    // prettier-ignore
-    for (const { type, start, end } of found)
-      this.#tell(this.#rules.entity(role, type, { utterance_id: utteranceId, start, end }));
+  #entity(role: string, utterance_id: string, { entity_type, start, end }: NamedEntity): void {
+    this.#tell(this.#rules.entity(role, entity_type, { utterance_id, start, end }));
   }
 
   speaking(atS: number): void {
@@ -76,8 +88,8 @@ export class Assistance {
     this.#isRestoring = true;
     for (const input of await callInputs(db, this.#options.record.id)) {
       this.tick(input.end);
-      if (input.kind === 'final') this.heard(input);
-      if (input.kind === 'sentiment') this.felt(input.role, input.end, [input.sentiment]);
+      if (input.kind === 'final') this.#heard(input);
+      if (input.kind === 'sentiment') this.#felt(input.role, input.end, input.sentiment);
     }
     this.#isRestoring = false;
   }

@@ -45,7 +45,6 @@ import {
   isNeutral,
   isNothing,
   toldOf,
-  utteranceIdOf,
   type Result,
   type WaitingResults,
 } from '../records/timeline.ts';
@@ -334,21 +333,8 @@ export class CallEvents {
 
   /** Lets the rules of playbooks hear a result. A mistake in them must cost no result. */
   #assist(leg: ToldLeg, result: Result): void {
-    if (this.assistance.isIdle) return;
-    const { type, sessionId, channel, start, end } = result;
-    const legId = leg.record.id;
-    const role = leg.roleOf(channel);
-    const utteranceId = utteranceIdOf(legId, sessionId, result.data.utterance_id);
     try {
-      if (type === 'call.transcript')
-        // The wordings of a playbook are those of speech.
-        this.assistance.heard({ utteranceId, legId, role, start, end, text: result.spoken ?? result.text }); // prettier-ignore
-      if (type === 'call.sentiment')
-        this.assistance.felt(role, end, result.data.results.map(({ sentiment }) => sentiment)); // prettier-ignore
-      if (type === 'call.entities') {
-        const found = result.data.results.map(({ entity_type, ...at }) => ({ type: entity_type, start: at.start, end: at.end })); // prettier-ignore
-        this.assistance.entities(role, utteranceId, found);
-      }
+      this.assistance.take(leg, result);
     } catch (error) {
       this.count('bug');
       this.#options.log.error({ err: error }, 'the rules of playbooks failed on a result');

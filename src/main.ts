@@ -23,6 +23,7 @@ import { nodeIdOf } from './lib/node-id.ts';
 import { startNodes, type NodesPart } from './nodes/nodes.ts';
 import { Objects } from './objects/objects.ts';
 import { startOutbox } from './outbox/outbox.ts';
+import type { SealingOptions } from './outbox/sealing.ts';
 import type { SpeechTarget } from './speech-client/service-api.ts';
 import { speechUrls } from './speech-client/config.ts';
 import type { SpeechNode } from './speech-client/speech-nodes.ts';
@@ -264,7 +265,9 @@ async function openBridge(
   internalKey: string,
 ): Promise<BridgePart> {
   const { publicUrl } = http;
-  const outbox = mount(await startOutbox({ config: config.outbox, store, log }));
+  const outbox = mount(
+    await startOutbox({ config: config.outbox, store, log, sealing: sealingOf(config) }),
+  );
   const playbooks = own(
     await Playbooks.open({
       folder: config.assist.folder ?? join(config.store.dataDir, 'assist'),
@@ -306,6 +309,14 @@ async function openBridge(
     }),
   );
   return bridge;
+}
+
+/** The secrets that all nodes of a database share, and a file of this node where there is none. */
+function sealingOf({ http, nodes, store }: Config): SealingOptions {
+  return {
+    secrets: [...(nodes.key === undefined ? [] : [nodes.key]), ...http.apiKeys],
+    keyFile: join(store.dataDir, 'endpoint-key'),
+  };
 }
 
 const answerLogEveryMs = 10_000;

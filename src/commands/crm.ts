@@ -2,20 +2,29 @@ import type { Command } from 'commander';
 import { loadConfig } from '../config.ts';
 import { LinksOfOneRun } from '../crm/link-rows.ts';
 import { presetNamed, presetNames, type Preset } from '../crm/preset.ts';
-import type { MappingStep } from '../crm/step.ts';
-import { systemClock } from '../lib/clock.ts';
 import { reasonOf, TrunklineError } from '../lib/errors.ts';
-import { newId } from '../lib/ids.ts';
 import { printable } from '../lib/printable.ts';
 import { endpointOf, endpointsOf, EndpointSetting, type Endpoint } from '../outbox/config.ts';
 import { endpointNamed } from '../outbox/outbox.ts';
-import { queuedOf, Sender } from '../outbox/sender.ts';
-import { eventExamples } from '../protocol/event-examples.ts';
-import type { CallEvent } from '../protocol/events.ts';
-import { requestOf, runningProcess } from './running-process.ts';
+import {
+  checkCrm,
+  runSteps,
+  testCall,
+  tryRecord,
+  type TrialLine,
+} from '../outbox/endpoint-trial.ts';
+import type { ApiConnection, ConnectionList } from '../protocol/connection-reports.ts';
+import { answerOf, requestOf, runningProcess } from './running-process.ts';
 import { printLine } from './terminal.ts';
 
-type ConnectOptions = { token?: string; url?: string; option: string[] };
+type ConnectOptions = {
+  token?: string;
+  url?: string;
+  option: string[];
+  name: string;
+  yes?: boolean;
+  process?: string;
+};
 
 /** `trunkline crm`: which CRMs Trunkline knows, what each needs, and whether it is there. */
 export function registerCrm(program: Command): void {
@@ -25,16 +34,25 @@ export function registerCrm(program: Command): void {
   crm
     .command('list', { isDefault: true })
     .description('the CRMs, and the endpoints that use one')
+    .option('--process <url>', 'the running process; by default that of the settings')
     .action(list);
   crm
     .command('connect <crm>')
     .description(
-      'what to make at the CRM and what to write into the settings; with a token, tries it',
+      'what to make at the CRM; with a token, tries it, and with --yes connects the running process',
     )
-    .option('--token <token>', 'the token or key; it is tried and not written anywhere')
+    .option('--token <token>', 'the token or key; it is tried')
     .option('--url <url>', 'the address of its API, where it is not the usual one')
     .option('--option <name=value>', 'an option of the CRM; may be repeated', collect, [])
+    .option('--name <name>', 'the name of the endpoint', 'crm')
+    .option('--yes', 'connects the running process, which keeps the token sealed')
+    .option('--process <url>', 'the running process; by default that of the settings')
     .action(connect);
+  crm
+    .command('disconnect <name>')
+    .description('ends what was connected while the process ran; the settings stay as they are')
+    .option('--process <url>', 'the running process; by default that of the settings')
+    .action(disconnect);
   crm
     .command('check [endpoint]')
     .description('asks the CRM for what is missing; changes nothing')
@@ -62,12 +80,30 @@ function collect(value: string, before: string[]): string[] {
   return [...before, value];
 }
 
-function list(): void {
+type ListOptions = { process?: string };
+
+async function list(options: ListOptions): Promise<void> {
   for (const name of presetNames) printLine(`${name.padEnd(12)} ${presetNamed(name).title}`);
   const used = presetEndpoints();
   printLine('');
-  if (used.length === 0) printLine('No endpoint uses one: trunkline crm connect NAME says how.');
+  const connected = await connectedTo(options);
+  if (used.length + connected.length === 0)
+    printLine('No endpoint uses one: trunkline crm connect NAME says how.');
   for (const { name, preset = '', url } of used) printLine(`endpoint ${name}: ${preset}, ${url}`);
+  for (const { name, preset, host, state, detail } of connected)
+    printLine(
+      `endpoint ${name}: ${preset ?? 'webhook'}, ${host}, connected while the process ran${state === 'connected' ? '' : ` (${state}: ${detail ?? ''})`}`,
+    );
+}
+
+/** Nothing where no process runs here, or one of an earlier version does. */
+async function connectedTo(options: ListOptions): Promise<ApiConnection[]> {
+  try {
+    const { api } = runningProcess(options.process);
+    return (await answerOf<ConnectionList>(api, '/api/connections')).items;
+  } catch {
+    return [];
+  }
 }
 
 async function connect(name: string, options: ConnectOptions): Promise<void> {
@@ -98,13 +134,28 @@ async function connect(name: string, options: ConnectOptions): Promise<void> {
   if (options.token === undefined) {
     printLine('');
     printLine(
-      `With --token the connection is tried. Later: trunkline crm check, trunkline crm try`,
+      `With --token the connection is tried, and --yes connects the running process without a restart. Later: trunkline crm check, trunkline crm try`,
     );
     return;
   }
-  const endpoint = endpointFrom({ name: 'crm', preset: name, token: options.token, url: options.url, options: given }); // prettier-ignore
+  const setting = { preset: name, token: options.token, url: options.url, options: given };
+  const endpoint = endpointFrom({ name: options.name, ...setting });
   printLine('');
-  await report(endpoint, preset);
+  if (!(await report(endpoint))) return;
+  if (options.yes !== true) {
+    printLine('--yes connects the running process to it, without a restart.');
+    return;
+  }
+  const { api } = runningProcess(options.process);
+  const path = `/api/connections/${encodeURIComponent(options.name)}`;
+  await requestOf(api, path, { method: 'PUT', body: setting });
+  printLine(`connected as ${options.name}: each call that ends from now on is told to it`);
+}
+
+async function disconnect(name: string, options: { process?: string }): Promise<void> {
+  const { api } = runningProcess(options.process);
+  await requestOf(api, `/api/connections/${encodeURIComponent(name)}`, { method: 'DELETE' });
+  printLine(`disconnected: nothing more is sent to ${name}`);
 }
 
 function endpointFrom(setting: Record<string, unknown>): Endpoint {
@@ -116,18 +167,20 @@ function endpointFrom(setting: Record<string, unknown>): Endpoint {
 
 async function check(name: string | undefined): Promise<void> {
   const endpoint = chosenEndpoint(name);
-  await report(endpoint, named(endpoint.preset ?? ''));
+  await report(endpoint);
 }
 
-async function report(endpoint: Endpoint, preset: Preset): Promise<void> {
-  if (preset.check.length === 0) printLine('This CRM has nothing to check.');
-  let isWell = true;
-  for (const step of preset.check) {
-    const trouble = await runStep(endpoint, step);
-    isWell &&= trouble === undefined;
-    printLine(`${trouble === undefined ? 'ok ' : 'no '} ${step.name}${trouble === undefined ? '' : `: ${printable(trouble)}`}`); // prettier-ignore
-  }
-  if (!isWell) process.exitCode = 1;
+async function report(endpoint: Endpoint): Promise<boolean> {
+  const lines = await checkCrm(endpoint);
+  if (lines.length === 0) printLine('This CRM has nothing to check.');
+  print(lines);
+  return lines.every(({ ok }) => ok);
+}
+
+/** A trial that found something wrong ends the command with 1. */
+function print(lines: readonly TrialLine[]): void {
+  for (const { ok, text } of lines) printLine(`${ok ? 'ok ' : 'no '} ${printable(text)}`);
+  if (lines.some(({ ok }) => !ok)) process.exitCode = 1;
 }
 
 async function setup(name: string | undefined, { yes }: { yes?: boolean }): Promise<void> {
@@ -142,7 +195,8 @@ async function setup(name: string | undefined, { yes }: { yes?: boolean }): Prom
     printLine(`These requests would be sent: ${preset.setup.map((step) => step.name).join(', ')}. --yes sends them.`); // prettier-ignore
     return;
   }
-  const trouble = await runSteps(endpoint, preset.setup, testCall('setup'), new LinksOfOneRun());
+  const links = new LinksOfOneRun();
+  const trouble = await runSteps(endpoint, preset.setup, testCall('setup'), links);
   if (trouble !== undefined) throw new TrunklineError('UNREACHABLE', printable(trouble));
   printLine('made');
 }
@@ -160,51 +214,7 @@ async function tryCall(call: string | undefined, options: CrmTryOptions): Promis
     printLine(`sent again; trunkline deliveries list --call ${call} --endpoint ${endpoint.name} tells how it went`); // prettier-ignore
     return;
   }
-  const preset = named(endpoint.preset ?? '');
-  const links = new LinksOfOneRun();
-  const event = testCall(newId('call'));
-  const trouble = await runSteps(endpoint, preset.steps, event, links);
-  if (trouble !== undefined) throw new TrunklineError('UNREACHABLE', printable(trouble));
-  const record = links.links['record'];
-  printLine(record === undefined ? 'the CRM took the test call' : `the CRM took the test call as ${printable(record)}`); // prettier-ignore
-  if (options.keep === true || preset.cleanup.length === 0) return;
-  const left = await runSteps(endpoint, preset.cleanup, event, links);
-  printLine(left === undefined ? 'the test record was removed' : `the test record is still there: ${printable(left)}`); // prettier-ignore
-}
-
-/** The answer of one step alone: undefined where all is well. */
-async function runStep(endpoint: Endpoint, step: MappingStep): Promise<string | undefined> {
-  try {
-    return await runSteps(endpoint, [step], testCall('check'), new LinksOfOneRun());
-  } catch (error) {
-    return reasonOf(error);
-  }
-}
-
-async function runSteps(
-  endpoint: Endpoint,
-  steps: MappingStep[],
-  event: CallEvent,
-  links: LinksOfOneRun,
-): Promise<string | undefined> {
-  await using sender = new Sender({ ...endpoint, shape: { steps } }, systemClock, undefined, { links }); // prettier-ignore
-  const { verdict } = await sender.send(queuedOf(event), endpoint.timeoutMs, Date.now(), new AbortController().signal); // prettier-ignore
-  if (verdict.kind === 'delivered') return undefined;
-  return verdict.answer === null || verdict.answer === '' ? verdict.reason : `${verdict.reason}: ${verdict.answer}`; // prettier-ignore
-}
-
-/** A call that nobody had: its text says so to whoever finds it in the CRM. */
-function testCall(id: string): CallEvent {
-  const example = eventExamples['call.completed'];
-  return {
-    ...example,
-    id: newId('evt'),
-    call: { ...example.call, id, from: '+15550100123', to: '+15550100200' },
-    data: {
-      ...example.data,
-      summary: { type: 'general' as const, text: 'A test record of Trunkline: no call was made.' },
-    },
-  };
+  print(await tryRecord(endpoint, { keep: options.keep === true }));
 }
 
 function presetEndpoints(): Endpoint[] {

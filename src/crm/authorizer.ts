@@ -1,8 +1,9 @@
-import { createCipheriv, createDecipheriv, createSign, hkdfSync, randomBytes } from 'node:crypto';
+import { createSign, hkdfSync } from 'node:crypto';
 import { wait, type Clock } from '../lib/clock.ts';
 import { digestOf } from '../lib/digest.ts';
 import { TrunklineError } from '../lib/errors.ts';
 import type { GuardedAnswer, GuardedRequest } from '../lib/guarded-fetch.ts';
+import { sealed, unsealed } from '../lib/sealed.ts';
 import { fixedHeaders, type AuthSetting, type FetchedAuth } from './auth.ts';
 import type { TokenRows } from './token-rows.ts';
 
@@ -114,7 +115,10 @@ export class Authorizer {
         return known;
       }
       const token = await this.#ask(known?.refresh, Math.min(leftMs(), askMs));
-      await rows.write(endpoint, { sealed: this.#seal(token), expiresAt: token.expiresAt });
+      await rows.write(endpoint, {
+        sealed: sealed(JSON.stringify(token), this.#key()),
+        expiresAt: token.expiresAt,
+      });
       return token;
     } catch (error) {
       await rows.unlock(endpoint).catch(() => undefined); // else the lock ends by itself
@@ -165,24 +169,10 @@ export class Authorizer {
     return new Uint8Array(hkdfSync('sha256', secret, this.#settings, 'trunkline crm token', 32));
   }
 
-  #seal(token: FetchedToken): string {
-    const iv = randomBytes(12);
-    const cipher = createCipheriv('aes-256-gcm', this.#key(), iv);
-    const sealed = Buffer.concat([cipher.update(JSON.stringify(token), 'utf8'), cipher.final()]);
-    return Buffer.concat([iv, cipher.getAuthTag(), sealed]).toString('base64');
-  }
-
   /** Undefined for a row that this key does not open: then a new token is fetched. */
   #open(text: string): FetchedToken | undefined {
-    const bytes = Buffer.from(text, 'base64');
-    try {
-      const decipher = createDecipheriv('aes-256-gcm', this.#key(), bytes.subarray(0, 12));
-      decipher.setAuthTag(bytes.subarray(12, 28));
-      const opened = Buffer.concat([decipher.update(bytes.subarray(28)), decipher.final()]);
-      return JSON.parse(opened.toString('utf8')) as FetchedToken;
-    } catch {
-      return undefined;
-    }
+    const opened = unsealed(text, this.#key());
+    return opened === undefined ? undefined : (JSON.parse(opened) as FetchedToken);
   }
 }
 

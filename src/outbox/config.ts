@@ -136,6 +136,11 @@ export type Endpoint = Omit<EndpointSetting, 'url' | 'token'> & {
   url: string;
   /** The word before a fetched token. */
   scheme?: string;
+  /**
+   * Set for an endpoint that was connected while the process ran: its address is guarded, and of private hosts only
+   * these may be dialled. An address of the settings is trusted as it is written.
+   */
+  guarded?: { hosts: readonly string[] };
 };
 
 /** Throws with the reason where the preset lacks something. */
@@ -225,6 +230,11 @@ export const OutboxConfig = z
     }),
     endpoints: z.array(EndpointSetting).max(64).default([]).meta({
       description: 'Further webhooks: each with name, url, secrets and its own rules.',
+    }),
+    connectHosts: z.array(z.string().min(1)).default([]).meta({
+      env: 'TRUNKLINE_CONNECT_HOSTS',
+      description:
+        'Private hosts that an endpoint connected on the page or by `trunkline crm connect` may have; public ones need no entry.',
     }),
     retainDeliveredMs: z
       .int()

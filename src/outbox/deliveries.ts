@@ -54,13 +54,13 @@ function partsOf(id: string): { eventId: string; endpoint: string } {
 /** The outbox as operators see it, and the actions that they can take. */
 export class Deliveries {
   readonly #tables: OutboxTables;
-  readonly #endpoints: () => readonly Pick<Endpoint, 'name' | 'url' | 'preset'>[];
+  readonly #endpoints: () => readonly Pick<Endpoint, 'name' | 'url' | 'preset' | 'guarded'>[];
   readonly #changed: () => void;
 
   /** `changed` is called after every change, so that the dispatcher looks at once. */
   constructor(
     tables: OutboxTables,
-    endpoints: () => readonly Pick<Endpoint, 'name' | 'url' | 'preset'>[],
+    endpoints: () => readonly Pick<Endpoint, 'name' | 'url' | 'preset' | 'guarded'>[],
     changed: () => void,
   ) {
     this.#tables = tables;
@@ -161,7 +161,7 @@ export class Deliveries {
     return Promise.all(
       active.map(async (one) => {
         const health = await this.#tables.lanes.health(one.name);
-        const { url, preset } = known.get(one.name) ?? {};
+        const { url, preset, guarded } = known.get(one.name) ?? {};
         const { lastFailure } = health;
         return {
           name: one.name,
@@ -170,6 +170,7 @@ export class Deliveries {
           // The path and the query may hold a key.
           host: url === undefined ? null : new URL(url).host,
           preset: preset ?? null,
+          connected: guarded !== undefined,
           last_success_at: iso(health.lastSuccessAt),
           last_failure:
             lastFailure === null

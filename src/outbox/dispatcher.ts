@@ -51,6 +51,8 @@ export class Dispatcher {
   readonly #tables: OutboxTables;
   readonly #works: Map<string, EndpointWork>;
   readonly #claims: Claims<ClaimedLane>;
+  /** Endpoints that were taken away and whose couriers have not ended yet. */
+  readonly #leaving = new Set<EndpointWork>();
   readonly #stop = new AbortController();
   #disabled: DisabledEndpoints = new Map();
   #isDisabledOld = false;
@@ -60,17 +62,7 @@ export class Dispatcher {
     this.#options = options;
     this.#tables = options.tables;
     this.#works = new Map(
-      options.endpoints.map((endpoint) => [
-        endpoint.name,
-        {
-          endpoint,
-          sender: new Sender(endpoint, options.clock, options.client, options.tables.crm),
-          breaker: new Breaker(endpoint.concurrency),
-          trouble: new EndpointTrouble(),
-          couriers: new Set(),
-          full: false,
-        },
-      ]),
+      options.endpoints.map((endpoint) => [endpoint.name, this.#workFor(endpoint)]),
     );
     const { clock, config, log } = options;
     this.#claims = new Claims({
@@ -85,6 +77,46 @@ export class Dispatcher {
           'a delivery broke off',
         ),
     });
+  }
+
+  #workFor(endpoint: Endpoint): EndpointWork {
+    const { clock, client, tables } = this.#options;
+    return {
+      endpoint,
+      sender: new Sender(endpoint, clock, client, tables.crm),
+      breaker: new Breaker(endpoint.concurrency),
+      trouble: new EndpointTrouble(),
+      couriers: new Set(),
+      full: false,
+    };
+  }
+
+  /** Takes an endpoint up while the process runs. One of the same name ends. */
+  async take(endpoint: Endpoint): Promise<void> {
+    await this.letGo(endpoint.name);
+    this.#works.set(endpoint.name, this.#workFor(endpoint));
+    countFromZero(endpoint.name);
+    this.changed();
+  }
+
+  /** Delivers nothing more to the endpoint. What an attempt was sending may arrive, and is sent again by the next. */
+  async letGo(name: string): Promise<void> {
+    const work = this.#works.get(name);
+    if (work === undefined) return;
+    this.#works.delete(name);
+    this.#leaving.add(work);
+    const claims = [...work.couriers].map(({ claim }) => claim);
+    for (const courier of work.couriers) courier.abort();
+    if (claims.length > 0)
+      await this.#tables.claims.giveBack(claims).catch((error: unknown) => {
+        this.#options.log.warn({ err: error }, 'claims end with their leases');
+      });
+    await this.#endIfIdle(work);
+  }
+
+  async #endIfIdle(work: EndpointWork): Promise<void> {
+    if (work.couriers.size > 0 || !this.#leaving.delete(work)) return;
+    await work.sender[Symbol.asyncDispose]();
   }
 
   start(disabled: DisabledEndpoints): void {
@@ -152,11 +184,12 @@ export class Dispatcher {
   }
 
   async close(): Promise<void> {
-    await Promise.all([...this.#works.values()].map((work) => work.sender[Symbol.asyncDispose]()));
+    const works = [...this.#works.values(), ...this.#leaving];
+    await Promise.all(works.map((work) => work.sender[Symbol.asyncDispose]()));
   }
 
   #couriers(): Courier[] {
-    return [...this.#works.values()].flatMap((work) => [...work.couriers]);
+    return [...this.#works.values(), ...this.#leaving].flatMap((work) => [...work.couriers]);
   }
 
   async #claim(begin: (lane: ClaimedLane) => void): Promise<boolean> {
@@ -204,6 +237,7 @@ export class Dispatcher {
       await deliver(courier);
     } finally {
       work.couriers.delete(courier);
+      if (this.#leaving.has(work)) await this.#endIfIdle(work);
     }
     return courier.isDue || work.full;
   }

@@ -39,6 +39,20 @@ export class EndpointRows {
     return this.disabledEndpoints();
   }
 
+  /** Stores one endpoint that was connected while the process ran. The others stay as they are. */
+  async addEndpoint(endpoint: Endpoint): Promise<void> {
+    await this.#store.transaction((tx) => saveEndpoint(tx, endpoint));
+  }
+
+  /** From now on no event is stored for it. What waits for it stays until its time is over. */
+  async removeEndpoint(name: string): Promise<void> {
+    await this.#store.db
+      .updateTable('endpoints')
+      .set({ active: 0 })
+      .where('name', '=', name)
+      .execute();
+  }
+
   async activeEndpoints(): Promise<
     { name: string; disabledAt: number | null; reason: string | null }[]
   > {

@@ -8,11 +8,14 @@ import type { Database } from '../store/schema.ts';
 import { maxDatabaseWaitMs } from '../store/backend.ts';
 import type { Store } from '../store/store.ts';
 import type { CallEventType } from '../protocol/events.ts';
-import { endpointsOf, type OutboxConfig, typesOf } from './config.ts';
+import { endpointsOf, type Endpoint, type OutboxConfig, typesOf } from './config.ts';
+import { connectionRoutes } from './connections-api.ts';
+import { ConnectedEndpoints } from './connected-endpoints.ts';
 import { Deliveries, deliveriesApi } from './deliveries.ts';
 import { Dispatcher } from './dispatcher.ts';
 import { Housekeeping } from './housekeeping.ts';
 import { Mapping } from './mapping.ts';
+import type { SealingOptions } from './sealing.ts';
 import type { WebhookClient } from './sender.ts';
 import { eraseCall } from './event-rows.ts';
 import { OutboxTables } from './tables.ts';
@@ -23,6 +26,8 @@ export type OutboxOptions = {
   log: Logger;
   clock?: Clock;
   random?: () => number;
+  /** Seals endpoints that are connected while the process runs. Without it none can be. */
+  sealing?: SealingOptions;
   /** Replaces the network in simulations. */
   client?: WebhookClient;
 };
@@ -43,15 +48,24 @@ export async function startOutbox(options: OutboxOptions): Promise<Outbox> {
   const { config, store, clock = systemClock, random = Math.random } = options;
   const log = options.log.child({ part: 'outbox' });
   const endpoints = endpointsOf(config);
-  const warnings: string[] = [];
-  for (const endpoint of endpoints) {
-    await using mapping = new Mapping(endpoint, clock);
-    for (const warning of await mapping.check()) warnings.push(`${endpoint.name}, ${warning}`);
-  }
-  for (const warning of warnings.slice(0, maxMappingNotes))
-    log.warn({ warning }, 'an expression of a mapping found no value');
+  const warnings = await mappingWarnings(endpoints, clock, log);
   const tables = new OutboxTables(store);
-  const disabled = await tables.endpoints.saveEndpoints(endpoints);
+  const connections =
+    options.sealing &&
+    new ConnectedEndpoints({
+      tables,
+      sealing: options.sealing,
+      ofSettings: new Set(endpoints.map(({ name }) => name)),
+      hosts: config.connectHosts,
+      clock,
+      log,
+      take: (endpoint) => dispatcher.take(endpoint),
+      letGo: (name) => dispatcher.letGo(name),
+    });
+  const connected = (await connections?.load()) ?? [];
+  /** Those of the settings, and those that were connected since. */
+  const all = () => [...endpoints, ...(connections?.endpoints ?? [])];
+  const disabled = await tables.endpoints.saveEndpoints(all());
   const housekeeping = new Housekeeping({
     config,
     tables,
@@ -60,9 +74,9 @@ export async function startOutbox(options: OutboxOptions): Promise<Outbox> {
     log,
   });
   await housekeeping.start();
-  const dispatcher = new Dispatcher({
+  const dispatcher: Dispatcher = new Dispatcher({
     config,
-    endpoints,
+    endpoints: [...endpoints, ...connected],
     tables,
     clock,
     random,
@@ -71,15 +85,13 @@ export async function startOutbox(options: OutboxOptions): Promise<Outbox> {
     onParked: () => housekeeping.countSoon(),
   });
   dispatcher.start(disabled);
+  connections?.start();
   housekeeping.onDue = () => dispatcher.wake();
   housekeeping.onSet = (byMs) => dispatcher.shiftClaims(byMs);
-  const deliveries = new Deliveries(
-    tables,
-    () => endpoints,
-    () => dispatcher.changed(),
-  );
+  const deliveries = new Deliveries(tables, all, () => dispatcher.changed());
   let closing: Promise<void> | undefined;
   const close = async (): Promise<void> => {
+    await connections?.stop();
     await housekeeping.stop(maxDatabaseWaitMs);
     await dispatcher.stop(0);
     await dispatcher.close();
@@ -87,27 +99,19 @@ export async function startOutbox(options: OutboxOptions): Promise<Outbox> {
   return {
     name: 'outbox',
     deliveries,
-    routers: [{ access: 'operator', router: deliveriesApi(deliveries) }],
+    routers: [
+      deliveriesApi(deliveries),
+      ...(connections ? [connectionRoutes(connections)] : []),
+    ].map((router) => ({ access: 'operator' as const, router })),
     wake: () => dispatcher.wake(),
     wanting: (type) =>
-      endpoints
+      all()
         .filter((one) => typesOf(one).includes(type))
         .map(({ name, shape }) => ({ name, isMapped: shape !== 'envelope' })),
     eraseCall: (tx, callId) => eraseCall(tx, callId, clock.now()),
-    health: () => ({
-      outbox: healthOf(dispatcher, housekeeping),
-      ...(dispatcher.troubles.length === 0
-        ? {}
-        : { delivery: { state: 'degraded', detail: dispatcher.troubles.join('; ') } }),
-    }),
-    missing: () => (endpoints.length > 0 ? [] : ['a CRM (TRUNKLINE_WEBHOOK_URL)']),
-    notes: () => [
-      ...[...dispatcher.disabled].map(
-        ([name, reason]) =>
-          `webhook ${name} is switched off (${reason}): trunkline deliveries enable ${name}`,
-      ),
-      ...mappingNotes(warnings),
-    ],
+    health: () => healthsOf(dispatcher, housekeeping),
+    missing: () => (all().length > 0 ? [] : ['a CRM (TRUNKLINE_WEBHOOK_URL)']),
+    notes: () => [...disabledNotes(dispatcher), ...mappingNotes(warnings)],
     drain: async (deadlineMs) => {
       await Promise.all([
         housekeeping.stop(Math.max(deadlineMs, maxDatabaseWaitMs)),
@@ -116,6 +120,38 @@ export async function startOutbox(options: OutboxOptions): Promise<Outbox> {
     },
     [Symbol.asyncDispose]: () => (closing ??= close()),
   };
+}
+
+function healthsOf(dispatcher: Dispatcher, housekeeping: Housekeeping): Record<string, Health> {
+  const { troubles } = dispatcher;
+  return {
+    outbox: healthOf(dispatcher, housekeeping),
+    ...(troubles.length === 0
+      ? {}
+      : { delivery: { state: 'degraded', detail: troubles.join('; ') } }),
+  };
+}
+
+function disabledNotes({ disabled }: Dispatcher): string[] {
+  return [...disabled].map(
+    ([name, reason]) =>
+      `webhook ${name} is switched off (${reason}): trunkline deliveries enable ${name}`,
+  );
+}
+
+async function mappingWarnings(
+  endpoints: readonly Endpoint[],
+  clock: Clock,
+  log: Logger,
+): Promise<string[]> {
+  const warnings: string[] = [];
+  for (const endpoint of endpoints) {
+    await using mapping = new Mapping(endpoint, clock);
+    for (const warning of await mapping.check()) warnings.push(`${endpoint.name}, ${warning}`);
+  }
+  for (const warning of warnings.slice(0, maxMappingNotes))
+    log.warn({ warning }, 'an expression of a mapping found no value');
+  return warnings;
 }
 
 /** Mappings may find nothing on purpose, so this many notes are logged for a person and nothing is stopped. */

@@ -44,10 +44,15 @@ export class Sender implements AsyncDisposable {
   constructor(endpoint: Endpoint, clock: Clock, client?: WebhookClient, rows?: CrmRows) {
     this.#endpoint = endpoint;
     this.#mapping = new Mapping(endpoint, clock);
-    // The operator chose this address, so it is trusted as written. Its redirects are not.
+    // An address of the settings is trusted as written. Its redirects are not.
+    const { concurrency: connections, guarded } = endpoint;
     this.#ownClient = client
       ? undefined
-      : new GuardedClient({ trust: 'as-written', connections: endpoint.concurrency });
+      : new GuardedClient(
+          guarded === undefined
+            ? { trust: 'as-written', connections }
+            : { trust: 'checked', allow: guarded.hosts, connections },
+        );
     this.#client = client ?? (this.#ownClient as GuardedClient);
     const { name, url, auth, scheme = 'Bearer', limits } = endpoint;
     this.#mapped = new MappedSender({

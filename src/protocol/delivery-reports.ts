@@ -82,6 +82,7 @@ export const ApiEndpoint = z
     reason: z.string().nullable().describe('Why they were switched off.'),
     host: z.string().nullable().describe('Where it is; null if this process does not know it.'),
     preset: z.string().nullable().describe('The CRM that it is, by the name of its preset.'),
+    connected: z.boolean().describe('True where it was connected while the process ran.'),
     last_success_at: DateTime.nullable().describe('When it last took an event.'),
     last_failure: z
       .object({

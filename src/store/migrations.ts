@@ -30,6 +30,7 @@ import * as crm from './migrations/024-crm.ts';
 import * as closedLinks from './migrations/025-closed-links.ts';
 import * as spoken from './migrations/026-spoken.ts';
 import * as assistHits from './migrations/027-assist-hits.ts';
+import * as connected from './migrations/028-connected.ts';
 
 type Migration = {
   name: string;
@@ -79,6 +80,7 @@ export const migrations: Migration[] = [
   { name: '025-closed-links', ...closedLinks },
   { name: '026-spoken', ...spoken },
   { name: '027-assist-hits', ...assistHits },
+  { name: '028-connected', ...connected },
 ];
 
 /**

@@ -363,7 +363,20 @@ type CrmTokensTable = {
 /** The number of requests to a CRM on this day in UTC. */
 type CrmUsageTable = { endpoint: string; day: string; requests: number };
 
+/** An endpoint that was connected while the process ran. */
+type ConnectedEndpointsTable = {
+  name: string;
+  preset: string | null;
+  host: string;
+  /** The whole setting, sealed with a key that is not in the database. */
+  sealed: string;
+  /** Another one for each change, by which the other nodes see it. */
+  version: string;
+  changed_at: number;
+};
+
 type EventsTables = {
+  connected_endpoints: ConnectedEndpointsTable;
   crm_links: CrmLinksTable;
   crm_tokens: CrmTokensTable;
   crm_usage: CrmUsageTable;

@@ -91,3 +91,77 @@ test('settings set by hand stand there with their variables, and a secret is not
   await row('TWILIO_AUTH_TOKEN').getByText('the file, as carriers.twilioAuthToken').waitFor();
   await page.context().close();
 });
+
+test('a CRM is chosen, tried, connected and disconnected on the page', async () => {
+  const posts: [string, unknown][] = [];
+  const data = recorded({ endpoints: [], onPost: (path, body) => void posts.push([path, body]) });
+  await using api = await startRecordedApi(data);
+  const { page, ...opened } = await browser.open(`${api.url}/#/installation`);
+  await page.getByRole('link', { name: 'Connect a CRM' }).click();
+  const choice = page.getByLabel('Connect a CRM or a webhook');
+  await eventually(() => page.evaluate<string>('document.activeElement.id')).toBe('crm-choice');
+  await choice.selectOption('Zendesk');
+  const form = page.getByRole('form', { name: 'Connection' });
+  await form.getByText('Admin Center, Apps and integrations').waitFor();
+  // A field that is needed is asked for before anything is sent.
+  await form.getByRole('button', { name: 'Try it' }).click();
+  expect(posts).toEqual([]);
+  await form.getByLabel('Token or key').fill('wrong');
+  await form.getByLabel('The part before .zendesk.com.').fill('example');
+  await form.getByRole('button', { name: 'Try it' }).click();
+  await page.getByText('Something is missing:').waitFor();
+  await page.getByText('contacts: the CRM answers 401').waitFor();
+  await page.getByRole('button', { name: 'Make what is missing at Zendesk' }).click();
+  await eventually(() => posts.at(-1)?.[0]).toBe('/api/connections/trial?setup=true');
+  await page.getByText('contacts: the CRM answers 401').waitFor();
+  await opened.screenshot('installation-connect');
+  expect(await opened.violations()).toEqual([]);
+  await form.getByLabel('Token or key').fill('a-token-of-the-page-test');
+  await form.getByRole('button', { name: 'Try it' }).click();
+  await page.getByText('All is well. It can be connected.').waitFor();
+  await form.getByRole('button', { name: 'Connect' }).click();
+  await page.getByText('crm is connected. It gets each call from now on.').waitFor();
+  const setting = { preset: 'zendesk', token: 'a-token-of-the-page-test', options: { subdomain: 'example' } }; // prettier-ignore
+  expect(posts.at(-1)).toEqual(['/api/connections/crm', setting]);
+  // The token is gone from the page.
+  expect(await page.content()).not.toContain('a-token-of-the-page-test');
+  await page.getByRole('button', { name: 'Disconnect crm' }).click();
+  await page.getByRole('button', { name: 'Keep it' }).click();
+  await page.getByRole('button', { name: 'Disconnect crm' }).click();
+  await page.getByRole('button', { name: 'Disconnect', exact: true }).click();
+  await page.getByText('crm is disconnected.').waitFor();
+  await eventually(() => page.locator('.connections li:visible').count()).toBe(0);
+  await page.context().close();
+});
+
+test('a webhook gets its secret once, and a CRM without a plain token asks for its proof', async () => {
+  const posts: [string, unknown][] = [];
+  const data = recorded({ onPost: (path, body) => void posts.push([path, body]) });
+  await using api = await startRecordedApi(data);
+  const { page } = await browser.open(`${api.url}/#/installation/crm`);
+  const choice = page.getByLabel('Connect a CRM or a webhook');
+  await choice.selectOption({ value: 'webhook' });
+  const form = page.getByRole('form', { name: 'Connection' });
+  await form.getByLabel('Address').fill('https://hooks.example.com/calls');
+  await form.getByRole('button', { name: 'Connect' }).click();
+  await page.getByText('whsec_of-the-page-test').waitFor();
+  expect(posts.at(-1)).toEqual([
+    '/api/connections/hook',
+    { events: 'completed', url: 'https://hooks.example.com/calls' },
+  ]);
+  await choice.selectOption('Dynamics 365');
+  await form.getByLabel('Address of its API').fill('https://example.crm.dynamics.com');
+  await form.getByLabel('Client ID').fill('an-id');
+  await form.getByLabel('Client secret').fill('a-secret-of-the-page-test');
+  await form.getByRole('button', { name: 'Connect' }).click();
+  await page.getByText('crm is connected.').waitFor();
+  expect(posts.at(-1)).toEqual([
+    '/api/connections/crm',
+    {
+      preset: 'dynamics',
+      url: 'https://example.crm.dynamics.com',
+      auth: { kind: 'client_credentials', clientId: 'an-id', clientSecret: 'a-secret-of-the-page-test' }, // prettier-ignore
+    },
+  ]);
+  await page.context().close();
+});

@@ -1,7 +1,7 @@
 import { ApiError } from './failures.js';
 import { connection } from './page-state.js';
 
-/** @import { AnswerTo, AnswerToPost, ApiCall } from './shapes.ts' */
+/** @import { AnswerTo, AnswerToPost, ApiCall, Connected } from './shapes.ts' */
 
 /** A request is given up after this time, because a connection may stay open to a process that hangs. */
 const answersWithinMs = 30_000;
@@ -33,6 +33,13 @@ export const get = (path) => ask('GET', path);
  * @returns {Promise<AnswerToPost<Path>>}
  */
 export const post = (path, body) => ask('POST', path, body);
+
+/**
+ * @param {`/api/connections/${string}`} path
+ * @param {unknown} body
+ * @returns {Promise<Connected>}
+ */
+export const put = (path, body) => ask('PUT', path, body);
 
 /**
  * @param {`/api/calls/${string}`} path

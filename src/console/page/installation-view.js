@@ -1,5 +1,6 @@
 import { get } from './api.js';
 import { CarriersPanel } from './carriers-panel.js';
+import { ConnectCrm } from './connect-crm.js';
 import { h } from './dom.js';
 import { bytes, clock, legNames, moment, parties, titleOf } from './format.js';
 import { NodesPanel } from './nodes-panel.js';
@@ -31,6 +32,7 @@ export class InstallationView {
   #carriers;
   #nodes = new NodesPanel();
   #overview = new Overview();
+  #crm = new ConnectCrm(() => void this.#load());
   #settings = new SettingsPanel();
   /** The section that the address names. It is scrolled to once it is there. */
   #section;
@@ -54,6 +56,7 @@ export class InstallationView {
       this.#standing.element,
       this.#overview.element,
       this.#carriers.element,
+      this.#crm.element,
       this.#cards,
       this.#nodes.element,
       this.#settings.element,
@@ -106,7 +109,7 @@ export class InstallationView {
   }
 
   #goToSection() {
-    const { element } = this.#section === 'carriers' ? this.#carriers : this.#overview;
+    const { element } = this.#section === 'crm' ? this.#crm : this.#carriers;
     if (this.#section === undefined || element.hidden) return;
     this.#section = undefined;
     element.scrollIntoView({ block: 'start' });
@@ -130,6 +133,7 @@ export class InstallationView {
         this.#overview.draw(facts, carriers.items, endpoints.items);
         this.#carriers.draw(carriers.items);
         this.#settings.draw(facts.settings);
+        if (facts.roles.includes('bridge')) await this.#crm.load();
         this.#goToSection();
         this.#nodes.draw(nodes.items);
       }

@@ -23,6 +23,14 @@ import type {
 } from '../../protocol/delivery-reports.ts';
 import type { CallAssistance } from '../../protocol/assist-events.ts';
 export type { CallAssistance, HintVerdict } from '../../protocol/assist-events.ts';
+import type {
+  ApiConnection,
+  ApiCrmPreset,
+  Connected,
+  ConnectionList,
+  ConnectionTrial,
+  CrmPresetList,
+} from '../../protocol/connection-reports.ts';
 import type { ApiModel, LanguageModelTrial, ModelList } from '../../protocol/model-reports.ts';
 import type { NamedEntity, SentimentItem, Word } from '../../protocol/addons.ts';
 import type { CallEvent, EventLeg, GapCause, Party, Role, Turn } from '../../protocol/events.ts';
@@ -166,27 +174,31 @@ export type AnswerTo<Path extends string> = Path extends '/api/session'
           : ModelList
         : Path extends '/api/deliveries/endpoints'
           ? EndpointPage
-          : Path extends `/api/deliveries/calls?${string}`
-            ? CallDeliveryPage
-            : Path extends `/api/deliveries?${string}`
-              ? DeliveryPage
-              : Path extends `/api/deliveries/${string}`
-                ? ApiDelivery
-                : Path extends `/api/job-callbacks?${string}`
-                  ? JobCallbackPage
-                  : Path extends `/api/calls?${string}`
-                    ? CallPage
-                    : Path extends `/api/calls/${string}/assist`
-                      ? CallAssistance
-                      : Path extends `/api/calls/${string}/events?${string}`
-                        ? CallEventPage
-                        : Path extends `/api/calls/${string}`
-                          ? ApiCall
-                          : Path extends `/v2/pre-recorded?${string}`
-                            ? PreRecordedJobList
-                            : Path extends `/v2/pre-recorded/${string}`
-                              ? ShownJob
-                              : never;
+          : Path extends '/api/crm-presets'
+            ? CrmPresetList
+            : Path extends '/api/connections'
+              ? ConnectionList
+              : Path extends `/api/deliveries/calls?${string}`
+                ? CallDeliveryPage
+                : Path extends `/api/deliveries?${string}`
+                  ? DeliveryPage
+                  : Path extends `/api/deliveries/${string}`
+                    ? ApiDelivery
+                    : Path extends `/api/job-callbacks?${string}`
+                      ? JobCallbackPage
+                      : Path extends `/api/calls?${string}`
+                        ? CallPage
+                        : Path extends `/api/calls/${string}/assist`
+                          ? CallAssistance
+                          : Path extends `/api/calls/${string}/events?${string}`
+                            ? CallEventPage
+                            : Path extends `/api/calls/${string}`
+                              ? ApiCall
+                              : Path extends `/v2/pre-recorded?${string}`
+                                ? PreRecordedJobList
+                                : Path extends `/v2/pre-recorded/${string}`
+                                  ? ShownJob
+                                  : never;
 
 /** The type of the answer to a POST, by its path. Undefined if the answer has no body. */
 export type AnswerToPost<Path extends string> = Path extends '/api/session'
@@ -195,23 +207,28 @@ export type AnswerToPost<Path extends string> = Path extends '/api/session'
     ? TestCall
     : Path extends `/api/calls/${string}/assist/feedback`
       ? CallAssistance
-      : Path extends '/api/language-model/trial'
-        ? LanguageModelTrial
-        : Path extends `/api/models/${string}`
-          ? ModelList
-          : Path extends `/api/calls/transcribe${'' | `?${string}`}`
-            ? TranscribeAllAgain
-            : Path extends `/api/calls/${string}/transcribe`
-              ? TranscribeAgain
-              : Path extends `/api/calls/${string}/deliveries/${string}`
-                ? Changed
-                : Path extends `/api/calls/${string}/${'pause' | 'resume'}`
-                  ? ApiCall
-                  : Path extends '/v2/pre-recorded'
-                    ? { id: string }
-                    : Changed | undefined;
+      : Path extends '/api/connections/trial'
+        ? ConnectionTrial
+        : Path extends '/api/language-model/trial'
+          ? LanguageModelTrial
+          : Path extends `/api/models/${string}`
+            ? ModelList
+            : Path extends `/api/calls/transcribe${'' | `?${string}`}`
+              ? TranscribeAllAgain
+              : Path extends `/api/calls/${string}/transcribe`
+                ? TranscribeAgain
+                : Path extends `/api/calls/${string}/deliveries/${string}`
+                  ? Changed
+                  : Path extends `/api/calls/${string}/${'pause' | 'resume'}`
+                    ? ApiCall
+                    : Path extends '/v2/pre-recorded'
+                      ? { id: string }
+                      : Changed | undefined;
 
 export type {
+  ApiConnection,
+  ApiCrmPreset,
+  Connected,
   ApiCall,
   CallItem,
   ApiCallDelivery,

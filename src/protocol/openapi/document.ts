@@ -26,6 +26,7 @@ const tags = {
   'Pre-recorded transcription':
     'A job is created from an address or an uploaded file, then read by id.',
   Calls: 'What the bridge carries: live, finishing and ended calls, newest first.',
+  Connections: 'Endpoints that are connected while the process runs: a CRM or a webhook.',
   Deliveries:
     'Events on their way to the CRM: pending, parked, delivered. And callbacks of jobs that have not arrived.',
   Assist: 'Playbooks: what to listen for in calls, and what they did in each.',

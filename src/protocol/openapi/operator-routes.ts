@@ -27,6 +27,7 @@ import {
 import { Expected, ExpectRequest } from '../expect-request.ts';
 import { LanguageModelTrial, ModelList } from '../model-reports.ts';
 import { Role } from '../events.ts';
+import { connectionRoutes } from './connection-routes.ts';
 import { deliveryRoutes } from './delivery-routes.ts';
 import { act, one, paging } from './operator-route.ts';
 import { answer, json, type RouteAnswer, type Parameter, type Route } from './route.ts';
@@ -381,6 +382,7 @@ export const operatorRoutes: readonly Route[] = [
   },
 
   ...deliveryRoutes,
+  ...connectionRoutes,
 
   {
     method: 'get',

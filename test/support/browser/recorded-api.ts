@@ -21,6 +21,7 @@ import type {
   ApiDelivery,
   ApiEndpoint,
 } from '../../../src/protocol/delivery-reports.ts';
+import type { ApiConnection, CrmPresetList } from '../../../src/protocol/connection-reports.ts';
 import type { ApiModel, LanguageModelTrial } from '../../../src/protocol/model-reports.ts';
 import type { CallEvent } from '../../../src/protocol/events.ts';
 import { callId } from './recorded-call.ts';
@@ -37,6 +38,8 @@ export type Recorded = {
   callbacks?: ApiJobCallback[];
   /** The endpoints; one that refused a call unless said. */
   endpoints?: ApiEndpoint[];
+  /** The endpoints that were connected while the process ran. */
+  connections?: ApiConnection[];
   /** The answer of the language model; as needed unless said. */
   tried?: LanguageModelTrial['tried'];
   /** The models for recordings; all of them are installed unless said. */
@@ -113,6 +116,41 @@ function recordedRoutes(recorded: Recorded): Router {
   );
   router.get('/api/models', (_request, response) => {
     response.json({ items: recorded.models ?? [] });
+  });
+  router.get('/api/crm-presets', (_request, response) => {
+    response.json(recordedPresets);
+  });
+  router.get('/api/connections', (_request, response) => {
+    response.json({ items: recorded.connections ?? [] });
+  });
+  router.post('/api/connections/trial', (request, response) => {
+    recorded.onPost?.(request.url, request.body);
+    const { token } = request.body as { token?: string };
+    const line = token === 'wrong' ? { ok: false, text: 'contacts: the CRM answers 401' } : { ok: true, text: 'contacts' }; // prettier-ignore
+    response.json({ ok: line.ok, lines: [line] });
+  });
+  router.put('/api/connections/:name', (request, response) => {
+    recorded.onPost?.(request.path, request.body);
+    const { preset = null } = request.body as { preset?: string };
+    const connection = {
+      name: request.params.name,
+      preset,
+      host: 'crm.example.net',
+      changed_at: new Date().toISOString(),
+      state: 'connected' as const,
+      detail: null,
+    };
+    (recorded.connections ??= []).push(connection);
+    response.json(
+      preset === null ? { ...connection, secret: 'whsec_of-the-page-test' } : connection,
+    );
+  });
+  router.delete('/api/connections/:name', (request, response) => {
+    recorded.onPost?.(request.path, undefined);
+    recorded.connections = (recorded.connections ?? []).filter(
+      ({ name }) => name !== request.params.name,
+    );
+    response.status(204).end();
   });
   router.post('/api/language-model/trial', (_request, response) => {
     response.json({ tried: recorded.tried ?? { model: 'some-model', ms: 412 } });
@@ -291,6 +329,45 @@ function recordedJobRoutes(recorded: Recorded): Router {
   return router;
 }
 
+/** A CRM with a token, and one that wants another proof. */
+const recordedPresets: CrmPresetList = {
+  items: [
+    {
+      name: 'zendesk',
+      title: 'Zendesk',
+      needs: ['Admin Center, Apps and integrations, Zendesk API: a token'],
+      needs_token: true,
+      needs_url: false,
+      has_setup: true,
+      options: [
+        {
+          name: 'subdomain',
+          description: 'The part before .zendesk.com.',
+          required: true,
+          default: null,
+          values: null,
+        },
+        {
+          name: 'several',
+          description: 'Which of several contacts with one number.',
+          required: false,
+          default: 'newest',
+          values: ['newest', 'none'],
+        },
+      ],
+    },
+    {
+      name: 'dynamics',
+      title: 'Dynamics 365',
+      needs: ['Entra: an app registration with a secret'],
+      needs_token: false,
+      needs_url: true,
+      has_setup: false,
+      options: [],
+    },
+  ],
+};
+
 /** An endpoint that takes its events, and refused one call. */
 export const recordedEndpoint: ApiEndpoint = {
   name: 'crm',
@@ -298,6 +375,7 @@ export const recordedEndpoint: ApiEndpoint = {
   reason: null,
   host: 'crm.example.net',
   preset: 'hubspot',
+  connected: false,
   last_success_at: '2026-02-03T09:15:10.000Z',
   last_failure: {
     at: '2026-02-03T09:15:00.000Z',

@@ -60,6 +60,11 @@ const right: Record<HostileKind, RegExp> = {
   'a dripped header': /^ended$/,
   'frame numbers that jump': /^answered$/,
   'eleven days of discarded audio': /^answered$/,
+  'a signed form of four thousand names': /^(403|429)/,
+  'guessed passwords of a carrier': /^(401|403|429|503)/,
+  'a webhook token at a stream': /^(401|403|429|503)/,
+  'a request to the address of another host': /^(401|403|404|429) json$/,
+  'texts that no database takes, with a key': /^(200|400) json$/,
 };
 
 /** The messages of the speech service in the middle of a hostile call. */
@@ -334,6 +339,11 @@ async function run(): Promise<void> {
     TRUNKLINE_SPEECH_URL: speech.url,
     TRUNKLINE_API_KEYS: key,
     TRUNKLINE_TWILIO_AUTH_TOKEN: authToken,
+    TRUNKLINE_PLIVO_AUTH_TOKEN: 'plivo-secret-of-the-trial',
+    TRUNKLINE_EXOTEL_USERNAME: 'exotel',
+    TRUNKLINE_EXOTEL_PASSWORD: 'exotel-secret-of-the-trial',
+    TRUNKLINE_VONAGE_API_KEY: 'abcd1234',
+    TRUNKLINE_VONAGE_SIGNATURE_SECRET: 'vonage-secret-of-the-trial',
     TRUNKLINE_REJOIN_WAIT_MS: '1000',
     TRUNKLINE_QUIET_FILL_MS: '0',
   };

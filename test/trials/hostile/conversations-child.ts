@@ -60,6 +60,11 @@ function request(method: string, target: string, headers = '', body = ''): strin
   return `${method} ${target} HTTP/1.1\r\nHost: ${host}:${order.port}\r\n${headers}${length}\r\n${body}`;
 }
 
+const upgrade =
+  'Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n';
+const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
+const webhookJwt = `${part({ alg: 'HS256', typ: 'JWT' })}.${part({ iss: 'Vonage', payload_hash: 'a' })}.${'A'.repeat(43)}`;
+
 const once = 'Connection: close\r\n';
 const keyed = `${once}x-service-key: ${order.key}\r\n`;
 const polluting =
@@ -161,11 +166,7 @@ const attacks: Record<HostileKind, (localAddress: string) => Promise<string>> = 
   'streams by guessed tokens': (localAddress) =>
     write({
       localAddress,
-      bytes: request(
-        'GET',
-        `/carriers/twilio/${randomBytes(24).toString('base64url')}`,
-        'Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n',
-      ),
+      bytes: request('GET', `/carriers/twilio/${randomBytes(24).toString('base64url')}`, upgrade),
     }),
   'a path of slashes': (localAddress) =>
     write({ localAddress, bytes: request('GET', '///', once) }),
@@ -216,6 +217,40 @@ const attacks: Record<HostileKind, (localAddress: string) => Promise<string>> = 
   'a dripped header': drip,
   'frame numbers that jump': jumpingFrames,
   'eleven days of discarded audio': discardedDays,
+  'a signed form of four thousand names': (localAddress) =>
+    write({
+      localAddress,
+      bytes: request(
+        'POST',
+        `/carriers/plivo/voice?${'a&'.repeat(3_500)}`,
+        `${once}Content-Type: application/x-www-form-urlencoded\r\nContent-Length: 0\r\nX-Plivo-Signature-V3: ${'A'.repeat(43)}=\r\nX-Plivo-Signature-V3-Nonce: ${'1'.repeat(20)}\r\n`,
+      ),
+    }),
+  'guessed passwords of a carrier': (localAddress) =>
+    write({
+      localAddress,
+      bytes: request(
+        'GET',
+        '/carriers/exotel',
+        `${upgrade}Authorization: Basic ${Buffer.from(`exotel:${randomBytes(9).toString('hex')}`).toString('base64')}\r\n`,
+      ),
+    }),
+  'a webhook token at a stream': (localAddress) =>
+    write({
+      localAddress,
+      bytes: request(
+        'GET',
+        '/carriers/vonage',
+        `${upgrade}Authorization: Bearer ${webhookJwt}\r\n`,
+      ),
+    }),
+  'a request to the address of another host': (localAddress) =>
+    write({ localAddress, bytes: request('GET', 'http://192.0.2.1/api/calls', once) }),
+  'texts that no database takes, with a key': (localAddress) =>
+    write({
+      localAddress,
+      bytes: request('GET', '/api/calls?number=%00&search=%ED%A0%80&tag=a%00b', keyed),
+    }),
 };
 
 const report: HostileReport = { sent: 0, mostAtOnce: 0, outcomes: {}, slowestMs: {} };

@@ -22,6 +22,11 @@ export const hostileKinds = [
   'a dripped header',
   'frame numbers that jump',
   'eleven days of discarded audio',
+  'a signed form of four thousand names',
+  'guessed passwords of a carrier',
+  'a webhook token at a stream',
+  'a request to the address of another host',
+  'texts that no database takes, with a key',
 ] as const;
 export type HostileKind = (typeof hostileKinds)[number];
 

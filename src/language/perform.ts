@@ -9,6 +9,7 @@ import { courseOf } from './sentiment/course.ts';
 import { summarize } from './wrap-up/summarize.ts';
 import type { CoveredSpan } from './redaction/redact.ts';
 import { entitiesOfTurns } from './values/of-turns.ts';
+import { valueOf } from './values/value.ts';
 import { writtenText } from './values/written.ts';
 import { entitiesOverFinals } from './values/over-finals.ts';
 import { turnOf, type LanguageTasks, type TaskName } from './tasks.ts';
@@ -31,7 +32,8 @@ const perform: Perform = {
       return utterance;
     }
   },
-  entities: ({ utterance, types }) => asBlock(() => listed(entitiesIn(utterance, types))),
+  entities: ({ utterance, types, day }) =>
+    asBlock(() => listed(entitiesIn(utterance, { types, day }))),
   entitiesOverFinals: (input) => asBlock(() => listed(entitiesOverFinals(input))),
   sentiment: ({ utterance }) => asBlock(() => listed(sentimentsIn(utterance))),
   translation: ({ config }) => config.target_languages.map(() => needsProvider('translation')),
@@ -68,10 +70,12 @@ const perform: Perform = {
     asBlock(() => listed(utterances.map((utterance) => rewriteUtterance(utterance, realtime)))),
   redactKnown: (input) => asBlock(() => listed(redactKnown(input))),
   redactAll: (input) => asBlock(() => ({ results: redactAll(input), isEmpty: false })),
-  entitiesAll: ({ utterances }) =>
+  entitiesAll: ({ utterances, day }) =>
     asBlock(() =>
       listed(
-        utterances.flatMap((utterance) => entitiesIn(utterance, undefined, utterance.covered)),
+        utterances.flatMap((utterance) =>
+          entitiesIn(utterance, { day, covered: utterance.covered }),
+        ),
       ),
     ),
   sentimentAll: ({ utterances }) => asBlock(() => listed(utterances.flatMap(sentimentsIn))),
@@ -88,8 +92,15 @@ function listed<T>(results: T[]): { results: T[]; isEmpty: boolean } {
  */
 function entitiesIn(
   utterance: Utterance,
-  types?: readonly string[],
-  covered: readonly CoveredSpan[] = [],
+  {
+    types,
+    day,
+    covered = [],
+  }: {
+    types?: readonly string[] | undefined;
+    day?: string | undefined;
+    covered?: readonly CoveredSpan[] | undefined;
+  },
 ): NamedEntity[] {
   const at = timelineOf(utterance);
   const found = findEntities(utterance.text, types, utterance.language).filter(
@@ -97,11 +108,13 @@ function entitiesIn(
   );
   return [...found, ...covered]
     .toSorted((a, b) => a.start - b.start)
-    .map(({ type, start, end }) => ({
-      entity_type: type,
-      text: utterance.text.slice(start, end),
-      ...at(start, end),
-    }));
+    .map((span) => {
+      const { type, start, end } = span;
+      const text = utterance.text.slice(start, end);
+      const isHidden = covered.some((other) => other === span);
+      const value = day === undefined || isHidden ? {} : valueOf(type, text, { day });
+      return { entity_type: type, text, ...at(start, end), ...value };
+    });
 }
 
 function sentimentsIn(utterance: Utterance): SentimentItem[] {

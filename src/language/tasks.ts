@@ -34,7 +34,8 @@ export type LanguageTasks = {
   /** Applies custom vocabulary, custom spelling and punctuation. Text and words of the answer agree. */
   rewrite: { input: { utterance: Utterance; realtime: RewriteSettings }; output: Utterance };
   entities: {
-    input: { utterance: Utterance; types?: string[] };
+    /** With `day`, the day of the recording, entities get their values. */
+    input: { utterance: Utterance; types?: string[]; day?: string };
     output: AddonBlock<NamedEntity[]>;
   };
   /** Finds entities of one speaker across several finals, each with its value. */
@@ -90,7 +91,7 @@ export type LanguageTasks = {
   redactKnown: { input: RedactKnownInput; output: AddonBlock<RedactedPiece[]> };
   /** Finds entities in redacted texts. A marker names the words it replaced, so nothing else is searched for there. */
   entitiesAll: {
-    input: { utterances: (Utterance & { covered?: CoveredSpan[] })[] };
+    input: { utterances: (Utterance & { covered?: CoveredSpan[] })[]; day?: string };
     output: AddonBlock<NamedEntity[]>;
   };
   sentimentAll: { input: { utterances: Utterance[] }; output: AddonBlock<SentimentItem[]> };

@@ -51,12 +51,28 @@ export function addonBlock<T extends z.ZodType>(results: T) {
   });
 }
 
+/** The value of an entity. Redacted words have none. */
+const entityValue = {
+  value: z
+    .string()
+    .optional()
+    .describe(
+      'Digits, +12125550147, 89.00, 2026-03-04, 15:30, 2029-04, an address or a code as it is written, a name as it was spelled.',
+    ),
+  currency: z
+    .string()
+    .optional()
+    .describe("Of an amount: USD, as its words or the call's country have it."),
+  valid: z.boolean().optional().describe('Whether the check digit is right, of cards, IBANs and routing numbers.'), // prettier-ignore
+};
+
 export const NamedEntity = z
   .object({
     entity_type: z.string().describe('One of the entity types, see entity-types.'),
     text: z.string(),
     start: Seconds,
     end: Seconds,
+    ...entityValue,
   })
   .meta({ id: 'NamedEntity' });
 export type NamedEntity = z.infer<typeof NamedEntity>;

@@ -132,24 +132,11 @@ const CallSentimentData = z.object({
   error: addonFailure,
 });
 
-/** The value of an entity. Redacted words have none. */
-const entityValue = {
-  value: z
-    .string()
-    .optional()
-    .describe(
-      'Digits, +12125550147, 89.00, 2026-03-04, 15:30, 2029-04, an address or a code as it is written, a name as it was spelled.',
-    ),
-  currency: z.string().optional().describe('Of an amount, where its words name one: USD.'),
-  valid: z.boolean().optional().describe('Whether the check digit is right, of cards, IBANs and routing numbers.'), // prettier-ignore
-};
-
 const JoinedEntity = NamedEntity.extend({
   id: z
     .string()
     .optional()
     .describe('Stays when more of the entity is said: the later event has all of it.'),
-  ...entityValue,
   pieces: z
     .array(z.object({ utterance_id: z.string(), start: Seconds, end: Seconds }))
     .optional()
@@ -301,7 +288,7 @@ const EventChapter = Chapter.pick({
   summary: true,
 }).meta({ id: 'EventChapter' });
 
-const EntityOfRole = NamedEntity.extend({ role: Role, ...entityValue });
+const EntityOfRole = NamedEntity.extend({ role: Role });
 
 const summaryErrors = z
   .array(z.object({ part: z.string(), message: z.string() }))
@@ -466,7 +453,9 @@ export const eventPresets = {
     'call.ended',
     'call.erased',
   ],
-  all: callEventTypes.filter((type) => type !== 'call.skipped' && !(eventsForAgents as readonly string[]).includes(type)),
+  all: callEventTypes.filter(
+    (type) => type !== 'call.skipped' && !(eventsForAgents as readonly string[]).includes(type),
+  ),
 } as const satisfies Record<string, readonly CallEventType[]>;
 export type EventPreset = keyof typeof eventPresets;
 

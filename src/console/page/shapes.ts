@@ -59,7 +59,7 @@ export type AboutCall<Type extends CallEvent['type']> = Extract<CallEvent, { typ
 /**
  * An entity of an utterance. Its value may be in a form that a CRM takes, such as `2026-03-29` for "the 29th of March".
  */
-export type PageEntity = NamedEntity & { value?: unknown };
+export type PageEntity = Omit<NamedEntity, 'value'> & { value?: unknown };
 export type Feeling = Pick<SentimentItem, 'sentiment' | 'emotion' | 'text' | 'start' | 'end'>;
 
 export type SpokenEntry = {

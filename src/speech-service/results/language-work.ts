@@ -42,6 +42,11 @@ export class LanguageWork {
     this.#options = options;
   }
 
+  /** The present day, which "tomorrow" refers to: a recording does not tell its own. */
+  get day(): string {
+    return new Date(this.#options.clock.now()).toISOString().slice(0, 10);
+  }
+
   async block<K extends BlockTask>(
     task: K,
     input: LanguageTasks[K]['input'],

@@ -223,7 +223,7 @@ function blocksOfWords(
       request.named_entity_recognition &&
       (async () => {
         const parts = await work.inParts(heard.utterances, lengthOf, (part) =>
-          work.block('entitiesAll', { utterances: part }),
+          work.block('entitiesAll', { utterances: part, day: work.day }),
         );
         const block = merged(parts.map((part) => part.block));
         const results = block.results?.toSorted((a, b) => a.start - b.start) ?? null;

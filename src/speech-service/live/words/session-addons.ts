@@ -60,7 +60,9 @@ export class Addons {
     const wanted: Promise<void>[] = [];
     if (realtime.named_entity_recognition)
       wanted.push(
-        this.#block('entities', { utterance }).then((block) => onEntry({ add: 'entities', block })),
+        this.#block('entities', { utterance, day: this.#day }).then((block) =>
+          onEntry({ add: 'entities', block }),
+        ),
       );
     if (realtime.sentiment_analysis)
       wanted.push(
@@ -109,6 +111,10 @@ export class Addons {
     const block = 'output' in answer ? answer.output[0] : undefined;
     if (!block) return this.#failed(startedMs, 'failure' in answer ? answer.failure : noAnswer);
     return { ...block, results: block.results?.translated_utterance ?? null };
+  }
+
+  get #day(): string {
+    return new Date(this.#options.clock.now()).toISOString().slice(0, 10);
   }
 
   async #block<K extends AddonTask>(

@@ -82,6 +82,48 @@ test('a block is there when it was asked for, with all its keys, and says when o
   expect(blocks.display_mode?.results).toEqual(['I am Laura Achterberg and I am very happy.']);
 });
 
+test('entities have their values, and those that a redaction covered have none', async () => {
+  const talk = [
+    spoken('The order number is four seven two nine one six.', 0),
+    spoken('I paid eighty nine dollars with 4111 1111 1111 1111.', 8),
+  ];
+  const entitiesOf = async (body: object) =>
+    (
+      (await resultFor({ named_entity_recognition: true, ...body }, talk)).named_entity_recognition
+        ?.results ?? []
+    ).map(({ entity_type, text, value, currency, valid }) => ({ entity_type, text, value, currency, valid })); // prettier-ignore
+  const number = {
+    entity_type: 'NUMERICAL_PII',
+    text: 'four seven two nine one six',
+    value: '472916',
+  };
+  const amount = {
+    entity_type: 'MONEY',
+    text: 'eighty nine dollars',
+    value: '89.00',
+    currency: 'USD',
+  };
+  expect(await entitiesOf({})).toEqual([
+    number,
+    amount,
+    {
+      entity_type: 'CREDIT_CARD',
+      text: '4111 1111 1111 1111',
+      value: '4111111111111111',
+      valid: true,
+    },
+  ]);
+  const redaction = {
+    pii_redaction: true,
+    pii_redaction_config: { entity_types: ['CREDIT_CARD'] },
+  };
+  expect(await entitiesOf(redaction)).toEqual([
+    number,
+    amount,
+    { entity_type: 'CREDIT_CARD', text: '[CREDIT_CARD_1]' },
+  ]);
+});
+
 test('sentiment is JSON text with the speaker, without bare words; empty text when it failed', async () => {
   const talk = [spoken('I am very happy. This is terrible.', 0, { speaker: 4 })];
   const body = { sentiment_analysis: true, diarization: true };

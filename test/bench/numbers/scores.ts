@@ -39,11 +39,12 @@ type TalkedEvent = { type: string; leg?: { role: string }; data: Record<string, 
 const eventsOf = (call: HeardCall): TalkedEvent[] =>
   call.requests.flatMap(({ event }) => (event ? [event as unknown as TalkedEvent] : []));
 
-/** The customer's words as a person reads them. */
+/** The customer's words as they were said: the text that a person reads has figures. */
 export function textOf(call: HeardCall): string {
   return eventsOf(call)
     .filter(({ type, leg }) => type === 'call.transcript' && leg?.role === 'customer')
-    .map(({ data }) => String(data['text']))
+    .flatMap(({ data }) => data['words'] as { word: string }[])
+    .map(({ word }) => word.trim())
     .join(' ');
 }
 

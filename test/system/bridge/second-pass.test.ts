@@ -147,6 +147,32 @@ test('the upload is the recording itself, and the job is asked for its words in 
   expect([recordings.jobs.size, recordings.uploads.size]).toEqual([0, 0]);
 });
 
+test('a revised transcript has its numbers in figures, and its entities their values', async () => {
+  await using speech = await FakeSpeech.start();
+  const { recordings } = speech;
+  recordings.script.utterances = [
+    spoken(0, 0.1, 'The order number is four seven two nine one six.'),
+    spoken(0, 0.5, 'They charged me eighty nine dollars.'),
+  ];
+  await using store = await temporaryStore();
+  await using app = await testBridge({
+    store,
+    speechUrl: speech.url,
+    config: { secondPass: 'on' },
+  });
+  const callId = await shortCall(app);
+  const told = (await ending(app, callId, 'call.transcript.revised')).at(-1);
+  expect(told.data.transcript.map(({ text }: AnyJson) => text)).toEqual([
+    'The order number is 472916.',
+    'They charged me $89.',
+  ]);
+  const values = told.data.entities.map((one: AnyJson) => [one.entity_type, one.value]);
+  expect(values).toEqual([
+    ['NUMERICAL_PII', '472916'],
+    ['MONEY', '89.00'],
+  ]);
+});
+
 test('revised words that are too many for one event are delivered without them, with the address of all', async () => {
   await using speech = await FakeSpeech.start();
   const { recordings } = speech;

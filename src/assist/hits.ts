@@ -22,12 +22,12 @@ export type Done =
   | {
       kind: 'hint';
       title: string;
-      text?: string;
-      say?: string;
-      links?: HintLink[];
+      text?: string | undefined;
+      say?: string | undefined;
+      links?: HintLink[] | undefined;
       priority: number;
     }
-  | { kind: 'alert'; level: 'info' | 'warn' | 'urgent'; title: string; text?: string }
+  | { kind: 'alert'; level: 'info' | 'warn' | 'urgent'; title: string; text?: string | undefined }
   | { kind: 'tag'; tag: string }
   | { kind: 'step'; checklist: string; step: string; title: string }
   | { kind: 'pause'; seconds: number }
@@ -73,9 +73,9 @@ export function doneBy(
     return {
       kind: 'hint',
       title: fill(title),
-      ...(text === undefined ? {} : { text: fill(text) }),
-      ...(say === undefined ? {} : { say: fill(say) }),
-      ...(links === undefined ? {} : { links }),
+      text: text && fill(text),
+      say: say && fill(say),
+      links,
       priority,
     };
   }
@@ -85,7 +85,7 @@ export function doneBy(
       kind: 'alert',
       level,
       title: fill(title),
-      ...(text === undefined ? {} : { text: fill(text) }),
+      text: text && fill(text),
     };
   }
   if ('tag' in action) return tags.has(action.tag) ? undefined : { kind: 'tag', tag: action.tag };

@@ -32,7 +32,7 @@ export type SpokenTurn = {
   role: string;
   text: string;
   /** The words as they were said, where `text` has their numbers in figures. */
-  spoken?: string;
+  spoken?: string | undefined;
   start: number;
   end: number;
 };

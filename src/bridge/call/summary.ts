@@ -61,7 +61,7 @@ export async function summaryOf(
     {
       turns: turns.map((turn) => {
         const said = spoken?.get(turn) ?? spoken?.get(turn.utterance_id ?? '');
-        return { ...named(turn), ...(said === undefined ? {} : { spoken: said }) };
+        return { ...named(turn), spoken: said };
       }),
       summaryType: options.type,
       language: options.languageCode,

@@ -115,12 +115,12 @@ function toldOf(hit: Hit, done: Done): Said | undefined {
     digest: hit.digest,
     at: round3(hit.at),
     cause: {
-      ...(utterance_id === undefined ? {} : { utterance_id }),
-      ...(role === undefined ? {} : { role: Role.parse(role) }),
+      utterance_id,
+      role: Role.optional().parse(role),
       start: round3(start),
       end: round3(end),
-      ...(matched === undefined ? {} : { matched }),
-      ...(score === undefined ? {} : { score }),
+      matched,
+      score,
     },
   };
   switch (done.kind) {

@@ -147,7 +147,7 @@ async function summarised(
       type,
       languageCode,
       deadlineMs,
-      ...(about === undefined ? {} : { about }),
+      about,
     });
   } catch {
     return noSummary(conversation.turns, type, 'the summary could not be made'); // the words are useful without a summary

@@ -12,7 +12,13 @@ import type { PlaybookList, PlaybookTrial } from '../protocol/assist-events.ts';
 import { answerOf, requestOf, runningProcess } from './running-process.ts';
 import { printJson, printLine } from './terminal.ts';
 
-type PlaybookTrialOptions = { call: string[]; last?: string; text?: string; url?: string; json?: boolean };
+type PlaybookTrialOptions = {
+  call: string[];
+  last?: string;
+  text?: string;
+  url?: string;
+  json?: boolean;
+};
 
 /** `trunkline assist`: checks playbooks, runs their tests, and tries them on calls that are over. */
 export function registerAssist(program: Command): void {

@@ -9,7 +9,8 @@ const map = readFileSync(join(src, 'README.md'), 'utf8');
 
 /** Folders with code of ours; the page's own files and test data are no rooms. */
 function roomsUnder(folder: string): string[] {
-  const notRooms = /\/(console\/page|player\/conversation|store\/migrations|crm\/presets|assist\/starter)$/;
+  const notRooms =
+    /\/(console\/page|player\/conversation|store\/migrations|crm\/presets|assist\/starter)$/;
   return readdirSync(folder, { withFileTypes: true, recursive: true })
     .filter((entry) => entry.isDirectory())
     .map((entry) => join(entry.parentPath, entry.name))

@@ -94,7 +94,9 @@ test('the doctor tells of one call and of the installation, with what to do', as
   expect(installation).toContain('TRUNKLINE_PUBLIC_URL');
   // The process knows its own webhooks, disk and address; this terminal's settings may be others. A webhook is well
   // where it takes events, not where it is configured.
-  expect(installation).toMatch(/NO {2}webhooks +webhook has taken none of its events .*ECONNREFUSED/);
+  expect(installation).toMatch(
+    /NO {2}webhooks +webhook has taken none of its events .*ECONNREFUSED/,
+  );
   // Its own line: where the machine is busy, the journal's says that the disk is slow.
   expect(installation.match(/^(?:ok | ! |NO ) disk +/gm)).toHaveLength(1);
   await expect(doctor(app, 'CA-nobody')).rejects.toMatchObject({

@@ -173,7 +173,10 @@ test('the end of a leg, and a pause, let go what waits', async () => {
   stream.end('stop');
   await app.ended(stream.callId);
   const shown = textsOf(await app.events(stream.callId));
-  expect(shown.map(([, , text]) => text)).toEqual(['it begins [CREDIT_CARD_1]', 'again [CREDIT_CARD_2]']);
+  expect(shown.map(([, , text]) => text)).toEqual([
+    'it begins [CREDIT_CARD_1]',
+    'again [CREDIT_CARD_2]',
+  ]);
 });
 
 test('kill -9 while the head of a card number waits: the next process has it, and the CRM gets the number masked whole', async () => {

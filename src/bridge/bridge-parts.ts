@@ -30,6 +30,7 @@ import { Tails } from './recordings/tails.ts';
 import type { Objects } from '../objects/objects.ts';
 import { Retention } from './api/call-retention.ts';
 import { SecondPasses } from './second-pass/second-passes.ts';
+import { WrapUps } from './wrap-up/wrap-ups.ts';
 import { StreamTokens } from './api/stream-tokens.ts';
 
 export type BridgeOptions = {
@@ -73,6 +74,7 @@ export type BridgeParts = {
   feed: LiveFeed;
   links: CallLinks;
   secondPasses: SecondPasses;
+  wrapUps: WrapUps;
   calls: Calls;
   tokens: StreamTokens;
   eraser: Eraser;
@@ -109,6 +111,7 @@ export async function openParts(
     lifeHours: config.linkLifeHours,
     withRecording,
   });
+  const wakeOutbox = (): void => outbox.wake();
   const secondPasses = new SecondPasses({
     config,
     store,
@@ -121,10 +124,12 @@ export async function openParts(
     clock,
     log,
     node,
-    wakeOutbox: () => outbox.wake(),
+    wakeOutbox,
   });
   opened.defer(() => secondPasses.stop());
-  const { calls, eraser } = openCalls(opened, options, {
+  const wrapUps = new WrapUps({ config, store, language, feed, clock, log, wakeOutbox });
+  opened.defer(() => wrapUps.stop());
+  const parts = {
     node,
     journal,
     speech,
@@ -132,10 +137,12 @@ export async function openParts(
     feed,
     links,
     secondPasses,
+    wrapUps,
     recording,
     clock,
     log,
-  });
+  };
+  const { calls, eraser } = openCalls(opened, options, parts);
   const tokens = new StreamTokens({
     store,
     lifeMs: config.tokenLifeMs,
@@ -146,24 +153,7 @@ export async function openParts(
   const retention = new Retention({ store, recordings, eraser, tokens, clock, log, days });
   opened.defer(() => retention.stop());
   const live = opened.use(new LiveApi({ store, calls, feed, clock }));
-  return {
-    node,
-    journal,
-    speech,
-    recordings,
-    feed,
-    links,
-    secondPasses,
-    calls,
-    tokens,
-    eraser,
-    retention,
-    live,
-    recording,
-    withRecording,
-    clock,
-    log,
-  };
+  return { ...parts, calls, tokens, eraser, retention, live, withRecording };
 }
 
 /** Creates the calls and the eraser. One eraser serves both requests and calls whose consent was withdrawn. */

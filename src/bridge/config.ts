@@ -129,6 +129,16 @@ export const BridgeConfig = z.strictObject({
     env: 'TRUNKLINE_SUMMARY_TYPE',
     description: 'The form of the summary in call.summary.',
   }),
+  wrapUpS: z.coerce
+    .number()
+    .min(0)
+    .max(7 * 86_400)
+    .default(60)
+    .meta({
+      env: 'TRUNKLINE_WRAP_UP_S',
+      description:
+        'A wrap-up that nobody edited goes out as call.wrapped this many seconds after the summary.',
+    }),
   redactEntities: z.array(RedactedType).default([]).meta({
     env: 'TRUNKLINE_REDACT',
     description:

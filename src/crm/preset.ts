@@ -72,6 +72,9 @@ export function presetNamed(name: string): Preset {
   return preset;
 }
 
+/** A step of a preset is for these events, unless it names others. */
+const eventsOfStep = ['call.completed', 'call.transcript.revised'] as const;
+
 export type PresetChoice = {
   preset: string;
   url?: string | undefined;
@@ -110,7 +113,7 @@ export function filledPreset(choice: PresetChoice): FilledPreset {
     options,
     limits: preset.limits,
     concurrency: preset.concurrency,
-    steps: preset.steps,
+    steps: preset.steps.map((step) => ({ ...step, on: step.on ?? [...eventsOfStep] })),
   };
 }
 

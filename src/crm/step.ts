@@ -11,6 +11,16 @@ export const MappingStep = z.strictObject({
   request: Expression.describe(
     'JSONata over {event, answers, links, options}: {"method", "path", "headers", "body"}, or nothing to leave the step out.',
   ),
+  on: z
+    .array(z.string().regex(/^call\.[a-z.]{1,40}$/))
+    .min(1)
+    .optional()
+    .describe(
+      'The types of events that this step is for; every type that the endpoint gets when left out.',
+    ),
+  each: Expression.optional().describe(
+    'JSONata over the same that makes a list of objects with an `id` (a-z, 0-9, _): the step is done for each of them, which `request` finds as `item`. Its answer is `answers.<name>_<id>`, and a link that it remembers `links.<link>_<id>`.',
+  ),
   accept: z
     .array(status)
     .optional()

@@ -6,7 +6,9 @@ import { rewriteUtterance } from './rewrite/rewrite.ts';
 import { scoreSentiment, unknownSentiment } from './sentiment/score.ts';
 import { chaptersOf, type TimedTurn } from './summary/chapters.ts';
 import { courseOf } from './sentiment/course.ts';
-import { summarize } from './wrap-up/summarize.ts';
+import { summarize, toldFrom } from './wrap-up/summarize.ts';
+import { recordOf } from './wrap-up/record.ts';
+import { wrapUpFrom } from './wrap-up/as-wrap-up.ts';
 import type { CoveredSpan } from './redaction/redact.ts';
 import { entitiesOfTurns } from './values/of-turns.ts';
 import { valueOf } from './values/value.ts';
@@ -160,27 +162,30 @@ function insightOf(
   language = 'en',
   about?: ValueContext,
 ): CallInsight {
+  const entities = about
+    ? entitiesOfTurns(turns.map(asSpoken), about, language)
+    : turns.map(asSpoken).flatMap((turn) => {
+        const at = timelineOf({
+          ...turn,
+          words: turn.words ?? [],
+          confidence: 1,
+          channel: 0,
+          language: 'en',
+        });
+        return findEntities(turn.text, undefined, language).map((span) => ({
+          entity_type: span.type,
+          text: span.text,
+          ...at(span.start, span.end),
+          role: turn.role,
+        }));
+      });
+  const record = recordOf(turns, { entities, ...about });
   return {
-    summary: summarize(turns, summaryType),
+    summary: toldFrom(record, turns, summaryType),
     summary_kind: 'extractive',
     chapters: chaptersOf(turns),
-    entities: about
-      ? entitiesOfTurns(turns.map(asSpoken), about, language)
-      : turns.map(asSpoken).flatMap((turn) => {
-          const at = timelineOf({
-            ...turn,
-            words: turn.words ?? [],
-            confidence: 1,
-            channel: 0,
-            language: 'en',
-          });
-          return findEntities(turn.text, undefined, language).map((span) => ({
-            entity_type: span.type,
-            text: span.text,
-            ...at(span.start, span.end),
-            role: turn.role,
-          }));
-        }),
+    wrap_up: wrapUpFrom(record, turns),
+    entities,
     sentiment: language === 'en' ? courseOf(turns) : [],
   };
 }

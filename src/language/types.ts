@@ -1,3 +1,4 @@
+import type { WrapUp } from '../protocol/wrap-up.ts';
 import type { Chapter, Emotion, NamedEntity, SentimentItem } from '../protocol/addons.ts';
 
 /** An entity by its characters in the text: `text.slice(start, end)` is the entity. */
@@ -35,6 +36,8 @@ export type SpokenTurn = {
   spoken?: string | undefined;
   start: number;
   end: number;
+  /** The id of the turn in its call. Sessions and jobs have none. */
+  utterance_id?: string | undefined;
 };
 
 /** The mood of one party over the call: the mean score of its sentences in each quarter, from -1 to 1. */
@@ -51,6 +54,7 @@ export type CallInsight = {
   /** `extractive`, or `llm` where a configured model wrote it. */
   summary_kind: 'extractive' | 'llm';
   chapters: Chapter[];
+  wrap_up: WrapUp;
   entities: (NamedEntity & Partial<EntityValue> & { role: string })[];
   sentiment: SentimentCourse[];
 };

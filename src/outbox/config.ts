@@ -6,6 +6,7 @@ import { reasonOf } from '../lib/errors.ts';
 import { nearestName } from '../lib/nearest-name.ts';
 import {
   eventPresets,
+  callEventTypes,
   eventsForAgents,
   type CallEventType,
   type EventPreset,
@@ -45,7 +46,15 @@ function whyNoChoice(input: unknown): string {
 
 const Shape = z.union([
   z.literal('envelope'),
-  z.strictObject({ steps: z.array(MappingStep).min(1).max(16) }),
+  z
+    .strictObject({ steps: z.array(MappingStep).min(1).max(16) })
+    .superRefine(({ steps }, context) => {
+      const known: readonly string[] = callEventTypes;
+      for (const { name, on = [] } of steps)
+        for (const type of on)
+          if (!known.includes(type))
+            context.addIssue({ code: 'custom', message: `step ${name}: ${type} is no type of event` }); // prettier-ignore
+    }),
 ]);
 
 /** One webhook, or a CRM by the name of its preset. */
@@ -155,7 +164,7 @@ export function endpointOf(setting: EndpointSetting): Endpoint {
     auth: filled.auth,
     scheme: filled.scheme,
     options: filled.options,
-    events: eventsOfPreset(rest.events),
+    events: eventsOfPreset(filled.steps, rest.events),
     limits: { ...filled.limits, ...rest.limits },
     concurrency: Math.min(rest.concurrency, filled.concurrency),
     shape: { steps: filled.steps },
@@ -163,12 +172,14 @@ export function endpointOf(setting: EndpointSetting): Endpoint {
 }
 
 /** The steps of a preset write the record of an ended call: they have nothing to say of another event. */
-const presetEvents = ['call.completed', 'call.transcript.revised'] as const;
-
-function eventsOfPreset(events: Endpoint['events'] = 'completed'): Endpoint['events'] {
+function eventsOfPreset(
+  steps: readonly MappingStep[],
+  events: Endpoint['events'] = 'all',
+): Endpoint['events'] {
   const wanted = typesOf({ events });
-  const types = presetEvents.filter((type) => wanted.includes(type));
-  if (types.length === 0) throw new Error(`a preset takes ${presetEvents.join(' and ')} alone`);
+  const known = eventPresets.all.filter((type) => steps.some(({ on }) => on?.includes(type)));
+  const types = known.filter((type) => wanted.includes(type));
+  if (types.length === 0) throw new Error(`a preset takes ${known.join(' and ')} alone`);
   return types;
 }
 

@@ -9,7 +9,14 @@ import type { GuardedAnswer, GuardedRequest } from '../lib/guarded-fetch.ts';
 import type { ApiExchange } from '../protocol/delivery-reports.ts';
 import type { Endpoint } from './config.ts';
 import { exchangeOf, exchangesText, withoutValues } from './exchanges.ts';
-import type { Mapping, StepAnswer, StepAnswers, StepContext, StepRequest } from './mapping.ts';
+import type {
+  Mapping,
+  StepAnswer,
+  StepAnswers,
+  StepContext,
+  StepItem,
+  StepRequest,
+} from './mapping.ts';
 import { MappingBusy } from './mapping.ts';
 import { judge, type DeliveryVerdict } from './retry-rules.ts';
 import type { QueuedEvent } from './claim-rows.ts';
@@ -138,21 +145,43 @@ class MappedRun {
       answer: 'this event needs no request',
     };
     for (const [index, step] of this.#options.mapping.steps.entries()) {
-      if (Object.hasOwn(this.#context.answers, step.name)) continue;
-      let made: StepRequest | undefined;
+      if (step.on?.includes(this.#item.type) === false) continue;
+      let items: (StepItem | undefined)[] = [undefined];
       try {
-        made = await this.#options.mapping.request(index, this.#item.body, this.#context, this.#leftMs()); // prettier-ignore
+        if (step.each !== undefined)
+          items = await this.#options.mapping.items(index, this.#item.body, this.#context, this.#leftMs()); // prettier-ignore
       } catch (error) {
         return unmappable(step.name, error);
       }
-      if (made === undefined) continue;
-      const next = await this.#step(index, step, made);
-      // The steps begin anew once at most: the record that was forgotten is not forgotten again.
-      if (next === 'anew') return this.perform();
-      verdict = next;
-      if (verdict.kind !== 'delivered') break;
+      for (const item of items) {
+        const next = await this.#onceFor(index, step, item);
+        // The steps begin anew once at most: the record that was forgotten is not forgotten again.
+        if (next === 'anew') return this.perform();
+        if (next === undefined) continue;
+        verdict = next;
+        if (verdict.kind !== 'delivered') return verdict;
+      }
     }
     return verdict;
+  }
+
+  /** One request of a step, or undefined where it was answered before or this event needs none. */
+  async #onceFor(
+    index: number,
+    step: MappingStep,
+    item: StepItem | undefined,
+  ): Promise<DeliveryVerdict | 'anew' | undefined> {
+    const name = item === undefined ? step.name : `${step.name}_${item.id}`;
+    if (Object.hasOwn(this.#context.answers, name)) return undefined;
+    if (item === undefined) delete this.#context.item;
+    else this.#context.item = item;
+    let made: StepRequest | undefined;
+    try {
+      made = await this.#options.mapping.request(index, this.#item.body, this.#context, this.#leftMs()); // prettier-ignore
+    } catch (error) {
+      return unmappable(name, error);
+    }
+    return made === undefined ? undefined : this.#step(index, { ...step, name }, made);
   }
 
   #leftMs(): number {
@@ -177,7 +206,7 @@ class MappedRun {
       return answer;
     }
     if (answer.ok && step.forget?.on.includes(answer.status) === true && !this.#hasForgotten)
-      return this.#forget(step.forget.links);
+      return this.#forget(this.#kindsOf(step.forget.links));
     const verdict = judgedFor(step, answer, this.#nowMs);
     if (verdict.kind !== 'delivered') {
       if (step.once === true) await this.#afterFailure(step.name, verdict);
@@ -204,7 +233,7 @@ class MappedRun {
     }
     if ('reason' in opinion) {
       if (opinion.forget === true && !this.#hasForgotten)
-        return this.#forget(Object.keys(step.remember ?? {}));
+        return this.#forget(this.#kindsOf(Object.keys(step.remember ?? {})));
       if (step.once === true) await this.#unmarked(step.name);
       return {
         kind: 'failed',
@@ -215,12 +244,22 @@ class MappedRun {
         reason: opinion.reason,
       };
     }
-    const isKept = step.once === true || Object.keys(opinion.links).length > 0;
+    const { item } = this.#context;
+    const found = Object.fromEntries(
+      Object.entries(opinion.links).map(([kind, id]) => [item === undefined ? kind : `${kind}_${item.id}`, id]), // prettier-ignore
+    );
+    const isKept = step.once === true || Object.keys(found).length > 0;
     if (isKept && links !== undefined)
-      await links.settle(endpoint.name, callId, step.name, opinion.links, clock.now());
-    Object.assign(this.#context.links, opinion.links);
+      await links.settle(endpoint.name, callId, step.name, found, clock.now());
+    Object.assign(this.#context.links, found);
     this.#context.answers[step.name] = answer;
     return verdict;
+  }
+
+  /** The names of links as they are kept: those of an entry of a list end with its id. */
+  #kindsOf(kinds: readonly string[]): string[] {
+    const { item } = this.#context;
+    return item === undefined ? [...kinds] : kinds.map((kind) => `${kind}_${item.id}`);
   }
 
   /** The remembered record was deleted at the CRM: all steps begin anew, once in an attempt. */

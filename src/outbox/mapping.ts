@@ -53,10 +53,25 @@ export type StepContext = {
   links: Record<string, string>;
   /** Steps whose answer was lost: their record may be there. */
   unsure: Record<string, true>;
+  /** The entry of a list that a step with `each` is done for. */
+  item?: StepItem;
 };
 
+export type StepItem = { id: string };
+
+/** A step is done for at most this many entries of its list. */
+const maxStepItems = 20;
+const StepItems = z
+  .array(z.looseObject({ id: z.string().regex(/^[a-z0-9_]{1,24}$/) }))
+  .max(maxStepItems, `a step is done for at most ${maxStepItems} entries`);
+
 /** The places of a step's expressions in the list that the child gets. */
-type StepPlaces = { request: number; expect: number | undefined; remember: [string, number][] };
+type StepPlaces = {
+  request: number;
+  each: number | undefined;
+  expect: number | undefined;
+  remember: [string, number][];
+};
 
 /** The process did not reach this order in time. The event itself may be fine. */
 export class MappingBusy extends Error {}
@@ -98,8 +113,9 @@ export class Mapping implements AsyncDisposable {
     this.#clock = clock;
     this.#expressions = [];
     const place = (text: string): number => this.#expressions.push(text) - 1;
-    this.#places = this.steps.map(({ request, expect, remember = {} }) => ({
+    this.#places = this.steps.map(({ request, each, expect, remember = {} }) => ({
       request: place(request),
+      each: each === undefined ? undefined : place(each),
       expect: expect === undefined ? undefined : place(expect),
       remember: Object.entries(remember).map(([kind, text]) => [kind, place(text)]),
     }));
@@ -129,6 +145,23 @@ export class Mapping implements AsyncDisposable {
     deadlineMs: number,
   ): Promise<{ request: StepRequest | undefined; lost: string[] }> {
     return this.#make(step, event, context, deadlineMs, true);
+  }
+
+  /** The entries that a step with `each` is done for: none for an expression that finds nothing. */
+  async items(
+    step: number,
+    event: string,
+    context: StepContext,
+    deadlineMs: number,
+  ): Promise<StepItem[]> {
+    const place = this.#places[step]?.each;
+    if (place === undefined) return [];
+    const { made } = await this.#evaluate(place, event, this.#given(context), deadlineMs, false);
+    const found: unknown = made === null ? [] : JSON.parse(made);
+    // JSONata gives a list of one entry as the entry itself.
+    const parsed = StepItems.safeParse([found ?? []].flat());
+    if (!parsed.success) throw new Error(z.prettifyError(parsed.error).replace(/\s*\n\s*/g, ' '));
+    return parsed.data;
   }
 
   /** The links that the answer of a step brings, or why the answer is a refusal. */
@@ -187,8 +220,14 @@ export class Mapping implements AsyncDisposable {
     for (const event of examplesFor(this.#endpoint)) {
       const text = JSON.stringify(event);
       const context: StepContext = { answers: {}, links: {}, unsure: {} };
-      for (const [index, step] of this.steps.entries())
+      for (const [index, step] of this.steps.entries()) {
+        if (step.on?.includes(event.type) === false) continue;
         try {
+          if (step.each !== undefined) {
+            const [item] = await this.items(index, text, context, maxStartMs);
+            if (item === undefined) continue;
+            context.item = item;
+          } else delete context.item;
           const { request, lost } = await this.watched(index, text, context, maxStartMs);
           for (const one of lost) warnings.push(`step ${step.name} for ${event.type}: ${one}`);
           if (request === undefined) continue;
@@ -205,6 +244,7 @@ export class Mapping implements AsyncDisposable {
             event.type,
           );
         }
+      }
     }
     // Many fields of a preset may have no value, and its own tests have looked at each.
     return this.#endpoint.preset === undefined ? warnings : [];
@@ -336,8 +376,9 @@ export class Mapping implements AsyncDisposable {
   #notReadable(invalid: NonNullable<MappingReady['invalid']>): TrunklineError {
     const { expression } = invalid;
     const step = this.#places.findIndex(
-      ({ request, expect, remember }) =>
+      ({ request, each, expect, remember }) =>
         request === expression ||
+        each === expression ||
         expect === expression ||
         remember.some(([, place]) => place === expression),
     );

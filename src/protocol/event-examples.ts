@@ -6,6 +6,7 @@ import {
   type EventLeg,
   type Turn,
 } from './events.ts';
+import type { WrapUp } from './wrap-up.ts';
 
 /**
  * One event of each type, as a CRM receives it, for the OpenAPI document, for /docs and for testing a webhook mapping.
@@ -88,6 +89,35 @@ const turns: Turn[] = [
 
 const summaryText =
   'A customer asks for a refund that never came. The agent finds the order and sends it again.';
+
+const wrapUp: WrapUp = {
+  reason: {
+    text: 'Customer reported that they never got the refund.',
+    utterance_ids: [utteranceId],
+  },
+  done: [{ text: 'Agent refunded $89.00', utterance_ids: ['utt_7c20d5b8e1f43a96'] }],
+  outcome: { value: 'resolved', utterance_ids: ['utt_7c20d5b8e1f43a96'] },
+  promises: [
+    {
+      id: 'p3f9c2a7d10be',
+      who: 'agent',
+      what: 'call the customer back',
+      until: '2026-02-06',
+      utterance_ids: ['utt_c41e9d70a2b853f6'],
+    },
+  ],
+  facts: [
+    {
+      kind: 'amount',
+      text: 'eighty nine dollars',
+      value: '89.00',
+      currency: 'USD',
+      utterance_ids: ['utt_7c20d5b8e1f43a96'],
+    },
+  ],
+  disposition: null,
+  mood: { from: 'negative', to: 'neutral', utterance_ids: [utteranceId] },
+};
 
 const chapters = [
   {
@@ -367,6 +397,18 @@ export const eventExamples: { [Type in CallEventType]: Extract<CallEvent, { type
       page_url: `${shared}?${linkQuery}`,
       recording_url: `${shared}/recording?${linkQuery}`,
       links_expire_at: '2026-02-10T09:15:58.000Z',
+    },
+  },
+  'call.wrapped': {
+    ...head(24, 59),
+    call: overCall,
+    type: 'call.wrapped',
+    custom_metadata: metadata,
+    data: {
+      wrap_up: wrapUp,
+      text: 'Customer reported that they never got the refund. Agent refunded $89.00. Agent will call the customer back by Friday, 6 February.',
+      revision: 1,
+      edits: [],
     },
   },
   'call.transcript.revised': {

@@ -7,6 +7,7 @@ import {
   CallSignalData,
   CallTaggedData,
 } from './assist-events.ts';
+import { WrappedData } from './wrap-up.ts';
 import { DateTime, FreeObject, LanguageCode, Seconds } from './values.ts';
 
 /**
@@ -417,6 +418,7 @@ const eventData = {
   'call.ended': CallEndedData,
   'call.summary': CallSummaryData,
   'call.completed': CallCompletedData,
+  'call.wrapped': WrappedData,
   'call.transcript.revised': CallTranscriptRevisedData,
   'call.warning': CallWarningData,
   'call.erased': CallErasedData,
@@ -497,6 +499,7 @@ const CallSignal = envelope('call.signal').meta({ id: 'CallSignal' });
 const CallEnded = envelope('call.ended').meta({ id: 'CallEnded' });
 const CallSummary = envelope('call.summary').meta({ id: 'CallSummary' });
 const CallCompleted = envelope('call.completed').meta({ id: 'CallCompleted' });
+const CallWrapped = envelope('call.wrapped').meta({ id: 'CallWrapped' });
 const CallTranscriptRevised = envelope('call.transcript.revised').meta({
   id: 'CallTranscriptRevised',
 });
@@ -523,6 +526,7 @@ export const CallEvent = z
     CallEnded,
     CallSummary,
     CallCompleted,
+    CallWrapped,
     CallTranscriptRevised,
     CallWarning,
     CallErased,

@@ -31,6 +31,7 @@ import * as closedLinks from './migrations/025-closed-links.ts';
 import * as spoken from './migrations/026-spoken.ts';
 import * as assistHits from './migrations/027-assist-hits.ts';
 import * as connected from './migrations/028-connected.ts';
+import * as wrapUps from './migrations/029-wrap-ups.ts';
 
 type Migration = {
   name: string;
@@ -81,6 +82,7 @@ export const migrations: Migration[] = [
   { name: '026-spoken', ...spoken },
   { name: '027-assist-hits', ...assistHits },
   { name: '028-connected', ...connected },
+  { name: '029-wrap-ups', ...wrapUps },
 ];
 
 /**

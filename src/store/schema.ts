@@ -258,6 +258,7 @@ type CallsTables = {
   erased_calls: ErasedCallsTable;
   erased_legs: ErasedLegsTable;
   second_passes: SecondPassesTable;
+  wrap_ups: WrapUpsTable;
   secrets: SecretsTable;
   said: SaidTable;
   assist_hits: AssistHitsTable;
@@ -343,6 +344,20 @@ type DeliveriesTable = {
 };
 
 /** The id that a CRM gave to the record of a call. `unsure:<step>` marks a step whose answer was lost. */
+/** The record of an ended call. */
+export type WrapUpsTable = {
+  call_id: string;
+  /** JSON, see `protocol/wrap-up.ts`. */
+  record: string;
+  text: string;
+  /** JSON: who changed which field. */
+  edits: string;
+  /** Rises by one with each `call.wrapped`. */
+  revision: number;
+  /** Null once the record has gone out. */
+  due_at: number | null;
+};
+
 type CrmLinksTable = {
   endpoint: string;
   call_id: string;

@@ -16,6 +16,8 @@ import type { Eraser } from './erasure.ts';
 import type { LiveFeed } from '../live-feed.ts';
 import { found, invalid, readKnown } from './query.ts';
 import type { Recordings } from '../recordings/recordings.ts';
+import type { WrapUps } from '../wrap-up/wrap-ups.ts';
+import { wrapUpApi } from './wrap-up-api.ts';
 import type { SecondPasses } from '../second-pass/second-passes.ts';
 
 type CallsApiOptions = {
@@ -25,6 +27,7 @@ type CallsApiOptions = {
   eraser: Eraser;
   feed: LiveFeed;
   secondPasses: SecondPasses;
+  wrapUps: WrapUps;
   clock: Clock;
   /** True if this installation redacts calls. */
   isRedacted: boolean;
@@ -37,7 +40,7 @@ export function callsApi(options: CallsApiOptions): Router {
   const { db } = store;
   const live = (id: string): ReturnType<Calls['get']> => calls.get(id);
   const router = Router();
-  router.use(callReadings(options), callOrders(options));
+  router.use(callReadings(options), callOrders(options), wrapUpApi(options));
 
   router.get('/api/calls', async (request, response) => {
     const query = readKnown(CallListQuery, request, namesOfOthers);

@@ -205,6 +205,7 @@ export class Eraser {
         'assist_hits',
         'streams',
         'legs',
+        'wrap_ups',
       ] as const)
         // prettier-ignore
         await tx.deleteFrom(table).where('call_id', '=', callId).execute();

@@ -22,7 +22,7 @@ import { callLength, legDurationS, lengthOf } from './length.ts';
 import type { CallLength, CallRecord } from '../records/call-record.ts';
 import type { CallInput, CallState, Deadline } from './call-state.ts';
 import { talkOf } from './statistics.ts';
-import { conversationOf, noSummary, summaryOf, type CallConversation } from './summary.ts';
+import { conversationOf, noSummary, summaryAndWrapUp, type CallConversation } from './summary.ts';
 
 type CallEndingOptions = {
   env: CallEnvironment;
@@ -174,22 +174,25 @@ export class CallEnding {
     }));
     if (facts?.ended === undefined) return; // the call was left or erased
     const { conversation, ended } = facts;
-    const summary = {
-      ...(await this.#summaryOf(conversation)),
-      incomplete: incompleteFrom(ended.row.incomplete),
-    };
+    const made = await this.#summaryOf(conversation);
+    const summary = { ...made.summary, incomplete: incompleteFrom(ended.row.incomplete) };
     const now = env.clock.now();
     const links = env.links.linksOf(record.id, now);
     const transcriptUrl = env.links.transcriptUrl(record.id, now);
     const completed = completedData({ record, ended, summary, links });
-    const { secondPasses } = env;
+    const { secondPasses, wrapUps } = env;
     const isDone = await events.summarised(
       fitted(summary, transcriptUrl),
       fitted(completed, transcriptUrl),
-      (tx) => secondPasses.order(tx, record.id),
+      async (tx) => {
+        await secondPasses.order(tx, record.id);
+        if (made.wrapUp !== undefined)
+          await wrapUps.keep(tx, record.id, made.wrapUp, summary.summary.text);
+      },
     );
     if (!isDone && this.#options.state().at === 'left') return;
     secondPasses.wake();
+    wrapUps.wake();
     events.changed();
     await events.settled(); // events that could not be stored cause a warning, which is written after the last event
     over();
@@ -199,12 +202,14 @@ export class CallEnding {
    * Reading the conversation is retried. Making the summary is not, because it would fail again in the same way; the
    * event then reports the failure.
    */
-  async #summaryOf(conversation: CallConversation): Promise<CallEventData<'call.summary'>> {
+  async #summaryOf(
+    conversation: CallConversation,
+  ): Promise<Awaited<ReturnType<typeof summaryAndWrapUp>>> {
     const { env, log } = this.#options;
     const { summaryType: type, summaryWaitMs: deadlineMs } = env.config;
     try {
       const languageCode = this.#options.languageCode();
-      return await summaryOf(conversation, {
+      return await summaryAndWrapUp(conversation, {
         language: env.language,
         callId: this.#options.record.id,
         type,
@@ -214,7 +219,7 @@ export class CallEnding {
       });
     } catch (error) {
       log.error({ err: error }, 'the summary of a call could not be made and was given up');
-      return noSummary(conversation.turns, type, 'the summary could not be made');
+      return { summary: noSummary(conversation.turns, type, 'the summary could not be made') };
     }
   }
 

@@ -3,6 +3,7 @@ import type { RuleSet } from '../../assist/rule-set.ts';
 import type { LanguageRunner } from '../../language/runner.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
+import type { WrapUp } from '../../protocol/wrap-up.ts';
 import type { SpeechClient } from '../../speech-client/client.ts';
 import type { Database } from '../../store/schema.ts';
 import type { Store } from '../../store/store.ts';
@@ -52,6 +53,11 @@ export type CallEnvironment = {
      * be recognised again.
      */
     order(tx: Transaction<Database>, callId: string): Promise<void>;
+    wake(): void;
+  };
+  wrapUps: {
+    /** Runs in the summary's transaction. The record goes out after a while, unless somebody edits it before. */
+    keep(tx: Transaction<Database>, callId: string, record: WrapUp, text: string): Promise<void>;
     wake(): void;
   };
   /** Reads the facts about a call from a carrier's callback. */

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { LanguageRunner } from '../../language/runner.ts';
 import type { CallInsight, SpokenTurn, ValueContext } from '../../language/types.ts';
 import { Role, type CallEventData, type Turn } from '../../protocol/events.ts';
+import type { WrapUp } from '../../protocol/wrap-up.ts';
 import { personName } from '../../protocol/people.ts';
 import type { Database } from '../../store/schema.ts';
 import { roleFrom, spokenOf, turnsOf } from '../events/call-rows.ts';
@@ -52,9 +53,17 @@ type SummaryOptions = {
  * not be made.
  */
 export async function summaryOf(
-  { turns, spoken, sentiment: rows }: CallConversation,
+  conversation: CallConversation,
   options: SummaryOptions,
 ): Promise<SummaryData> {
+  return (await summaryAndWrapUp(conversation, options)).summary;
+}
+
+/** The summary, and the record of the call where one could be made. */
+export async function summaryAndWrapUp(
+  { turns, spoken, sentiment: rows }: CallConversation,
+  options: SummaryOptions,
+): Promise<{ summary: SummaryData; wrapUp?: WrapUp }> {
   const sentiment_course = sentimentCourse(rows);
   const block = await options.language.run(
     'call',
@@ -70,9 +79,16 @@ export async function summaryOf(
     { deadlineMs: options.deadlineMs, owner: options.callId },
   );
   if (block.results !== null && block.error === null)
-    return { ...insightParts(block.results, options.type), sentiment_course, transcript: turns };
+    return {
+      summary: {
+        ...insightParts(block.results, options.type),
+        sentiment_course,
+        transcript: turns,
+      },
+      wrapUp: block.results.wrap_up,
+    };
   const reason = block.error?.message ?? 'the summary came out empty';
-  return { ...noSummary(turns, options.type, reason), sentiment_course };
+  return { summary: { ...noSummary(turns, options.type, reason), sentiment_course } };
 }
 
 /** On a mixed leg, voices count as different people if diarization has separated them. */

@@ -1,7 +1,7 @@
 import { ApiError } from './failures.js';
 import { connection } from './page-state.js';
 
-/** @import { AnswerTo, AnswerToPost, ApiCall, Connected } from './shapes.ts' */
+/** @import { AnswerTo, AnswerToPost, ApiCall, CallWrapUp, Connected } from './shapes.ts' */
 
 /** A request is given up after this time, because a connection may stay open to a process that hangs. */
 const answersWithinMs = 30_000;
@@ -47,6 +47,13 @@ export const put = (path, body) => ask('PUT', path, body);
  * @returns {Promise<ApiCall>}
  */
 export const patch = (path, body) => ask('PATCH', path, body);
+
+/**
+ * @param {`/api/calls/${string}/wrap-up`} path
+ * @param {unknown} body
+ * @returns {Promise<CallWrapUp>}
+ */
+export const putWrapUp = (path, body) => ask('PUT', path, body);
 
 /**
  * @param {string} path

@@ -17,6 +17,7 @@ import { Recording } from './recording.js';
 import { SaidSoFarPanel } from './said-so-far.js';
 import { summaryElement } from './summary.js';
 import { Transcript } from './transcript.js';
+import { WrapUpPanel } from './wrap-up.js';
 
 /** @import { SpokenEntry, ApiCall, CallFigures, LiveFeedMessage, LiveMessage, Shortcut, CallEvent } from './shapes.ts' */
 
@@ -61,6 +62,7 @@ export class CallView {
   #problem = h('p', { class: 'error', role: 'alert' });
   #missing = new MissingNote(() => post(`/api/calls/${this.#id}/transcribe`));
   #summary = h('div');
+  #wrapUp;
   #sound = h('div');
   #player = h('div', { class: 'player-place' });
   #panels = h('aside', { class: 'panels', 'aria-label': 'About this call' });
@@ -88,6 +90,8 @@ export class CallView {
     this.#deliveries = callDeliveries(id);
     this.#notes = new NotesPanel(id);
     this.#hints = new HintsPanel(id, this.#hear);
+    this.#wrapUp = new WrapUpPanel(id, (utteranceId) => this.#hearUtterance(utteranceId));
+    this.#summary.after(this.#wrapUp.element);
     this.#actions = new CallActions(id, {
       placeOf: () => this.#recording?.place ?? 0,
       utterancesOf: () => this.#conversation.utterances,
@@ -241,6 +245,8 @@ export class CallView {
     if (this.#hasEvents) this.#hints.event(message.type);
     this.#draw();
     if (message.type === 'call.summary' || isReplaced) this.#drawSummary();
+    if (message.type === 'call.wrapped' && this.#conversation.wrapUp)
+      this.#wrapUp.draw(this.#conversation.wrapUp);
     this.#deliveries.changed();
   }
 
@@ -398,7 +404,18 @@ export class CallView {
 
   #drawSummary() {
     const { summary } = this.#conversation;
-    if (summary) this.#summary.replaceChildren(summaryElement(summary, this.#hear));
+    if (!summary) return;
+    this.#summary.replaceChildren(summaryElement(summary, this.#hear));
+    this.#wrapUp.offer();
+  }
+
+  /** @param {string} utteranceId */
+  #hearUtterance(utteranceId) {
+    const said = this.#conversation.utterances.find(({ utterance_id: id }) => id === utteranceId);
+    if (!said) return;
+    // Without a recording the words are shown at least.
+    this.#hear(said.start);
+    this.#transcript.goTo(said.start);
   }
 
   async #togglePause() {

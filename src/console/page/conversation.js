@@ -1,6 +1,6 @@
 import { voices } from './format.js';
 
-/** @import { AboutCall, CallEvent, ConversationEntry, LiveMessage, PauseEntry, Role, ShownSummary, Turn, SpokenEntry } from './shapes.ts' */
+/** @import { AboutCall, CallEvent, ConversationEntry, LiveMessage, PauseEntry, Role, ShownSummary, ShownWrapUp, Turn, SpokenEntry } from './shapes.ts' */
 
 /**
  * One call as told by its events and partials, in order of the call's time. It uses no document and no network:
@@ -15,6 +15,8 @@ export class Conversation {
   ended;
   /** @type {ShownSummary | undefined} */
   summary;
+  /** @type {ShownWrapUp | undefined} */
+  wrapUp;
   /** @type {Map<string, ConversationEntry>} */
   #byKey = new Map();
   /** @type {Set<string>} */
@@ -71,6 +73,9 @@ export class Conversation {
         return [];
       case 'call.summary':
         this.summary = message.data;
+        return [];
+      case 'call.wrapped':
+        this.wrapUp = message.data;
         return [];
       case 'call.transcript.revised':
         return this.isReplaced(message) ? this.#replaced(message.data) : [];

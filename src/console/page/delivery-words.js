@@ -25,6 +25,7 @@ export const eventKinds = [
   ['call.ended', 'Call ended'],
   ['call.summary', 'Summary'],
   ['call.completed', 'Whole call'],
+  ['call.wrapped', 'Wrap-up'],
   ['call.transcript.revised', 'Words of the recording'],
   ['call.warning', 'Warning'],
   ['call.erased', 'Erased'],

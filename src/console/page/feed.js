@@ -8,7 +8,7 @@ const names = [
   ...['call.started', 'call.transcript', 'call.sentiment', 'call.entities', 'call.translation'],
   ...['call.gap', 'call.paused', 'call.resumed', 'call.dtmf', 'call.ended', 'call.summary'],
   ...['call.hint', 'call.alert', 'call.checklist', 'call.tagged', 'call.signal'],
-  'call.completed',
+  ...['call.completed', 'call.wrapped'],
   ...['call.transcript.revised', 'call.warning', 'call.skipped'],
 ];
 

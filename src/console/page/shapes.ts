@@ -34,6 +34,7 @@ import type {
 import type { ApiModel, LanguageModelTrial, ModelList } from '../../protocol/model-reports.ts';
 import type { NamedEntity, SentimentItem, Word } from '../../protocol/addons.ts';
 import type { CallEvent, EventLeg, GapCause, Party, Role, Turn } from '../../protocol/events.ts';
+import type { CallWrapUp, WrapUp } from '../../protocol/wrap-up.ts';
 import type { PreRecordedJobList, PreRecordedJobRecord } from '../../protocol/job.ts';
 
 /** Types of the page's own data, and of the API's answer at each address. No browser loads this file. */
@@ -162,6 +163,9 @@ export type SignInState = { key_needed: boolean; signed_in: boolean };
 type Changed = { changed: number };
 
 /** The type of the answer to a GET, by its path. A missing path does not compile. */
+/** The record of a call as an event or an answer tells it. */
+export type ShownWrapUp = Pick<CallWrapUp, 'wrap_up' | 'revision' | 'edits'>;
+
 export type AnswerTo<Path extends string> = Path extends '/api/session'
   ? SignInState
   : Path extends '/api/installation'
@@ -190,15 +194,17 @@ export type AnswerTo<Path extends string> = Path extends '/api/session'
                         ? CallPage
                         : Path extends `/api/calls/${string}/assist`
                           ? CallAssistance
-                          : Path extends `/api/calls/${string}/events?${string}`
-                            ? CallEventPage
-                            : Path extends `/api/calls/${string}`
-                              ? ApiCall
-                              : Path extends `/v2/pre-recorded?${string}`
-                                ? PreRecordedJobList
-                                : Path extends `/v2/pre-recorded/${string}`
-                                  ? ShownJob
-                                  : never;
+                          : Path extends `/api/calls/${string}/wrap-up`
+                            ? CallWrapUp
+                            : Path extends `/api/calls/${string}/events?${string}`
+                              ? CallEventPage
+                              : Path extends `/api/calls/${string}`
+                                ? ApiCall
+                                : Path extends `/v2/pre-recorded?${string}`
+                                  ? PreRecordedJobList
+                                  : Path extends `/v2/pre-recorded/${string}`
+                                    ? ShownJob
+                                    : never;
 
 /** The type of the answer to a POST, by its path. Undefined if the answer has no body. */
 export type AnswerToPost<Path extends string> = Path extends '/api/session'
@@ -241,4 +247,4 @@ export type {
   Role,
   Turn,
 };
-export type { CallEvent, GapCause, LiveFeedMessage };
+export type { CallEvent, CallWrapUp, GapCause, LiveFeedMessage, WrapUp };

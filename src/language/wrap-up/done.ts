@@ -31,6 +31,8 @@ const finished =
   /^(?:(?:right|okay|ok|there|so)[,. ]+)*(?:done|all done|that's done|that's it done|there we go|there you go|all set|that's (?:all )?(?:gone|going) through|sorted|that's sorted|that's all sorted|that's been done|it's done)\b/i;
 const meant =
   /^(?:let me|i'll|i will|we'll|i can|i'm going to) (?:just |now |quickly |go ahead and )*(\w+) (.+)$/i;
+/** A call has at most this many actions in its record, but for the second half of a sentence. */
+const maxActions = 40;
 /** The words do not say what was done. */
 const nothingNamed = /^Agent (?:did|sent|made|put) (?:it|that|this|them|so)$/;
 /** "Done" may speak of what the agent set out to do at most this many statements before. */
@@ -40,6 +42,7 @@ const reach = 6;
 export function doneIn(statements: readonly CallStatement[]): DoneItem[] {
   const items: DoneItem[] = [];
   for (const [place, statement] of statements.entries()) {
+    if (items.length >= maxActions) break;
     if (statement.role !== 'agent' || statement.isQuestion || statement.isConditional) continue;
     if (earlier.test(statement.text) || negated.test(statement.text)) continue;
     const own = ownActions(statement, place);

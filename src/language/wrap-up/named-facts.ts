@@ -5,7 +5,7 @@ import type { CallInsight, SpokenTurn } from '../types.ts';
 
 type ValuedEntity = CallInsight['entities'][number];
 
-export type FactKind = 'name' | 'number' | 'amount' | 'date' | 'time' | 'phone' | 'email' | 'address'; // prettier-ignore
+type FactKind = 'name' | 'number' | 'amount' | 'date' | 'time' | 'phone' | 'email' | 'address'; // prettier-ignore
 export type CallFact = { kind: FactKind; text: string; value: string; currency?: string; turns: number[]; isCustomers: boolean }; // prettier-ignore
 
 const kinds: Readonly<Record<string, FactKind>> = {
@@ -21,6 +21,9 @@ const kinds: Readonly<Record<string, FactKind>> = {
   LOCATION_ADDRESS_STREET: 'address',
 };
 const maxFacts = 60;
+/** A value that is named again and again is proven by its first places. */
+const maxProofs = 20;
+const maxCharacters = 300;
 const figure = /\d/;
 
 /** Entities with a value, each value once, with the turns that named it. Names are not taken from here. */
@@ -35,13 +38,14 @@ export function factsOf(
     const kind = kinds[entity_type === 'DOB' && weekday.test(text) ? 'DATE' : entity_type];
     const said = value ?? (kind === 'date' ? deadlineOf(text, day)?.until : undefined);
     if (kind === undefined || said === undefined || said === '') continue;
+    if (said.length > maxCharacters || text.length > maxCharacters) continue;
     if (kind === 'number' && (!figure.test(said) || said.length < 3)) continue;
     const turn = turnAt(turns, role, start);
     if (turn < 0) continue;
     const meant = kind === 'date' ? asMeant(said, text, turns[turn]?.text ?? '') : said;
     const same = facts.find((fact) => fact.kind === kind && fact.value === meant);
     if (same !== undefined) {
-      if (!same.turns.includes(turn)) same.turns.push(turn);
+      if (!same.turns.includes(turn) && same.turns.length < maxProofs) same.turns.push(turn);
       continue;
     }
     facts.push({ kind, text, value: meant, ...(currency === undefined ? {} : { currency }), turns: [turn], isCustomers: role === 'customer' }); // prettier-ignore

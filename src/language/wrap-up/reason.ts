@@ -3,7 +3,7 @@ import type { CallStatement } from './statements.ts';
 import { inMidSentence, plainOf, retold, withoutEnd } from './told.ts';
 
 /** Why there was a call, as one sentence, with the turn that says so. */
-export type Reason = { text: string; turn: number };
+type Reason = { text: string; turn: number };
 
 const purpose =
   /^(?:i'm|i am|we're|we are|just|i was|it's) ?(?:calling|ringing|phoning|here)?(?: you)? ?(?:to|because|about|regarding|as|for)\b|\b(?:calling|ringing|phoning) (?:to|because|about|regarding|as|for)\b/i;

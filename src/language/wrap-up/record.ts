@@ -11,7 +11,7 @@ import { withValues } from './with-values.ts';
 import { statementsOf } from './statements.ts';
 
 /** A field of the record, with the turns that prove it. */
-export type ProvenText = { text: string; turns: number[] };
+type ProvenText = { text: string; turns: number[] };
 export type PromiseField = { who: Party; what: string; subject: string; until?: string; turns: number[] }; // prettier-ignore
 
 /** The record of a call. A field that nobody's words prove is empty. */

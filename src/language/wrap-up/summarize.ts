@@ -9,7 +9,7 @@ import {
 } from '../summary/extract.ts';
 import type { SpokenTurn } from '../types.ts';
 import { entitiesOfTurns } from '../values/of-turns.ts';
-import { written } from './deadline.ts';
+import { written } from './written-day.ts';
 import { likeness } from './done.ts';
 import { recordOf, type CallRecordDraft, type PromiseField, type RecordContext } from './record.ts';
 

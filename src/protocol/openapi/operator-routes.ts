@@ -28,6 +28,8 @@ import { Expected, ExpectRequest } from '../expect-request.ts';
 import { LanguageModelTrial, ModelList } from '../model-reports.ts';
 import { Role } from '../events.ts';
 import { connectionRoutes } from './connection-routes.ts';
+import { eventExamples } from '../event-examples.ts';
+import { CallWrapUp, WrapUpOrder } from '../wrap-up.ts';
 import { deliveryRoutes } from './delivery-routes.ts';
 import { act, one, paging } from './operator-route.ts';
 import { answer, json, type RouteAnswer, type Parameter, type Route } from './route.ts';
@@ -109,6 +111,13 @@ const linkQuery: Parameter[] = [
 ];
 
 const recording: RouteAnswer = { description: 'Stereo WAV.', content: { 'audio/wav': 'binary' } };
+
+const wrapUpAnswer: CallWrapUp = {
+  call_id: 'call_01KAR9W3Q0M4Z7C2T5B8N1D6EX',
+  state: 'delivered',
+  due_at: null,
+  ...eventExamples['call.wrapped'].data,
+};
 
 const callItem: CallItem = {
   id: 'call_01KAR9W3Q0M4Z7C2T5B8N1D6EX',
@@ -219,6 +228,32 @@ export const operatorRoutes: readonly Route[] = [
     body: json(CallNotes, { notes: 'Promised a call back by Friday.', tags: ['refund'] }),
     answers: { 200: answer('The call.', ApiCall) },
     errors: [400, 404],
+  },
+  {
+    ...one(
+      '/api/calls/{id}/wrap-up',
+      'The record of a call: reason, actions, outcome, promises, facts',
+    ),
+    description:
+      'Each field names the utterances that prove it. While the call goes on it is a draft from what was said so far; afterwards it waits for `TRUNKLINE_WRAP_UP_S` and goes out as `call.wrapped`.',
+    answers: { 200: answer('The wrap-up.', CallWrapUp, wrapUpAnswer) },
+    errors: [404, 503],
+  },
+  {
+    method: 'put',
+    path: '/api/calls/{id}/wrap-up',
+    tag: calls,
+    access: 'key',
+    summary: 'Edit the record of an ended call',
+    description:
+      'Fields that are not named stay as they are. The edited record goes out at once as `call.wrapped`, with who changed what. With `revision` an edit of an older record is refused.',
+    body: json(WrapUpOrder, {
+      by: 'Dana',
+      revision: 1,
+      wrap_up: { outcome: { value: 'open' }, disposition: 'Damaged in transit' },
+    }),
+    answers: { 200: answer('The wrap-up.', CallWrapUp, wrapUpAnswer) },
+    errors: [400, 404, 409, 503],
   },
   {
     ...one('/api/calls/{id}/transcript', 'The words of a call as a file'),

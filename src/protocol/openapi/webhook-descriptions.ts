@@ -55,6 +55,8 @@ const summaries: Record<CallEventType, string> = {
   'call.summary': 'Summary, chapters, entities, sentiment and the whole transcript.',
   'call.completed':
     'The whole call in one event: numbers, times, transcript, summary, sentiment, talk figures, gaps and links.',
+  'call.wrapped':
+    'The record of the call: reason, what was done, outcome, promises, facts and mood, each with the utterances that prove it. It comes again when somebody edits it.',
   'call.transcript.revised':
     'The recording was read again with care: transcript, summary and chapters anew; only with TRUNKLINE_SECOND_PASS.',
   'call.warning': 'Something about the call did not come about, and why.',

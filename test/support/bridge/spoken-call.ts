@@ -33,6 +33,9 @@ export type SpokenCall = AsyncDisposable & {
   /** The last hint that the session of a speaker got. */
   hintOf(who: Side): Record<string, unknown> | undefined;
   dataDir: string;
+  /** A request under the call's own address, with JSON. */
+  ask(method: string, path: string, body?: unknown): Promise<{ status: number; body: AnyJson }>;
+  store: Awaited<ReturnType<typeof temporaryStore>>;
 };
 
 /** A call of two legs over the real bridge. The test supplies the words. */
@@ -72,6 +75,15 @@ export async function startCall(
   return {
     speech,
     dataDir: store.dataDir,
+    store,
+    async ask(method, path, body) {
+      const response = await app.get(`/api/calls/${stream.callId}${path}`, {
+        method,
+        ...(body === undefined ? {} : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }), // prettier-ignore
+      });
+      const text = await response.text();
+      return { status: response.status, body: text === '' ? undefined : JSON.parse(text) };
+    },
     async say(who, text, at) {
       if (who === 'agent') await allTold();
       const utterance = utteranceOf(text, at);

@@ -136,7 +136,8 @@ export async function testBridge(options: TestBridgeOptions): Promise<TestBridge
     ended: (callId) =>
       until(async () => {
         const list = await events(callId);
-        return list.at(-1)?.type === 'call.completed'
+        // The record of a call may follow at once.
+        return list.findLast(({ type }) => type !== 'call.wrapped')?.type === 'call.completed'
           ? list.find((event) => event.type === 'call.ended')
           : undefined;
       }),

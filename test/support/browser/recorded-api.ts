@@ -24,6 +24,7 @@ import type {
 import type { ApiConnection, CrmPresetList } from '../../../src/protocol/connection-reports.ts';
 import type { ApiModel, LanguageModelTrial } from '../../../src/protocol/model-reports.ts';
 import type { CallEvent } from '../../../src/protocol/events.ts';
+import type { CallWrapUp } from '../../../src/protocol/wrap-up.ts';
 import { callId } from './recorded-call.ts';
 import { jobIdOf, recordedJob, type RecordedJob } from './recorded-jobs.ts';
 
@@ -44,6 +45,8 @@ export type Recorded = {
   tried?: LanguageModelTrial['tried'];
   /** The models for recordings; all of them are installed unless said. */
   models?: ApiModel[];
+  /** The record of every call. */
+  wrapUp?: CallWrapUp;
   /** Called for each request that changes data. */
   onPost?: (path: string, body: unknown) => unknown;
 };
@@ -174,6 +177,12 @@ function recordedRoutes(recorded: Recorded): Router {
   });
   router.get('/api/calls/:id', (request, response) => {
     response.json(callOf(recorded, request.params.id));
+  });
+  router.get('/api/calls/:id/wrap-up', (_request, response) => {
+    response.json(recorded.wrapUp);
+  });
+  router.put('/api/calls/:id/wrap-up', (request, response) => {
+    response.json(recorded.onPost?.(request.path, request.body));
   });
   router.get('/api/calls/:id/transcript', (request, response) => {
     const { transcript } = callOf(recorded, request.params.id);

@@ -32,6 +32,23 @@ export function endedCall(callId: string, number: string, summary: string): Queu
   return queuedOf(event as CallEvent);
 }
 
+/** The record of a call with promises, as its row in the outbox. */
+export function wrappedCall(
+  callId: string,
+  number: string,
+  { revision, until, ids }: { revision: number; until: string | null; ids: readonly string[] },
+): QueuedEvent {
+  const example = eventExamples['call.wrapped'];
+  const promises = ids.map((id) => ({ id, who: 'agent' as const, what: `promise ${id}`, until, utterance_ids: [] })); // prettier-ignore
+  const event = {
+    ...example,
+    id: `evt_${callId}_${revision}`,
+    call: { ...example.call, id: callId, from: number },
+    data: { ...example.data, revision, wrap_up: { ...example.data.wrap_up, promises } },
+  };
+  return queuedOf(event);
+}
+
 export function randomPlan(random: () => number): (CrmFault | undefined)[] {
   const count = Math.floor(random() * 9);
   const plan: (CrmFault | undefined)[] = [];

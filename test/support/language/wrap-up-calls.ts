@@ -10,7 +10,7 @@ import { Counts } from './language-scores.ts';
  * Calls whose wrap-up is known. A word group `a|b & c` is met by a text with one word of each side of the ampersand;
  * a field may be wanted several times.
  */
-export type WrapUpCall = {
+type WrapUpCall = {
   id: string;
   kind: string;
   day: string;
@@ -51,17 +51,17 @@ function callOf(block: string): WrapUpCall {
   return call;
 }
 
-export function contextOf({ id, day }: WrapUpCall): { day: string; callingCode: string } {
+function contextOf({ id, day }: WrapUpCall): { day: string; callingCode: string } {
   return { day, callingCode: id.startsWith('a') ? '1' : '44' };
 }
 
-export function recordOfCall(call: WrapUpCall): CallRecordDraft {
+function recordOfCall(call: WrapUpCall): CallRecordDraft {
   const about = contextOf(call);
   const entities = entitiesOfTurns(call.turns, about, 'en');
   return recordOf(call.turns, { entities, ...about });
 }
 
-export type WrapUpScore = {
+type WrapUpScore = {
   reason: Counts;
   done: Counts;
   outcome: Counts;
@@ -88,7 +88,7 @@ export function scoreWrapUps(calls: readonly WrapUpCall[]): WrapUpScore {
 }
 
 /** True if the text has one word of each group. */
-export function meets(text: string, words: string): boolean {
+function meets(text: string, words: string): boolean {
   const lower = text.toLowerCase();
   return words
     .split(' & ')
@@ -131,7 +131,7 @@ const added =
   /^(?:agent|customer|custom|compan\w*|themsel\w*|ask\w*|report\w*|want\w*|need\w*|agre\w*)$/;
 
 /** True if every word of the text was said in the turns that are given as its proof. */
-export function isProven(text: string, turns: readonly number[], call: WrapUpCall): boolean {
+function isProven(text: string, turns: readonly number[], call: WrapUpCall): boolean {
   const said = turns.map((turn) => call.turns[turn]?.text ?? '').join(' ');
   const begins = new Set(
     said

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { doubles } from '../../support/crm/doubles/all.ts';
 import type { CrmFault } from '../../support/crm/doubles/double.ts';
 import { SalesforceDouble } from '../../support/crm/doubles/salesforce.ts';
+import { GenericDouble } from '../../support/crm/doubles/generic.ts';
 import { HubspotDouble } from '../../support/crm/doubles/hubspot.ts';
 import {
   crmRowsOf,
@@ -9,6 +10,7 @@ import {
   endedCall,
   randomPlan,
   senderTo,
+  wrappedCall,
 } from '../../support/crm/crm-schedule.ts';
 import { TestClock } from '../../support/clock/test-clock.ts';
 import { randomOf } from '../../support/faults/live-faults.ts';
@@ -18,6 +20,7 @@ import { presetNamed, presetNames } from '../../../src/crm/preset.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { endpointOf, EndpointSetting, typesOf } from '../../../src/outbox/config.ts';
 import { Mapping } from '../../../src/outbox/mapping.ts';
+import { Sender } from '../../../src/outbox/sender.ts';
 
 const caller = { id: '51', phones: ['+44 20 7946 0958'], at: '2026-01-01T00:00:00Z' };
 const stranger = { id: '52', phones: ['+1 207 946 0958'], at: '2026-02-01T00:00:00Z' };
@@ -41,11 +44,13 @@ test.each(presetNames)('%s is ready for every event that it gets by itself', asy
   // As the start of the process does.
   await using mapping = new Mapping(endpointOf(EndpointSetting.parse(setting)), systemClock);
   expect(await mapping.check()).toEqual([]);
+  const types = ['call.completed', 'call.transcript.revised'];
+  if (name === 'generic') types.splice(1, 0, 'call.wrapped');
   expect(() => EndpointSetting.parse({ ...setting, events: ['call.erased'] })).toThrow(
-    'a preset takes call.completed and call.transcript.revised alone',
+    `a preset takes ${types.join(' and ')} alone`,
   );
   const all = endpointOf(EndpointSetting.parse({ ...setting, events: 'all' }));
-  expect(typesOf(all).toSorted()).toEqual(['call.completed', 'call.transcript.revised']);
+  expect(typesOf(all).toSorted()).toEqual(types.toSorted());
 });
 
 describe.each(presetNames)('%s', (name) => {
@@ -128,6 +133,66 @@ test.each(presetNames)('%s: an unknown number takes no contact', async (name) =>
   // A note of Tryton belongs to a party: without one there is none.
   const kept = name === 'tryton' ? [] : [undefined];
   expect(crm.recordsOf('call_1').map(({ contact }) => contact)).toEqual(kept);
+});
+
+test('whatever goes wrong, each promise has one task, and an edit changes the task that is there', async () => {
+  await using store = await temporaryStore();
+  const crm = new GenericDouble();
+  crm.people = [caller];
+  const clock = new TestClock(1);
+  crm.nowMs = () => clock.now();
+  await using sender = senderTo(crm, clock, crmRowsOf(store));
+  const random = randomOf(11);
+  for (let round = 0; round < 20; round++) {
+    const callId = `call_${round}`;
+    for (const [revision, until] of [
+      [1, '2026-12-04'],
+      [2, '2026-12-11'],
+    ] as const) {
+      crm.plan = [...randomPlan(random)];
+      const item = wrappedCall(callId, number, { revision, until, ids: ['p1', 'p2'] });
+      await deliverThrough(() => sender, item, clock);
+      expect(crm.tasksOf(callId), callId).toEqual([
+        { id: `${callId}.p1`, what: 'promise p1', until, contact: 51 },
+        { id: `${callId}.p2`, what: 'promise p2', until, contact: 51 },
+      ]);
+    }
+    expect(crm.recordsOf(callId)).toEqual([]);
+  }
+  // A call without a promise makes none.
+  await deliverThrough(() => sender, wrappedCall('call_none', number, { revision: 1, until: null, ids: [] }), clock); // prettier-ignore
+  expect(crm.tasksOf('call_none')).toEqual([]);
+});
+
+test('a step for each entry remembers the record of each, and a list of nonsense is refused by name', async () => {
+  await using store = await temporaryStore();
+  const crm = new GenericDouble();
+  const clock = new TestClock(1);
+  const step = (each: string) => ({
+    ...{ name: 'task', on: ['call.wrapped'], each, remember: { task: 'answer.body.id' } },
+    request:
+      '$lookup(links, "task_" & item.id) ? null : {"method": "POST", "path": "/tasks", "body": {"call": event.call.id, "what": item.what}}',
+  });
+  const senderWith = (each: string) =>
+    new Sender(
+      endpointOf(EndpointSetting.parse({
+        ...{ name: 'crm', url: crm.setting.url, secrets: [], auth: { kind: 'bearer', token: crm.setting.token } },
+        shape: { steps: [step(each)] },
+      })),
+      clock, crm, crmRowsOf(store),
+    ); // prettier-ignore
+  const item = wrappedCall('call_1', number, { revision: 1, until: null, ids: ['p1', 'p2'] });
+  await using sender = senderWith('event.data.wrap_up.promises');
+  for (let again = 0; again < 3; again++) await deliverThrough(() => sender, item, clock);
+  expect(crm.tasksOf('call_1').map(({ what }) => what)).toEqual(['promise p1', 'promise p2']);
+  for (const each of ['[1]', '[{"id": "A b"}]', '[1..40].{"id": "x" & $}', '"p1"']) {
+    await using other = senderWith(each);
+    await expect(
+      deliverThrough(() => other, item, clock),
+      each,
+    ).rejects.toThrow('mapping step task');
+  }
+  expect(() => EndpointSetting.parse({ name: 'crm', url: crm.setting.url, shape: { steps: [{ ...step('[]'), on: ['call.wraped'] }] } })).toThrow('call.wraped is no type of event'); // prettier-ignore
 });
 
 test('a CRM that repeats a fetched token in its answer does not spread it', async () => {

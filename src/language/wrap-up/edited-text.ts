@@ -1,0 +1,28 @@
+import type { WrapUp } from '../../protocol/wrap-up.ts';
+import { written } from './written-day.ts';
+
+/** A record in sentences, where its fields are all that there is: somebody has edited it. */
+export function textOfWrapUp(
+  { reason, done, promises, facts, disposition }: WrapUp,
+  isList = false,
+): string {
+  const caller = facts.find(({ kind }) => kind === 'name')?.value;
+  const sentences = [
+    ...(caller === undefined ? [] : [`Caller: ${caller}`]),
+    ...(reason === null ? [] : [reason.text]),
+    ...done.map(({ text }) => text),
+    ...promises.map(promised),
+    ...(disposition === null ? [] : [`Disposition: ${disposition}`]),
+  ].map((text) => (/[.?!]"?$/.test(text) ? text : `${text}.`));
+  return isList ? sentences.map((one) => `- ${one}`).join('\n') : sentences.join(' ');
+}
+
+function promised({ who, what, until }: WrapUp['promises'][number]): string {
+  const day = until === null ? '' : ` by ${written(until)}`;
+  // A whole sentence names the one who will do it: "An adjuster will call the customer".
+  const isSentence = /^\p{Lu}/u.test(what);
+  const words = what.replace(/[.\s]+$/, '');
+  return isSentence
+    ? `${words}${day}`
+    : `${who === 'agent' ? 'Agent' : 'Customer'} will ${words}${day}`;
+}

@@ -221,6 +221,23 @@ test('a call is erased after a second word only, by keyboard alone; a refusal is
   await close(opened);
 });
 
+test('the links of a call are closed on its page, after a second word', async () => {
+  const posts: string[] = [];
+  data.onPost = (path) => void posts.push(path);
+  const opened = await openCall();
+  const { page } = opened;
+  await page.getByRole('button', { name: 'Close its links' }).click();
+  await page.getByRole('button', { name: 'Keep them' }).click();
+  expect(posts).toEqual([]);
+  await page.getByRole('button', { name: 'Close its links' }).click();
+  await opened.screenshot('call-close-links');
+  expect(await opened.violations()).toEqual([]);
+  await page.getByRole('button', { name: 'Close them for good' }).click();
+  await page.getByText('Its links are closed: nobody opens the call by one any more.').waitFor();
+  expect(posts).toEqual([`/api/calls/${callId}/links`]);
+  await close(opened);
+});
+
 test('a live call keeps who, how long and Pause in sight, pauses by a key, and copies what was said as its value', async () => {
   const posts: string[] = [];
   const live = { state: 'live' as const, ended_at: null, recording: false, paused: false };

@@ -25,8 +25,10 @@ export class CallActions {
   #said = h('span', { class: 'quiet', role: 'status' });
   #problem = h('span', { class: 'error', role: 'alert' });
   #eraseButton = h('button', { type: 'button', hidden: true }, 'Erase');
+  #linksButton = h('button', { type: 'button', hidden: true }, 'Close its links');
   #menu;
   #sure;
+  #linksSure;
   /** The buttons. The result of a press and the question before an erasure appear below them. */
   elements;
 
@@ -46,6 +48,12 @@ export class CallActions {
       ...{ yes: 'Erase for good', no: 'Keep it' },
       run: () => void this.#do(() => this.#erase(onErased)),
     });
+    this.#linksSure = new Sure(this.#linksButton, {
+      question:
+        'Close every link of this call that the CRM and others have? Only a sign-in opens it then.',
+      ...{ yes: 'Close them for good', no: 'Keep them' },
+      run: () => void this.#do(() => this.#closeLinks()),
+    });
     this.elements = [
       h(
         'div',
@@ -53,8 +61,10 @@ export class CallActions {
         button('Copy link', () => void this.copyLink()),
         button('Copy transcript', () => void this.copyWords()),
         this.#menu,
+        this.#linksButton,
         this.#eraseButton,
       ),
+      this.#linksSure.element,
       this.#sure.element,
       h('p', { class: 'told' }, this.#said, this.#problem),
     ];
@@ -66,6 +76,8 @@ export class CallActions {
    */
   draw({ state }) {
     this.#eraseButton.hidden = state === 'live' || !this.#sure.element.hidden;
+    // The links are told when a call has ended.
+    this.#linksButton.hidden = state !== 'ended' || !this.#linksSure.element.hidden;
   }
 
   copyLink() {
@@ -110,6 +122,12 @@ export class CallActions {
       saveFile({ name, type, text });
       setText(this.#said, `Saved as ${name}.`);
     });
+  }
+
+  async #closeLinks() {
+    await erase(`/api/calls/${this.#id}/links`);
+    this.#linksSure.ask(false);
+    setText(this.#said, 'Its links are closed: nobody opens the call by one any more.');
   }
 
   /** @param {(text: string) => void} onErased */

@@ -1,5 +1,8 @@
 import { h } from './dom.js';
 
+/** Several questions may stand on one page. */
+let questions = 0;
+
 /**
  * Asks before an action that cannot be undone. `trigger` only asks, the focus moves to the harmless button, and Escape
  * means no. `run` does the action; the caller shows its errors.
@@ -15,12 +18,13 @@ export class Sure {
    */
   constructor(trigger, { question, yes, no, run }) {
     this.#trigger = trigger;
-    const words = h('span', { id: 'sure' }, question);
+    const id = `sure-${++questions}`;
+    const words = h('span', { id }, question);
     const confirm = h('button', { type: 'button', class: 'bad', onclick: run }, yes);
     this.#keep = h('button', { type: 'button', onclick: () => this.ask(false) }, no);
     this.element = h(
       'div',
-      { class: 'actions sure', role: 'group', 'aria-labelledby': 'sure', hidden: true },
+      { class: 'actions sure', role: 'group', 'aria-labelledby': id, hidden: true },
       ...[words, confirm, this.#keep],
     );
     this.element.addEventListener('keydown', ({ key }) => {

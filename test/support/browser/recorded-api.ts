@@ -23,6 +23,7 @@ import type {
 } from '../../../src/protocol/delivery-reports.ts';
 import type { ApiConnection, CrmPresetList } from '../../../src/protocol/connection-reports.ts';
 import type { ApiModel, LanguageModelTrial } from '../../../src/protocol/model-reports.ts';
+import type { CallAssistance } from '../../../src/protocol/assist-events.ts';
 import type { CallEvent } from '../../../src/protocol/events.ts';
 import type { CallWrapUp } from '../../../src/protocol/wrap-up.ts';
 import { callId } from './recorded-call.ts';
@@ -184,6 +185,10 @@ function recordedRoutes(recorded: Recorded): Router {
   router.put('/api/calls/:id/wrap-up', (request, response) => {
     response.json(recorded.onPost?.(request.path, request.body));
   });
+  router.get('/api/calls/:id/assist', (request, response) => {
+    callOf(recorded, request.params.id);
+    response.json({ hits: [], tags: [], checklists: [] } satisfies CallAssistance);
+  });
   router.get('/api/calls/:id/transcript', (request, response) => {
     const { transcript } = callOf(recorded, request.params.id);
     const lines = transcript.map(({ role, text }) => `${role}: ${text}\n`).join('');
@@ -193,6 +198,11 @@ function recordedRoutes(recorded: Recorded): Router {
   router.patch('/api/calls/:id', (request, response) => {
     recorded.onPost?.(request.path, request.body);
     response.json(Object.assign(callOf(recorded, request.params.id), request.body));
+  });
+  router.delete('/api/calls/:id/links', (request, response) => {
+    callOf(recorded, request.params.id);
+    recorded.onPost?.(request.path, undefined);
+    response.status(204).end();
   });
   router.delete('/api/calls/:id', (request, response) => {
     const call = callOf(recorded, request.params.id);

@@ -105,7 +105,7 @@ test('an edit is told at once with who changed what, and an order that changes n
     ['promises', 'Dana'],
     ['disposition', 'Dana'],
   ]);
-  // What nobody touched keeps its proof, and a promise its id.
+  // Untouched fields keep their proof, and a promise its id.
   expect(event.data.wrap_up.done).toEqual(before.wrap_up.done);
   expect(event.data.wrap_up.promises[0]).toEqual(promise);
   expect(event.data.text).toContain('Customer will send photos by Friday, 11 December.');

@@ -26,6 +26,7 @@ import type { ApiModel, LanguageModelTrial } from '../../../src/protocol/model-r
 import type { CallAssistance } from '../../../src/protocol/assist-events.ts';
 import type { CallEvent } from '../../../src/protocol/events.ts';
 import type { CallWrapUp } from '../../../src/protocol/wrap-up.ts';
+import { recordedAssist } from './recorded-assist.ts';
 import { callId } from './recorded-call.ts';
 import { jobIdOf, recordedJob, type RecordedJob } from './recorded-jobs.ts';
 
@@ -42,6 +43,8 @@ export type Recorded = {
   endpoints?: ApiEndpoint[];
   /** The endpoints that were connected while the process ran. */
   connections?: ApiConnection[];
+  /** What the playbooks did in every call; a hint and a checklist unless said. */
+  assist?: CallAssistance;
   /** The answer of the language model; as needed unless said. */
   tried?: LanguageModelTrial['tried'];
   /** The models for recordings; all of them are installed unless said. */
@@ -187,7 +190,7 @@ function recordedRoutes(recorded: Recorded): Router {
   });
   router.get('/api/calls/:id/assist', (request, response) => {
     callOf(recorded, request.params.id);
-    response.json({ hits: [], tags: [], checklists: [] } satisfies CallAssistance);
+    response.json(recorded.assist ?? recordedAssist);
   });
   router.get('/api/calls/:id/transcript', (request, response) => {
     const { transcript } = callOf(recorded, request.params.id);

@@ -43,7 +43,7 @@ export type Recorded = {
   endpoints?: ApiEndpoint[];
   /** The endpoints that were connected while the process ran. */
   connections?: ApiConnection[];
-  /** What the playbooks did in every call; a hint and a checklist unless said. */
+  /** The deeds of playbooks in every call; a hint and a checklist unless said. */
   assist?: CallAssistance;
   /** The answer of the language model; as needed unless said. */
   tried?: LanguageModelTrial['tried'];

@@ -31,6 +31,8 @@ const nameDistance = 0.2;
 const wordDistance = 0.35;
 /** A wording of fewer words counts by its very words alone: a near single word is a coin toss. */
 const wordsForSound = 3;
+/** A phrase has fewer words than this. */
+const wordsAtMost = 16;
 /** At most this many places of one group of a phrase are compared with each other in a final. */
 const maxPlaces = 32;
 /** A negation reaches at most this many words ahead. */
@@ -39,57 +41,66 @@ const negators = new Set(['not', 'never', 'no', 'without', 'neither', 'nobody', 
 const subjects = new Set(['i', 'you', 'we', 'they', 'he', 'she', 'it', 'there']);
 
 type Use = { spec: number; group: number; limit: number };
+/** Thousands of them are kept, so none holds its words: they are found by their ids. */
 type Wording = {
-  words: readonly string[];
   ids: readonly number[];
-  sound: string;
   limit: number;
-  uses: Use[];
+  /** Shared by all wordings of a group that have no other use. */
+  uses: readonly Use[];
+  /** Made when it is first compared. */
+  sound: string | undefined;
 };
-type Anchor = { wording: number; at: number };
-type WordNode = { next: Map<string, WordNode>; wordings: number[] };
+/** The rules of a phrase without its wordings. */
+type PhraseRule = Pick<PhraseSpec, 'role' | 'sounds' | 'negated'> & {
+  groups: number;
+  within: number;
+  notWithin: number;
+};
 
 /** No group: the wording alone is the phrase. */
 const alone = -1;
 const excluded = -2;
 
 /**
- * All phrases of a set of rules, compared with a final at once. Exact wordings are found by a tree of words. A wording
- * that the recogniser misheard is found by its two rarest words: at least one of them is usually right.
+ * All phrases of a set of rules, compared with a final at once. Exact wordings are found by their text. A wording that
+ * the recogniser misheard is found by its two rarest words: at least one of them is usually right.
  */
 export class PhraseMatcher {
-  readonly #specs: readonly PhraseSpec[];
+  readonly #rules: PhraseRule[] = [];
   readonly #wordings: Wording[] = [];
-  readonly #root: WordNode = { next: new Map(), wordings: [] };
+  readonly #byText = new Map<string, number>();
   readonly #ids = new Map<string, number>();
-  readonly #byAnchor = new Map<string, Anchor[]>();
+  readonly #words: string[] = [];
+  /** For the sound of a word, the wordings that have it, each as sixteen times its number plus the word's place. */
+  readonly #byAnchor = new Map<string, number[]>();
   /** Names of one word, by their consonants without one of them. */
-  readonly #byName = new Map<string, Anchor[]>();
+  readonly #byName = new Map<string, number[]>();
+  #longest = 0;
 
-  private constructor(specs: readonly PhraseSpec[]) {
-    this.#specs = specs;
+  /** Takes one phrase, and returns its number. Its wordings are not kept: they would be most of the memory. */
+  add(spec: PhraseSpec): number {
+    const { role, sounds, negated, near, notNear } = spec;
+    const groups = near?.groups.length ?? 0;
+    const [within, notWithin] = [near?.within ?? 0, notNear?.within ?? 0];
+    const at = this.#rules.push({ role, sounds, negated, groups, within, notWithin }) - 1;
+    this.#addAll(spec, at);
+    return at;
   }
 
-  /** Builds it phrase by phrase, so that thousands of wordings need not hold up others. */
-  static *building(specs: readonly PhraseSpec[]): Generator<undefined, PhraseMatcher> {
-    const matcher = new PhraseMatcher(specs);
-    const byText = new Map<string, number>();
-    for (const [at, spec] of specs.entries()) {
-      matcher.#addAll(byText, spec, at);
-      yield;
-    }
-    const rarity = matcher.#rarity();
-    for (const [at, wording] of matcher.#wordings.entries()) {
-      matcher.#anchor(wording, at, rarity);
+  /** Makes it ready after the last phrase, in steps, so that thousands of wordings need not hold up others. */
+  *finishing(): Generator<undefined> {
+    const rarity = this.#rarity();
+    for (const [at, wording] of this.#wordings.entries()) {
+      this.#anchor(wording, at, rarity);
       if (at % 100 === 0) yield;
     }
-    return matcher;
   }
 
-  #addAll(byText: Map<string, number>, spec: PhraseSpec, at: number): void {
+  #addAll(spec: PhraseSpec, at: number): void {
     const limit = spec.sounds ? nameDistance : spec.loose ? looseDistance : nearDistance;
     const add = (wordings: readonly (readonly string[])[], group: number): void => {
-      for (const words of wordings) this.#add(byText, words, { spec: at, group, limit });
+      const uses = [{ spec: at, group, limit }];
+      for (const words of wordings) this.#add(words, uses, limit);
     };
     add(spec.wordings, alone);
     for (const [group, wordings] of (spec.near?.groups ?? []).entries()) add(wordings, group);
@@ -100,63 +111,58 @@ export class PhraseMatcher {
     return this.#wordings.length;
   }
 
-  #add(byText: Map<string, number>, words: readonly string[], use: Use): void {
+  #add(words: readonly string[], uses: readonly Use[], limit: number): void {
     const text = words.join(' ');
-    let at = byText.get(text);
-    if (at === undefined) {
+    const known = this.#wordings[this.#byText.get(text) ?? -1];
+    if (known === undefined) {
       const ids = words.map((word) => this.#idOf(word));
-      at = this.#wordings.push({ words, ids, sound: soundOf(text), limit: 0, uses: [] }) - 1;
-      byText.set(text, at);
-      let node = this.#root;
-      for (const word of words) {
-        const next = node.next.get(word) ?? { next: new Map<string, WordNode>(), wordings: [] };
-        node.next.set(word, next);
-        node = next;
-      }
-      node.wordings.push(at);
+      this.#byText.set(text, this.#wordings.push({ ids, limit, uses, sound: undefined }) - 1);
+      this.#longest = Math.max(this.#longest, ids.length);
+      return;
     }
-    const wording = this.#wordings[at];
-    if (wording === undefined) return;
-    wording.uses.push(use);
-    wording.limit = Math.max(wording.limit, use.limit);
+    known.uses = [...known.uses, ...uses];
+    known.limit = Math.max(known.limit, limit);
   }
 
   #idOf(word: string): number {
-    const known = this.#ids.get(word) ?? this.#ids.size;
-    this.#ids.set(word, known);
-    return known;
+    const known = this.#ids.get(word);
+    if (known !== undefined) return known;
+    this.#ids.set(word, this.#words.length);
+    return this.#words.push(word) - 1;
   }
 
-  #rarity(): Map<string, number> {
-    const rarity = new Map<string, number>();
-    for (const { words } of this.#wordings)
-      for (const word of new Set(words)) rarity.set(word, (rarity.get(word) ?? 0) + 1);
+  #wordsOf({ ids }: Wording): string[] {
+    return ids.map((id) => this.#words[id] ?? '');
+  }
+
+  #rarity(): number[] {
+    const rarity = this.#words.map(() => 0);
+    for (const { ids } of this.#wordings)
+      for (const id of new Set(ids)) rarity[id] = (rarity[id] ?? 0) + 1;
     return rarity;
   }
 
-  #anchor({ words, uses }: Wording, wording: number, rarity: ReadonlyMap<string, number>): void {
-    const isByName = uses.some(({ spec }) => this.#specs[spec]?.sounds === true);
-    if (words.length < wordsForSound && !isByName) return;
-    const ranked = words
-      .map((word, at) => ({ at, key: skeleton(soundOf(word)), rank: rankOf(word, rarity) }))
+  #anchor(wording: Wording, number: number, rarity: readonly number[]): void {
+    const isByName = wording.uses.some(({ spec }) => this.#rules[spec]?.sounds === true);
+    if (wording.ids.length < wordsForSound && !isByName) return;
+    const ranked = wording.ids
+      .map((id, at) => {
+        const word = this.#words[id] ?? '';
+        return { at, key: skeleton(soundOf(word)), rank: rankOf(word, rarity[id] ?? 0) };
+      })
       .filter(({ key }) => key.length > 1)
       .toSorted((a, b) => a.rank - b.rank)
       .slice(0, 2);
     for (const { at, key } of ranked) {
-      this.#index(this.#byAnchor, key, { wording, at });
-      if (isByName && words.length === 1)
-        for (const near of lessOne(key)) this.#index(this.#byName, near, { wording, at });
+      const anchor = number * wordsAtMost + at;
+      indexed(this.#byAnchor, key, anchor);
+      if (isByName && wording.ids.length === 1)
+        for (const near of lessOne(key)) indexed(this.#byName, near, anchor);
     }
   }
 
-  #index(index: Map<string, Anchor[]>, key: string, anchor: Anchor): void {
-    const known = index.get(key) ?? [];
-    index.set(key, known);
-    known.push(anchor);
-  }
-
   /** The wordings that may stand at a word, by what it sounds like, alone or with the next word. */
-  #anchorsAt(words: readonly PlainWord[], place: number): Anchor[] {
+  #anchorsAt(words: readonly PlainWord[], place: number): readonly number[] {
     const sound = words[place]?.sound ?? '';
     const anchors = this.#byAnchor.get(skeleton(sound)) ?? [];
     if (this.#byName.size === 0) return anchors;
@@ -182,9 +188,9 @@ export class PhraseMatcher {
     this.#bySound(words, note);
     const matches = new Map<number, PhraseMatch>();
     for (const [at, groups] of said) {
-      const spec = this.#specs[at];
-      if (spec === undefined || (spec.role !== undefined && spec.role !== role)) continue;
-      const match = chosen(spec, groups, words, from);
+      const rule = this.#rules[at];
+      if (rule === undefined || (rule.role !== undefined && rule.role !== role)) continue;
+      const match = chosen(rule, groups, words, from);
       if (match !== undefined) matches.set(at, match);
     }
     return matches;
@@ -192,11 +198,14 @@ export class PhraseMatcher {
 
   #exact(words: readonly PlainWord[], note: (wording: number, match: PhraseMatch) => void): void {
     for (let from = 0; from < words.length; from++) {
-      let node: WordNode | undefined = this.#root;
-      for (let to = from; to < words.length; to++) {
-        node = node.next.get(words[to]?.word ?? '');
-        if (node === undefined) break;
-        for (const wording of node.wordings) note(wording, { from, to: to + 1, score: 1 });
+      let text = '';
+      for (let to = from; to < Math.min(words.length, from + this.#longest); to++) {
+        const word = words[to]?.word ?? '';
+        // No wording has a word that none of them knows.
+        if (!this.#ids.has(word)) break;
+        text = text === '' ? word : `${text} ${word}`;
+        const wording = this.#byText.get(text);
+        if (wording !== undefined) note(wording, { from, to: to + 1, score: 1 });
       }
     }
   }
@@ -205,15 +214,18 @@ export class PhraseMatcher {
     const heard = new HeardSounds(words, this.#ids);
     const tried = new Set<number>();
     words.forEach((_, place) => {
-      for (const { wording, at } of this.#anchorsAt(words, place)) {
+      for (const anchor of this.#anchorsAt(words, place)) {
+        const wording = Math.floor(anchor / wordsAtMost);
         const target = this.#wordings[wording];
         if (target === undefined) continue;
-        const begin = place - at;
+        const begin = place - (anchor % wordsAtMost);
         if (!heard.mayBe(target.ids, begin)) continue;
         const name = wording * 1_024 + begin + 16;
         if (tried.has(name)) continue;
         tried.add(name);
-        const match = bestWindow(heard, begin, target);
+        const said = this.#wordsOf(target);
+        target.sound ??= soundOf(said.join(' '));
+        const match = bestWindow(heard, begin, { words: said, sound: target.sound, limit: target.limit }); // prettier-ignore
         if (match !== undefined) note(wording, match);
       }
     });
@@ -260,7 +272,11 @@ class HeardSounds {
 }
 
 /** The window of words about `begin` that sounds most like the wording. The very words are left to the tree. */
-function bestWindow(heard: HeardSounds, begin: number, target: Wording): PhraseMatch | undefined {
+function bestWindow(
+  heard: HeardSounds,
+  begin: number,
+  target: { words: readonly string[]; sound: string; limit: number },
+): PhraseMatch | undefined {
   const { limit, sound } = target;
   const { words } = heard;
   const count = target.words.length;
@@ -303,32 +319,31 @@ function hasItsWords(window: readonly PlainWord[], wording: readonly string[]): 
 }
 
 function chosen(
-  spec: PhraseSpec,
+  rule: PhraseRule,
   groups: ReadonlyMap<number, PhraseMatch[]>,
   words: readonly PlainWord[],
   from: number,
 ): PhraseMatch | undefined {
-  const candidates = [...(groups.get(alone) ?? []), ...togetherIn(spec, groups)].filter(
+  const candidates = [...(groups.get(alone) ?? []), ...togetherIn(rule, groups)].filter(
     (match) =>
       match.to > from &&
-      (spec.negated || !isNegated(words, match)) &&
-      !isExcluded(spec, groups.get(excluded) ?? [], match),
+      (rule.negated || !isNegated(words, match)) &&
+      !isExcluded(rule, groups.get(excluded) ?? [], match),
   );
   return candidates.toSorted((a, b) => b.score - a.score || a.from - b.from || a.to - b.to)[0];
 }
 
 /** The shortest stretches that have a wording of every group. */
-function togetherIn(spec: PhraseSpec, groups: ReadonlyMap<number, PhraseMatch[]>): PhraseMatch[] {
-  const { near } = spec;
-  if (near === undefined) return [];
+function togetherIn(rule: PhraseRule, groups: ReadonlyMap<number, PhraseMatch[]>): PhraseMatch[] {
+  if (rule.groups === 0) return [];
   let together: PhraseMatch[] = groups.get(0) ?? [];
-  for (let group = 1; group < near.groups.length; group++)
+  for (let group = 1; group < rule.groups; group++)
     together = together.flatMap((one) =>
       (groups.get(group) ?? []).flatMap((other) => {
         const from = Math.min(one.from, other.from);
         const to = Math.max(one.to, other.to);
         const overlaps = one.from < other.to && other.from < one.to;
-        if (overlaps || to - from > near.within) return [];
+        if (overlaps || to - from > rule.within) return [];
         return [{ from, to, score: Math.min(one.score, other.score) }];
       }),
     );
@@ -351,11 +366,11 @@ function isNegated(words: readonly PlainWord[], { from, to }: PhraseMatch): bool
 }
 
 function isExcluded(
-  spec: PhraseSpec,
+  rule: PhraseRule,
   exclusions: readonly PhraseMatch[],
   { from, to }: PhraseMatch,
 ): boolean {
-  const within = spec.notNear?.within ?? 0;
+  const within = rule.notWithin;
   return exclusions.some((other) => other.to > from - within && other.from < to + within);
 }
 
@@ -372,6 +387,12 @@ function skeleton(sound: string): string {
   return bare;
 }
 
+function indexed(index: Map<string, number[]>, key: string, anchor: number): void {
+  const known = index.get(key) ?? [];
+  index.set(key, known);
+  known.push(anchor);
+}
+
 /** A key, and the key without each of its letters: two keys that differ in one letter share one of these. */
 function lessOne(key: string): string[] {
   return [key, ...Array.from(key, (_, at) => key.slice(0, at) + key.slice(at + 1))];
@@ -383,6 +404,6 @@ const everyday = new Set(
   ),
 );
 
-function rankOf(word: string, rarity: ReadonlyMap<string, number>): number {
-  return (everyday.has(word) ? 1_000_000 : 0) + (rarity.get(word) ?? 0) - word.length / 100;
+function rankOf(word: string, rarity: number): number {
+  return (everyday.has(word) ? 1_000_000 : 0) + rarity - word.length / 100;
 }

@@ -140,14 +140,14 @@ function* rulesInSteps(playbooks: readonly LoadedPlaybook[]): Generator<undefine
       made.add(playbook, rule);
       yield;
     }
-  const phrases = yield* PhraseMatcher.building(made.specs);
-  return { playbooks, rules: made.rules, phrases };
+  yield* made.phrases.finishing();
+  return { playbooks, rules: made.rules, phrases: made.phrases };
 }
 
 /** Gives each trigger its number, and each phrase its wordings. */
 class RuleSetMaker {
   readonly rules: WatchedRule[] = [];
-  readonly specs: PhraseSpec[] = [];
+  readonly phrases = new PhraseMatcher();
   #last = 0;
   #wordings = 0;
 
@@ -169,7 +169,7 @@ class RuleSetMaker {
       this.#wordings += wordingsIn(spec);
       if (this.#wordings > maxWordingsOfAll)
         throw new Error(`all phrases together stand for more than ${maxWordingsOfAll} wordings`);
-      return { id, on: 'phrase', phrase: this.specs.push(spec) - 1 };
+      return { id, on: 'phrase', phrase: this.phrases.add(spec) };
     }
     if ('any' in trigger) return { id, on: 'any', parts: trigger.any.map(of) };
     if ('all' in trigger) return { id, on: 'all', parts: trigger.all.map(of) };

@@ -46,6 +46,7 @@ export const bridgeMetrics = {
     'Unfinished calls of lost nodes that go on here.',
   ),
   ruleHits: counter('trunkline_rule_hits_total', 'Rules of playbooks that fired, by rule.', [
+    'playbook',
     'rule',
   ]),
   warnings: counter('trunkline_call_warnings_total', 'Warnings kept with calls, by code.', [

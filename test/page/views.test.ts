@@ -482,7 +482,7 @@ test('an endpoint says whether it takes what it is sent, since when not, and why
   await eventually(() => page.evaluate<string>('location.hash')).toBe(
     '#/deliveries?endpoint=tickets&state=pending',
   );
-  expect(await page.getByLabel('Endpoint', { exact: true }).inputValue()).toBe('tickets');
+  await eventually(() => page.getByLabel('Endpoint', { exact: true }).inputValue()).toBe('tickets');
   await page.getByText('No call is like this.').waitFor();
   await card('old').getByRole('button', { name: 'Switch old on' }).click();
   await eventually(() => posts).toEqual(['/api/deliveries/endpoints/old/enable']);

@@ -343,7 +343,7 @@ export class CallEvents {
 
   #addHit(hit: Hit, said: readonly Said[]): void {
     const occurredAt = this.#now;
-    bridgeMetrics.ruleHits.inc({ rule: `${hit.playbook}/${hit.rule}` });
+    bridgeMetrics.ruleHits.inc({ playbook: hit.playbook, rule: hit.rule });
     void this.#commits.add({
       once: (tx) => insertHit(tx, this.#id, hit),
       also: said.map((one) => ({ said: one, occurredAt })),

@@ -137,15 +137,15 @@ test('a playbook that becomes wrong keeps its last good form and says why; a cal
   expect(toldBy(shadowed.events)).toEqual([]);
   expect((await assistOf(app, shadowed.call.id)).hits).toEqual([]);
   const metrics = await (await app.get('/metrics')).text();
-  expect(metrics).toContain('trunkline_rule_hits_total{rule="shop/first"} 2');
+  expect(metrics).toContain('trunkline_rule_hits_total{playbook="shop",rule="first"} 2');
 }, 90_000);
 
 test('a rule pauses the call for some seconds, and a person may end that pause', async () => {
   await using speech = await FakeSpeech.start({ words: 'frames' });
   await using folder = await temporaryFolder();
   const pauses = (seconds: number, word: string) =>
-    `  - { id: p${word}, title: P, when: { phrase: { any: [${word}] } }, then: [{ pause: { resume_after: ${seconds} } }] }\n`;
-  await withPlaybook(folder.path, `id: shop\nstatus: live\nrules:\n${pauses(5, 'f3')}${pauses(600, 'torn')}`); // prettier-ignore
+    `  - { id: p${seconds}, title: P, when: { phrase: { any: [${word}] } }, then: [{ pause: { resume_after: ${seconds} } }] }\n`;
+  await withPlaybook(folder.path, `id: shop\nstatus: live\nrules:\n${pauses(5, 'f3')}${pauses(600, 'torn, f40')}`); // prettier-ignore
   await using app = await startApp({ dataDir: folder.path, env: envOf(speech) });
   const { client, say } = await callAt(app);
   say(audio.subarray(0, 25 * 160));

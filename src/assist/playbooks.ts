@@ -61,6 +61,15 @@ async function filesAt(path: string): Promise<string[]> {
     .map((name) => join(path, name));
 }
 
+async function filesAsTheyAre(path: string): Promise<string> {
+  const files = await filesAt(path);
+  const seen = files.map(async (file) => {
+    const { size, mtimeMs, ctimeMs } = await stat(file);
+    return [file, size, mtimeMs, ctimeMs];
+  });
+  return JSON.stringify(await Promise.all(seen));
+}
+
 type PlaybooksOptions = { folder: string; starter: boolean; clock: Clock; log: Logger };
 
 /** The folder is looked at this often. */
@@ -74,6 +83,8 @@ export class Playbooks {
   readonly #options: PlaybooksOptions;
   readonly #looks: Loop;
   #good: readonly LoadedPlaybook[] = [];
+  /** The files as they were read: names, lengths and times. */
+  #files = '';
   #known = '';
   #set: RuleSet | undefined;
   problems: readonly PlaybookProblem[] = [];
@@ -81,15 +92,19 @@ export class Playbooks {
   private constructor(options: PlaybooksOptions) {
     this.#options = options;
     this.#looks = every(options.clock, lookMs, () => this.#look(), {
-      failed: (error) => {
-        options.log.error({ reason: reasonOf(error) }, 'the folder of playbooks could not be read');
-      },
+      failed: (error) => this.#unreadable(error),
     });
+  }
+
+  #unreadable(error: unknown): void {
+    const { log, folder } = this.#options;
+    log.error({ folder, reason: reasonOf(error) }, 'the folder of playbooks could not be read');
   }
 
   static async open(options: PlaybooksOptions): Promise<Playbooks> {
     const playbooks = new Playbooks(options);
-    await playbooks.load();
+    // A folder that cannot be read must not keep calls from being heard. The next look says so again.
+    await playbooks.load().catch((error: unknown) => playbooks.#unreadable(error));
     playbooks.#looks.wake();
     return playbooks;
   }
@@ -103,7 +118,11 @@ export class Playbooks {
   /** Reads the folder again. Returns true if the rules changed. */
   async load(): Promise<boolean> {
     const { folder, log } = this.#options;
+    // Nothing is parsed again while the files are the same.
+    const files = await filesAsTheyAre(folder);
+    if (files === this.#files) return false;
     const { playbooks, problems } = await playbooksIn(folder);
+    this.#files = files;
     // A file that is wrong now may have been right before: its playbook stays as it was. A file that is gone is gone.
     const before = this.#good.filter(({ id }) => !playbooks.some((one) => one.id === id));
     const good = problems.length > 0 ? [...playbooks, ...before] : playbooks;

@@ -74,6 +74,8 @@ type PlaybooksOptions = { folder: string; starter: boolean; clock: Clock; log: L
 
 /** The folder is looked at this often. */
 const lookMs = 10_000;
+/** The rules are made ready only then: the start of the process does not wait for them. */
+const firstLookMs = 2_000;
 
 /**
  * The playbooks of this process. A file that becomes unreadable keeps its last good form. A call keeps the set that it
@@ -105,7 +107,7 @@ export class Playbooks {
     const playbooks = new Playbooks(options);
     // A folder that cannot be read must not keep calls from being heard. The next look says so again.
     await playbooks.load().catch((error: unknown) => playbooks.#unreadable(error));
-    playbooks.#looks.wake();
+    playbooks.#looks.wake(firstLookMs);
     return playbooks;
   }
 

@@ -3,7 +3,13 @@ import { heardWords, type HeardFinal, type PlainWord } from './heard-text.ts';
 import { HintGate } from './hint-gate.ts';
 import { doneBy, type Cause, type Done, type Hit } from './hits.ts';
 import type { PhraseMatch } from './phrase-matcher.ts';
-import { isInScope, type CallScope, type RuleSet, type WatchedRule } from './rule-set.ts';
+import {
+  isInScope,
+  type CallScope,
+  type LoadedPlaybook,
+  type RuleSet,
+  type WatchedRule,
+} from './rule-set.ts';
 import { seen, type Seen, type WatchState } from './watching.ts';
 
 /** A phrase may go over two finals of one leg that are at most this far apart, and take this many words of the first. */
@@ -148,11 +154,8 @@ export class CallRules {
   #fire(watched: WatchedRule, cause: Cause): Hit | undefined {
     const { playbook, rule } = watched;
     const fill = (text: string) => filled(text, cause, this.#call);
-    const titles = new Map(
-      playbook.checklists.flatMap(({ id, steps }) => steps.map((step) => [`${id}.${step.id}`, step.title])), // prettier-ignore
-    );
     const { tags, stepsDone } = this;
-    const stepTitle = (step: string) => titles.get(step) ?? step;
+    const stepTitle = (step: string) => titleOfStep(playbook, step);
     const did = rule.then
       .map((action) => doneBy(action, rule, { fill, tags, stepsDone, stepTitle }))
       .filter((done): done is Done => done !== undefined);
@@ -198,6 +201,13 @@ function matchedText(text: string, words: readonly PlainWord[], { from, to }: Ph
     .slice(from, to)
     .map(({ word }) => word)
     .join(' ');
+}
+
+function titleOfStep({ checklists }: LoadedPlaybook, step: string): string {
+  const named = checklists.flatMap(({ id, steps }) =>
+    steps.filter((one) => `${id}.${one.id}` === step),
+  );
+  return named[0]?.title ?? step;
 }
 
 /** Places that a text of a playbook may have: the words that matched, and the metadata of the call. */

@@ -1,8 +1,9 @@
-import { createHash } from 'node:crypto';
 import { createRequire } from 'node:module';
 import type * as Yaml from 'yaml';
+import { digestOf } from '../lib/digest.ts';
 import { reasonOf } from '../lib/errors.ts';
 import { nearestName } from '../lib/nearest-name.ts';
+import { TimeSlice } from '../lib/time-slice.ts';
 import { Playbook, type PhraseTrigger, type Rule, type Scope, type Trigger } from './playbook.ts';
 import { PhraseMatcher, type PhraseSpec } from './phrase-matcher.ts';
 import { wordingsOf } from './template.ts';
@@ -49,9 +50,12 @@ export type RuleSet = {
   phrases: PhraseMatcher;
 };
 
+export const maxPlaybookBytes = 512 * 1024;
+export const tooLong = 'a playbook is at most 512 KiB long';
+
 /** Reads one playbook. Throws with a line for each mistake, for the person who wrote it. */
 export function playbookFrom(text: string): LoadedPlaybook {
-  if (text.length > 512 * 1024) throw new Error('a playbook is at most 512 KiB long');
+  if (text.length > maxPlaybookBytes) throw new Error(tooLong);
   const { parse } = createRequire(import.meta.url)('yaml') as typeof Yaml;
   const parsed = Playbook.safeParse(parse(text, { maxAliasCount: 20 }));
   if (!parsed.success)
@@ -61,7 +65,7 @@ export function playbookFrom(text: string): LoadedPlaybook {
         .map(({ path, message }) => `${path.join('.') || 'the file'}: ${message}`)
         .join('\n'),
     );
-  const playbook = { ...parsed.data, digest: createHash('sha256').update(text).digest('hex').slice(0, 16) }; // prettier-ignore
+  const playbook = { ...parsed.data, digest: digestOf(text).slice(0, 16) }; // prettier-ignore
   const problems = problemsOf(playbook);
   if (problems.length > 0) throw new Error(problems.join('\n'));
   return playbook;
@@ -123,13 +127,11 @@ export function ruleSetOf(playbooks: readonly LoadedPlaybook[]): RuleSet {
 /** The same in slices of some milliseconds: the thread that moves audio goes on meanwhile. */
 export async function ruleSetInSlices(playbooks: readonly LoadedPlaybook[]): Promise<RuleSet> {
   const making = rulesInSteps(playbooks);
-  let sinceMs = performance.now();
+  const slice = new TimeSlice(sliceMs);
   for (;;) {
     const step = making.next();
     if (step.done === true) return step.value;
-    if (performance.now() - sinceMs < sliceMs) continue;
-    await new Promise((resolve) => setImmediate(resolve));
-    sinceMs = performance.now();
+    await slice.stepped();
   }
 }
 

@@ -8,6 +8,7 @@ import { trialHits } from '../../assist/trial.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { reasonOf } from '../../lib/errors.ts';
 import { firstId } from '../../lib/ids.ts';
+import { TimeSlice } from '../../lib/time-slice.ts';
 import { Problem } from '../../port/problem.ts';
 import {
   HintFeedback,
@@ -19,7 +20,7 @@ import {
 import { Role } from '../../protocol/events.ts';
 import { check } from '../../protocol/validation.ts';
 import type { Store } from '../../store/store.ts';
-import { recordFrom } from '../events/call-rows.ts';
+import { callRowOf, recordFrom } from '../events/call-rows.ts';
 import type { CallRecord } from '../records/call-record.ts';
 import { callInputs } from '../events/assist-inputs.ts';
 import { invalid } from './query.ts';
@@ -127,14 +128,12 @@ async function trialOf(
     calls: 0,
     places: [] as PlaybookTrial['rules'][number]['places'],
   }));
-  let sinceMs = performance.now();
+  const slice = new TimeSlice(sliceMs);
   for (const { id, scope } of calls) {
     const fired = new Set<string>();
     for (const hits of trialHits(set, scope, await callInputs(db, id))) {
       for (const hit of hits) noteHit(rules, hit, id, fired);
-      if (performance.now() - sinceMs < sliceMs) continue;
-      await new Promise((resolve) => setImmediate(resolve));
-      sinceMs = performance.now();
+      await slice.stepped();
     }
   }
   return { calls: calls.length, rules };
@@ -158,11 +157,7 @@ function noteHit(
 
 /** The hits as they were stored. Hits of a shadow are counted in the metrics and shown to nobody. */
 async function assistanceOf(store: Store, set: RuleSet, callId: string): Promise<CallAssistance> {
-  const row = await store.db
-    .selectFrom('calls')
-    .selectAll()
-    .where('id', '=', callId)
-    .executeTakeFirst();
+  const row = await callRowOf(store.db, callId);
   if (row === undefined) throw new Problem(404, 'call not found');
   const hits = (await hitsOf(store.db, callId)).filter(({ isShadow }) => !isShadow);
   const done = hits.flatMap(({ did }) => did);

@@ -7,6 +7,7 @@ import type { Database } from '../../store/schema.ts';
 import type { CallLeg } from '../call/call-leg.ts';
 import { lengthOf } from '../call/length.ts';
 import {
+  callRowOf,
   incompleteFrom,
   legsOf,
   judgedTurns,
@@ -107,7 +108,7 @@ export async function callJson(
   id: string,
   live: (id: string) => Call | undefined,
 ): Promise<CallJson | undefined> {
-  const row = await db.selectFrom('calls').selectAll().where('id', '=', id).executeTakeFirst();
+  const row = await callRowOf(db, id);
   if (row === undefined) return undefined;
   const [calls, judged] = await Promise.all([
     callsJson({ db, rows: [row], live }),

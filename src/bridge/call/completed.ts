@@ -6,6 +6,7 @@ import { overallOf } from '../../language/sentiment/overall.ts';
 import type { Database } from '../../store/schema.ts';
 import type { CallLinks } from '../call-links.ts';
 import {
+  callRowOf,
   gapsOf,
   incompleteFrom,
   roleFrom,
@@ -40,7 +41,7 @@ export async function endedCallOf(
   callId: string,
 ): Promise<EndedCall | undefined> {
   const [row, gaps, shortGaps] = await Promise.all([
-    db.selectFrom('calls').selectAll().where('id', '=', callId).executeTakeFirst(),
+    callRowOf(db, callId),
     gapsOf(db, callId),
     shortGapsOf(db, callId),
   ]);

@@ -139,6 +139,13 @@ export async function forgetLegStates(tx: Tx, callId: string): Promise<void> {
   await tx.deleteFrom('leg_states').where('call_id', '=', callId).execute();
 }
 
+export function callRowOf(
+  db: Pick<Kysely<Database>, 'selectFrom'>,
+  callId: string,
+): Promise<CallRow | undefined> {
+  return db.selectFrom('calls').selectAll().where('id', '=', callId).executeTakeFirst();
+}
+
 export async function legsOf(db: Kysely<Database>, callId: string): Promise<LegRow[]> {
   return db.selectFrom('legs').selectAll().where('call_id', '=', callId).orderBy('id').execute();
 }

@@ -5,6 +5,7 @@ import { canBeReadAgain, isInRecording } from '../records/incomplete.ts';
 import { lengthOf } from '../call/length.ts';
 import { talkOf } from '../call/statistics.ts';
 import {
+  callRowOf,
   gapsOf,
   legsOf,
   pausesOf,
@@ -35,7 +36,7 @@ export async function completionOf(
   data: CallEventData<'call.transcript.revised'>,
   { isLong = false, spoken }: { isLong?: boolean; spoken?: ReadonlyMap<Turn, string> } = {},
 ): Promise<Completion | undefined> {
-  const call = await db.selectFrom('calls').selectAll().where('id', '=', callId).executeTakeFirst();
+  const call = await callRowOf(db, callId);
   if (call === undefined) return undefined;
   const legs = await legsOf(db, callId);
   const areTold = data.transcript.some(({ speaker }) => speaker !== undefined);

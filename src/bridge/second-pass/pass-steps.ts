@@ -17,7 +17,7 @@ import { lengthOf } from '../call/length.ts';
 import { eventCallOf } from '../records/call-record.ts';
 import { valueContextOf } from '../records/value-context.ts';
 import type { BridgeConfig } from '../config.ts';
-import { legsOf, recordFrom, updateCall, type CallRow } from '../events/call-rows.ts';
+import { callRowOf, legsOf, recordFrom, updateCall, type CallRow } from '../events/call-rows.ts';
 import type { Recordings } from '../recordings/recordings.ts';
 import { bridgeMetrics } from '../metrics.ts';
 import { completionOf } from './completion.ts';
@@ -491,5 +491,5 @@ async function callRow(
   { call_id }: PassRow,
 ): Promise<CallRow | undefined> {
   if (call_id === null) return undefined;
-  return db.selectFrom('calls').selectAll().where('id', '=', call_id).executeTakeFirst();
+  return callRowOf(db, call_id);
 }

@@ -17,7 +17,7 @@ import type { Store } from '../../store/store.ts';
 import { lengthOf } from '../call/length.ts';
 import { conversationOf, summaryAndWrapUp } from '../call/summary.ts';
 import type { BridgeConfig } from '../config.ts';
-import { legsOf, recordFrom, type CallRow } from '../events/call-rows.ts';
+import { callRowOf, legsOf, recordFrom, type CallRow } from '../events/call-rows.ts';
 import type { LiveFeed } from '../live-feed.ts';
 import { eventCallOf } from '../records/call-record.ts';
 import { valueContextOf } from '../records/value-context.ts';
@@ -127,27 +127,35 @@ export class WrapUps {
     if (first !== undefined && 'refused' in first) return first;
     const outcome = await store.transaction(
       async (tx): Promise<{ answer: CallWrapUp | WrapUpRefusal; event?: StoredEvent }> => {
+        const refused = (answer: WrapUpRefusal): { answer: WrapUpRefusal } => ({ answer });
         const locked = await this.#lockedCall(tx, callId);
-        if (locked === undefined) return { answer: { refused: 'unknown' } };
+        if (locked === undefined) return refused({ refused: 'unknown' });
         if (first !== undefined) await this.keep(tx, callId, first.record, first.text);
         const row = await rowOf(tx, callId);
-        if (row === undefined) return { answer: { refused: 'unknown' } };
-        if (order.revision !== undefined && order.revision !== row.revision)
-        return { answer: { refused: 'revision', why: `the wrap-up has revision ${row.revision} by now` } }; // prettier-ignore
+        if (row === undefined) return refused({ refused: 'unknown' });
+        if (order.revision !== undefined && order.revision !== row.revision) {
+          const why = `the wrap-up has revision ${row.revision} by now`;
+          return refused({ refused: 'revision', why });
+        }
         const before = WrapUp.parse(JSON.parse(row.record));
         const { after, changed } = edited(before, order);
         const kept = new Set(proofOf(before));
         const strange = proofOf(after).find((id) => !known.has(id) && !kept.has(id));
-        if (strange !== undefined)
-        return { answer: { refused: 'proof', why: `the call has no utterance ${strange.slice(0, 40)}` } }; // prettier-ignore
+        if (strange !== undefined) {
+          const why = `the call has no utterance ${strange.slice(0, 40)}`;
+          return refused({ refused: 'proof', why });
+        }
         if (changed.length === 0) return { answer: answerOf(row) };
-        if (Buffer.byteLength(JSON.stringify(after)) > maxRecordBytes)
-        return { answer: { refused: 'proof', why: `the wrap-up has more than ${maxRecordBytes} bytes` } }; // prettier-ignore
-        const at = new Date(clock.now()).toISOString();
-        const edits = [...editsOf(row), ...changed.map((field) => ({ field, by: order.by ?? null, at }))]; // prettier-ignore
+        const record = JSON.stringify(after);
+        if (Buffer.byteLength(record) > maxRecordBytes) {
+          const why = `the wrap-up has more than ${maxRecordBytes} bytes`;
+          return refused({ refused: 'proof', why });
+        }
+        const [by, at] = [order.by ?? null, new Date(clock.now()).toISOString()];
+        const edits = [...editsOf(row), ...changed.map((field) => ({ field, by, at }))];
         const next: WrapUpRow = {
           ...row,
-          record: JSON.stringify(after),
+          record,
           text: textOfWrapUp(after, this.#options.config.summaryType === 'bullet_points'),
           edits: JSON.stringify(edits.slice(-maxEdits)),
         };
@@ -248,10 +256,6 @@ export class WrapUps {
 
 function rowOf(db: Kysely<Database>, callId: string): Promise<WrapUpRow | undefined> {
   return db.selectFrom('wrap_ups').selectAll().where('call_id', '=', callId).executeTakeFirst();
-}
-
-function callRowOf(db: Kysely<Database>, callId: string): Promise<CallRow | undefined> {
-  return db.selectFrom('calls').selectAll().where('id', '=', callId).executeTakeFirst();
 }
 
 function editsOf(row: WrapUpRow): WrapUpEdit[] {

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { digestOf } from '../../lib/digest.ts';
 import type { WrapUp, WrapUpPromise } from '../../protocol/wrap-up.ts';
 import type { SpokenTurn } from '../types.ts';
 import type { CallRecordDraft, PromiseField } from './record.ts';
@@ -35,7 +35,7 @@ function promiseFrom({ who, what, subject, until }: PromiseField, proof: string[
   const words = isOwn ? what : `${subject} will ${what}`;
   const key = JSON.stringify([who, words, proof]);
   return {
-    id: `p${createHash('sha256').update(key).digest('hex').slice(0, 12)}`,
+    id: `p${digestOf(key).slice(0, 12)}`,
     who,
     what: words,
     until: until ?? null,

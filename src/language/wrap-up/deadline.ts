@@ -1,5 +1,5 @@
 import { findEntities } from '../entities/find-entities.ts';
-import { smallAt } from '../text/numbers.ts';
+import { dayAt, smallAt } from '../text/numbers.ts';
 import { tokenize } from '../text/tokens.ts';
 import { dateOf } from '../values/days.ts';
 
@@ -113,22 +113,11 @@ function lastOfMonth(day: string): string {
     .slice(0, 10);
 }
 
-const ordinals =
-  'first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth twentieth'.split(
-    ' ',
-  );
-
 /** "the thirtieth": the next day with this number. */
 function dayOfMonth(which = '', day: string): string | undefined {
-  const lower = which.toLowerCase().replace('-', ' ');
-  const [tens = '', one = ''] = lower.split(' ');
-  const plain = ordinals.indexOf(lower) + 1;
-  const ten = tens === 'twenty' ? 20 : tens === 'thirty' ? 30 : 0;
-  const value =
-    Number.parseInt(lower, 10) ||
-    plain ||
-    (lower === 'thirtieth' ? 30 : ten > 0 && ordinals.includes(one) ? ten + ordinals.indexOf(one) + 1 : 0); // prettier-ignore
-  if (value < 1 || value > 31) return undefined;
+  const said = dayAt(tokenize(which), 0);
+  if (said?.named !== true) return undefined;
+  const { value } = said;
   const date = new Date(day);
   for (let ahead = 0; ahead < 3; ahead++) {
     const at = new Date(Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + ahead, value));

@@ -6,9 +6,11 @@ import { reasonOf } from '../lib/errors.ts';
 import { every, type Loop } from '../lib/every.ts';
 import type { Logger } from '../lib/log.ts';
 import {
+  maxPlaybookBytes,
   playbookFrom,
   ruleSetInSlices,
   ruleSetOf,
+  tooLong,
   type LoadedPlaybook,
   type RuleSet,
 } from './rule-set.ts';
@@ -36,10 +38,10 @@ export async function playbooksIn(
   const problems: PlaybookProblem[] = [];
   for (const file of files) {
     try {
-      const playbook = playbookFrom(await readFile(file, 'utf8'));
+      const playbook = playbookFrom(await textOf(file));
       if (playbooks.some(({ id }) => id === playbook.id))
         throw new Error(`another file has a playbook ${playbook.id}`);
-      // PhraseMatcher that cannot be read are found here, where the file is still known.
+      // Phrases that cannot be read are found here, where the file is still known.
       ruleSetOf([playbook]);
       playbooks.push(playbook);
     } catch (error) {
@@ -47,6 +49,14 @@ export async function playbooksIn(
     }
   }
   return { playbooks, problems };
+}
+
+/** A device or a film in the folder is not read at all. */
+async function textOf(file: string): Promise<string> {
+  const at = await stat(file);
+  if (!at.isFile()) throw new Error('it is no file');
+  if (at.size > maxPlaybookBytes) throw new Error(tooLong);
+  return readFile(file, 'utf8');
 }
 
 async function filesAt(path: string): Promise<string[]> {
@@ -87,7 +97,6 @@ export class Playbooks {
   #good: readonly LoadedPlaybook[] = [];
   /** The files as they were read: names, lengths and times. */
   #files = '';
-  #known = '';
   #set: RuleSet | undefined;
   problems: readonly PlaybookProblem[] = [];
 
@@ -128,9 +137,6 @@ export class Playbooks {
     // A file that is wrong now may have been right before: its playbook stays as it was. A file that is gone is gone.
     const before = this.#good.filter(({ id }) => !playbooks.some((one) => one.id === id));
     const good = problems.length > 0 ? [...playbooks, ...before] : playbooks;
-    const known = JSON.stringify([good.map(({ id, digest }) => [id, digest]), problems]);
-    if (known === this.#known) return false;
-    this.#known = known;
     this.#good = good;
     this.#set = undefined;
     this.problems = problems;
@@ -152,9 +158,9 @@ export class Playbooks {
   async #look(): Promise<void> {
     await this.load();
     if (this.#set !== undefined) return;
-    const known = this.#known;
+    const files = this.#files;
     const set = await ruleSetInSlices(this.#all());
-    if (known === this.#known) this.#set ??= set;
+    if (files === this.#files) this.#set ??= set;
   }
 
   #all(): LoadedPlaybook[] {

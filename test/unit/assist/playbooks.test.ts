@@ -1,4 +1,4 @@
-import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { Playbooks } from '../../../src/assist/playbooks.ts';
@@ -33,6 +33,21 @@ test('the folder is read again when a file changes, and nothing is parsed again 
   await rm(join(folder, 'shop.yaml'));
   await playbooks.load();
   expect(titlesOf(playbooks)).toEqual([]);
+});
+
+test('a device and a file that is too long are not read, and the others are used', async () => {
+  await using temporary = await temporaryFolder();
+  const folder = temporary.path;
+  await writeFile(join(folder, 'shop.yaml'), playbook('First'));
+  await symlink('/dev/zero', join(folder, 'zero.yaml'));
+  await writeFile(join(folder, 'long.yaml'), `id: long\n#${'x'.repeat(600_000)}`);
+  const options = { folder, starter: false, clock: new TestClock(1), log };
+  await using playbooks = await Playbooks.open(options);
+  expect(titlesOf(playbooks)).toEqual(['First']);
+  expect(playbooks.problems.map(({ reason }) => reason)).toEqual([
+    'a playbook is at most 512 KiB long',
+    'it is no file',
+  ]);
 });
 
 test('a folder that cannot be read is told, and the process starts without it', async () => {

@@ -14,7 +14,7 @@ const Points = z.array(z.object({ sentiment: z.string() }));
 export async function callInputs(db: Kysely<Database>, callId: string): Promise<RuleInput[]> {
   const rows = await db
     .selectFrom('leg_results')
-    .select(['leg_id', 'session_id', 'key', 'kind', 'role', 'start_s', 'end_s', 'text'])
+    .select(['leg_id', 'session_id', 'key', 'kind', 'role', 'start_s', 'end_s', 'text', 'spoken'])
     .where('call_id', '=', callId)
     .where('kind', 'in', ['call.transcript', 'call.sentiment'])
     .orderBy('end_s')
@@ -27,7 +27,8 @@ export async function callInputs(db: Kysely<Database>, callId: string): Promise<
     const [start, end] = [finite(row.start_s), finite(row.end_s)];
     const utteranceId = utteranceIdOf(legId, row.session_id, row.key);
     if (row.kind === 'call.transcript')
-      return [{ kind: 'final', utteranceId, legId, role, start, end, text }];
+      // As live: the wordings of a playbook are those of speech, and the text has its numbers in figures.
+      return [{ kind: 'final', utteranceId, legId, role, start, end, text: row.spoken ?? text }];
     const points = Points.safeParse(JSON.parse(text));
     return (points.data ?? []).map(({ sentiment }) => ({
       kind: 'sentiment',

@@ -1,6 +1,8 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { callInputs } from '../../../src/bridge/events/assist-inputs.ts';
+import { startCall } from '../../support/bridge/spoken-call.ts';
 import { callAt, endedCallAt, eventsAt, expectToldOnce } from '../../support/bridge/fleet.ts';
 import type { AnyJson } from '../../support/bridge/test-bridge.ts';
 import { twilioStop } from '../../support/carriers/carrier-client.ts';
@@ -139,6 +141,18 @@ test('a playbook that becomes wrong keeps its last good form and says why; a cal
   const metrics = await (await app.get('/metrics')).text();
   expect(metrics).toContain('trunkline_rule_hits_total{playbook="shop",rule="first"} 2');
 }, 90_000);
+
+test('a trial and a restart hear the spoken words, as live rules do, where people read figures', async () => {
+  await using call = await startCall({});
+  await call.say('agent', 'What is your order number?', 1);
+  await call.say('customer', 'The order number is four seven two nine one six.', 3);
+  await call.end();
+  expect(call.said('customer')).toEqual(['The order number is 472916.']);
+  const { id } = await call.json();
+  const inputs = await callInputs(call.store.db, id as string);
+  const texts = inputs.flatMap((input) => (input.kind === 'final' ? [input.text] : []));
+  expect(texts).toContain('The order number is four seven two nine one six.');
+});
 
 test('a rule pauses the call for some seconds, and a person may end that pause', async () => {
   await using speech = await FakeSpeech.start({ words: 'frames' });

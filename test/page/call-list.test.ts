@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openStore } from '../../src/store/store.ts';
 import { startBrowser, type Browser } from '../support/browser/browser.ts';
+import { eventually } from '../support/browser/page-tests.ts';
 import { startRecordedApi } from '../support/browser/recorded-api.ts';
 import { manyCalls, recordedCall, recordedInstallation } from '../support/browser/recorded-call.ts';
 import { startApp, type App } from '../support/process/app.ts';
@@ -24,8 +25,6 @@ beforeAll(async () => {
   browser = closing.use(await startBrowser());
 });
 afterAll(() => closing.disposeAsync());
-
-const eventually = <T>(look: () => T) => expect.poll(look, { timeout: 30_000 });
 
 async function opened(hash: string, options = {}) {
   const open = await browser.open(`${app.url}/${hash}`, options);

@@ -4,6 +4,7 @@ import type { Page } from 'playwright-core';
 import type { ApiCall } from '../../src/protocol/api.ts';
 import { Problem } from '../../src/port/problem.ts';
 import { startBrowser, type Browser, type OpenPage } from '../support/browser/browser.ts';
+import { eventually } from '../support/browser/page-tests.ts';
 import {
   startRecordedApi,
   type Recorded,
@@ -41,8 +42,6 @@ beforeEach(() => {
 function withNotes(change: Partial<ApiCall> = {}): ApiCall {
   return Object.assign(recordedCall(change), { notes: null, tags: ['refund'] });
 }
-
-const eventually = <T>(look: () => T) => expect.poll(look, { timeout: 30_000 });
 
 async function openCall(query = '', options: { dark?: boolean; width?: number } = {}) {
   const opened = await browser.open(`${api.url}/#/calls/${callId}${query}`, options);

@@ -1,5 +1,5 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { startBrowser, type Browser } from '../support/browser/browser.ts';
+import { expect, test } from 'vitest';
+import { browserOfFile, eventually } from '../support/browser/page-tests.ts';
 import {
   recordedEndpoint,
   startRecordedApi,
@@ -13,13 +13,7 @@ import {
   recordedInstallation,
 } from '../support/browser/recorded-call.ts';
 
-let browser: Browser;
-beforeAll(async () => {
-  browser = await startBrowser();
-});
-afterAll(() => browser[Symbol.asyncDispose]());
-
-const eventually = <T>(look: () => T) => expect.poll(look, { timeout: 30_000 });
+const browser = browserOfFile();
 
 function recorded(change: Partial<Recorded> = {}): Recorded {
   return {

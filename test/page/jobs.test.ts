@@ -1,8 +1,8 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { readFile } from 'node:fs/promises';
 import type { Locator, Page, Route } from 'playwright-core';
 import { Problem } from '../../src/port/problem.ts';
-import { startBrowser, type Browser } from '../support/browser/browser.ts';
+import { browserOfFile, eventually } from '../support/browser/page-tests.ts';
 import { startRecordedApi, type Recorded } from '../support/browser/recorded-api.ts';
 import { recordedDeliveries, recordedInstallation } from '../support/browser/recorded-call.ts';
 import {
@@ -14,13 +14,7 @@ import {
   recordedResult,
 } from '../support/browser/recorded-jobs.ts';
 
-let browser: Browser;
-beforeAll(async () => {
-  browser = await startBrowser();
-});
-afterAll(() => browser[Symbol.asyncDispose]());
-
-const eventually = <T>(look: () => T) => expect.poll(look, { timeout: 30_000 });
+const browser = browserOfFile();
 
 function recorded(change: Partial<Recorded> = {}): Recorded {
   return {

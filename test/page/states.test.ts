@@ -1,5 +1,5 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { startBrowser, type Browser } from '../support/browser/browser.ts';
+import { expect, test } from 'vitest';
+import { browserOfFile } from '../support/browser/page-tests.ts';
 import { startRecordedApi, type Recorded } from '../support/browser/recorded-api.ts';
 import {
   callId,
@@ -9,11 +9,7 @@ import {
   recordedInstallation,
 } from '../support/browser/recorded-call.ts';
 
-let browser: Browser;
-beforeAll(async () => {
-  browser = await startBrowser();
-});
-afterAll(() => browser[Symbol.asyncDispose]());
+const browser = browserOfFile();
 
 const patient = { timeout: 30_000 };
 

@@ -1,8 +1,8 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { ApiCall } from '../../src/protocol/api.ts';
 import { eventExamples } from '../../src/protocol/event-examples.ts';
 import type { CallEvent } from '../../src/protocol/events.ts';
-import { startBrowser, type Browser } from '../support/browser/browser.ts';
+import { browserOfFile, eventually } from '../support/browser/page-tests.ts';
 import {
   recordedEndpoint,
   startRecordedApi,
@@ -18,14 +18,7 @@ import {
   recordedInstallation,
 } from '../support/browser/recorded-call.ts';
 
-let browser: Browser;
-beforeAll(async () => {
-  browser = await startBrowser();
-});
-afterAll(() => browser[Symbol.asyncDispose]());
-
-/** Machines are slow at times; what is waited for comes all the same. */
-const eventually = <T>(look: () => T) => expect.poll(look, { timeout: 30_000 });
+const browser = browserOfFile();
 
 function recorded(change: Partial<Recorded> = {}): Recorded {
   return {

@@ -60,7 +60,12 @@ const Shape = z.union([
 /** One webhook, or a CRM by the name of its preset. */
 export const EndpointSetting = z
   .strictObject({
-    name: z.string().regex(/^[a-z0-9][a-z0-9_-]{0,63}$/),
+    name: z
+      .string()
+      .regex(
+        /^[a-z0-9][a-z0-9_-]{0,63}$/,
+        'must be lower case letters, digits, _ and -, at most 64',
+      ),
     url: Address.optional().describe('Left out where a preset knows it.'),
     preset: z
       .string()

@@ -150,7 +150,9 @@ export class ConnectedEndpoints {
   async #look(): Promise<void> {
     const { tables, ofSettings, take, letGo } = this.#options;
     const rows = await tables.connected.list();
-    const active = new Set((await tables.endpoints.activeEndpoints()).map(({ name }) => name));
+    // Most installations have none: their look is one query.
+    const running = rows.length === 0 ? [] : await tables.endpoints.activeEndpoints();
+    const active = new Set(running.map(({ name }) => name));
     for (const row of rows) {
       const known = this.#held.get(row.name);
       const isNew = known?.version !== row.version;

@@ -101,7 +101,7 @@ export class DeliveryPanel {
     const query = new URLSearchParams({ call_id: lane.callId, endpoint: lane.endpoint });
     const pages = await Promise.all([
       get(`/api/deliveries?${query}&limit=${maxEvents}`),
-      // Of a long call, the event that the others wait for may be older than all that are listed.
+      // The event that the others wait for may be older than all that are listed, in a long call.
       get(`/api/deliveries?${query}&by=call&limit=1`),
     ]).catch((error) => this.#standing.failed(error));
     if (lane !== this.#lane) return;

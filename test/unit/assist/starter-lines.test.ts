@@ -9,7 +9,10 @@ type LabelledLine = { role: string; text: string; rules: string[] };
 /** Rules that need more than one line. */
 const ofSeveralLines = new Set(['verified', 'gets-upset', 'dead-air']);
 
-/** Lines of calls, each with the situations that it is about, by two hands. The second was never looked at. */
+/**
+ * Lines of calls, each with the situations that it is about. One writer, who had not seen the rules, wrote both sets in
+ * different voices. No line of the second was looked at while the phrases were written.
+ */
 const linesOf = (name: string): LabelledLine[] =>
   readFileSync(new URL(`../../fixtures/assist/${name}.jsonl`, import.meta.url), 'utf8')
     .trim()

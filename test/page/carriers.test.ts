@@ -15,7 +15,8 @@ test(
     const row = page.locator('.carriers details', { hasText: 'Telnyx' });
     const light = row.locator('summary .state');
     await light.getByText('Set, no stream yet').waitFor({ timeout: waitMs });
-    await row.locator('summary').click();
+    // By keyboard: what else the view loads may move the row between a press and a release of the mouse.
+    await row.locator('summary').press('Enter');
     const address = `${app.url.replace('http', 'ws')}/carriers/telnyx`;
     await row.getByText(address, { exact: true }).waitFor();
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
@@ -28,7 +29,7 @@ test(
     await page.getByText('telnyx · inbound').waitFor({ timeout: waitMs });
     await page.goBack();
     await light.getByText('Set, no stream yet').waitFor({ timeout: waitMs });
-    await row.locator('summary').click();
+    await row.locator('summary').press('Enter');
 
     const to = app.url.replace('http', 'ws');
     const placed = ['call', '--carrier', 'telnyx', '--to', to, '--no-watch', '--speed', '40'];

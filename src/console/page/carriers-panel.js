@@ -62,15 +62,19 @@ export class CarriersPanel {
   draw(items) {
     this.element.hidden = false;
     this.#local.hidden = !items.some(({ address }) => address.startsWith('ws:'));
-    // Redrawn only if a setting changed, which needs a restart. Sections that a reader opened stay open.
+    // Rows are redrawn only if a setting changed. Sections that a reader opened stay open.
     const text = JSON.stringify(
       items.map(({ last_stream_at: _, last_refused: __, ...settled }) => settled),
     );
     if (text !== this.#drawn) {
       this.#drawn = text;
+      const open = new Set(
+        [...this.#rows].filter(([, { element }]) => element.open).map(([name]) => name),
+      );
       this.#rows = new Map(
         items.map((item) => [item.name, new CarrierRow(item, this.#placeTestCall)]),
       );
+      for (const [name, { element }] of this.#rows) element.open = open.has(name);
       this.#list.replaceChildren(...[...this.#rows.values()].map(({ element }) => element));
     }
     for (const item of items) this.#rows.get(item.name)?.light(item);

@@ -1,5 +1,6 @@
 import type { Router } from 'express';
 import type { Access } from '../port/part.ts';
+import { agentsApi } from './api/agents-api.ts';
 import { assistApi } from './api/assist-api.ts';
 import { callsApi } from './api/calls-api.ts';
 import { sharedCalls } from './api/shared-calls.ts';
@@ -28,6 +29,7 @@ export function bridgeRouters(
     stereoRoles,
     isRedacted: config.redactEntities.length > 0,
   });
+  const agents = agentsApi({ store, calls, feed, outbox, clock });
   const others =
     nodes === undefined || link === undefined
       ? undefined
@@ -39,7 +41,7 @@ export function bridgeRouters(
             feed,
             store,
             recordings,
-            api: [live.router, operatorCalls],
+            api: [live.router, operatorCalls, agents],
             clock,
             log,
           }),
@@ -53,6 +55,7 @@ export function bridgeRouters(
     { access: 'operator', router: testEventsApi({ store, outbox, feed, links, clock }) },
     { access: 'operator', router: assistApi({ store, playbooks, clock }) },
     { access: 'operator', router: operatorCalls },
+    { access: 'operator', router: agents },
     {
       access: 'public',
       router: sharedCalls({ store, recordings, links, clock, withRecording, stereoRoles }),

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { defaultRoleRules, roleRuleSchema } from './roles.ts';
+import { AgentSetting } from '../protocol/agents.ts';
 import { longestNumberPauseS } from '../protocol/session-hints.ts';
 import { redactionProblem } from '../language/redaction/redaction-names.ts';
 import { SessionTemplate } from './session/session-template.ts';
@@ -66,6 +67,10 @@ export const BridgeConfig = z.strictObject({
   roles: z.array(roleRuleSchema).default(defaultRoleRules).meta({
     description:
       'Rules that say which track is the customer and which the agent, by carrier, direction and track; the most specific rule wins.',
+  }),
+  agents: z.array(AgentSetting).max(10_000).default([]).meta({
+    description:
+      'Agents by id, with their name, extension and numbers: a call that names an extension, or on one of the numbers, is theirs.',
   }),
   stereoRoles: z
     .tuple([z.enum(['customer', 'agent']), z.enum(['customer', 'agent'])])

@@ -208,12 +208,12 @@ export class NodeLink implements AsyncDisposable {
   }
 
   /**
-   * Passes a request without a body on to the node at this address, and passes the answer back as it comes. Returns
-   * false if no answer began in time; nothing has then been sent to the client.
+   * Passes a request on to the node at this address, with its JSON body if it was parsed, and passes the answer back as
+   * it comes. Returns false if no answer began in time; nothing has then been sent to the client.
    */
   forward(
     address: string,
-    request: IncomingMessage,
+    request: IncomingMessage & { body?: unknown },
     response: ServerResponse,
     withinMs: number,
   ): Promise<boolean> {
@@ -222,11 +222,13 @@ export class NodeLink implements AsyncDisposable {
     const send = target.startsWith('https:') ? httpsRequest : httpRequest;
     const { range, accept } = request.headers;
     const lastId = request.headers['last-event-id'];
+    const body = request.body === undefined ? undefined : JSON.stringify(request.body);
     const passed = send(target, {
       method: request.method,
       headers: {
         ...this.#headers,
         ...withoutUndefined({ range, accept, 'last-event-id': lastId }),
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
       },
       ca: this.#ca,
       timeout: answerWithinMs,
@@ -247,7 +249,7 @@ export class NodeLink implements AsyncDisposable {
       answer.on('error', () => response.destroy());
     });
     response.on('close', () => passed.destroy());
-    passed.end();
+    passed.end(body);
     return promise;
   }
 

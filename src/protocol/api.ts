@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { CallEvent, callEventTypes, Incomplete, LedgerFigures, Role, Turn } from './events.ts';
 import { Sentiment } from './addons.ts';
+import { ApiAgent } from './agents.ts';
 import { page } from './page.ts';
 import { DateTime, FreeObject, LanguageCode, Seconds, Uuid } from './values.ts';
 
@@ -109,6 +110,7 @@ const callFields = {
     .describe('Of the whole call; null before its summary, and where sentiment was not asked for.'),
   notes: z.string().nullable().optional().describe('What people wrote beside the call.'),
   tags: z.array(z.string()).optional().describe('As people wrote them, in their order.'),
+  agent: ApiAgent.nullable().optional().describe('Who has the call; null where nobody is known.'),
 };
 
 export const ApiCall = z

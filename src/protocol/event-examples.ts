@@ -24,6 +24,8 @@ const call: EventCall = {
   duration: null,
 };
 
+const agent = { id: 'a17', name: 'Omar', extension: '204' };
+
 const overCall: EventCall = { ...call, hung_up_at: '2026-02-03T09:15:57.300Z', duration: 57.3 };
 
 const customer: EventLeg = {
@@ -293,6 +295,13 @@ export const eventExamples: { [Type in CallEventType]: Extract<CallEvent, { type
     type: 'call.dtmf',
     custom_metadata: metadata,
     data: { at: 34.8, digit: '*' },
+  },
+  'call.agent': {
+    ...head(2, 1),
+    call: { ...call, agent },
+    type: 'call.agent',
+    custom_metadata: metadata,
+    data: { agent, previous: null, by: 'api', at: 0.8 },
   },
   'call.hint': {
     ...head(10, 8),

@@ -7,6 +7,7 @@ import {
   CallSignalData,
   CallTaggedData,
 } from './assist-events.ts';
+import { AgentChangeData, EventAgent } from './agents.ts';
 import { WrappedData } from './wrap-up.ts';
 import { DateTime, FreeObject, LanguageCode, Seconds } from './values.ts';
 
@@ -36,6 +37,7 @@ export const EventCall = z
     duration: Seconds.nullable()
       .optional()
       .describe('Of the phone call, from its start to the hang-up; null in events of before.'),
+    agent: EventAgent.optional().describe('Who has the call; left out where nobody is known.'),
   })
   .meta({ id: 'EventCall' });
 export type EventCall = z.infer<typeof EventCall>;
@@ -410,6 +412,7 @@ const eventData = {
   'call.paused': CallPausedData,
   'call.resumed': CallResumedData,
   'call.dtmf': CallDtmfData,
+  'call.agent': AgentChangeData,
   'call.hint': CallHintData,
   'call.alert': CallAlertData,
   'call.checklist': CallChecklistData,
@@ -447,6 +450,7 @@ export const eventPresets = {
     'call.paused',
     'call.resumed',
     'call.dtmf',
+    'call.agent',
     'call.hint',
     'call.alert',
     'call.checklist',
@@ -491,6 +495,7 @@ const CallGap = envelope('call.gap').meta({ id: 'CallGap' });
 const CallPaused = envelope('call.paused').meta({ id: 'CallPaused' });
 const CallResumed = envelope('call.resumed').meta({ id: 'CallResumed' });
 const CallDtmf = envelope('call.dtmf').meta({ id: 'CallDtmf' });
+const CallAgent = envelope('call.agent').meta({ id: 'CallAgentChanged' });
 const CallHint = envelope('call.hint').meta({ id: 'CallHint' });
 const CallAlert = envelope('call.alert').meta({ id: 'CallAlert' });
 const CallChecklist = envelope('call.checklist').meta({ id: 'CallChecklist' });
@@ -518,6 +523,7 @@ export const CallEvent = z
     CallPaused,
     CallResumed,
     CallDtmf,
+    CallAgent,
     CallHint,
     CallAlert,
     CallChecklist,

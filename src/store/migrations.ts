@@ -32,6 +32,7 @@ import * as spoken from './migrations/026-spoken.ts';
 import * as assistHits from './migrations/027-assist-hits.ts';
 import * as connected from './migrations/028-connected.ts';
 import * as wrapUps from './migrations/029-wrap-ups.ts';
+import * as callAgents from './migrations/030-call-agents.ts';
 
 type Migration = {
   name: string;
@@ -83,6 +84,7 @@ export const migrations: Migration[] = [
   { name: '027-assist-hits', ...assistHits },
   { name: '028-connected', ...connected },
   { name: '029-wrap-ups', ...wrapUps },
+  { name: '030-call-agents', ...callAgents },
 ];
 
 /**

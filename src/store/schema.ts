@@ -62,10 +62,12 @@ export type CallsTable = {
   last_turn: string | null;
   /** The length of the phone call; 0 before its end. Lists can be sorted by it. */
   duration_ms: Generated<number>;
+  /** JSON: the agent who has the call, and since when. */
+  agent: string | null;
 };
 
 /** Keys by which a call is found: the numbers of its parties in one form, and its tags. */
-type CallKeysTable = { call_id: string; kind: 'number' | 'address' | 'tag'; key: string };
+type CallKeysTable = { call_id: string; kind: 'number' | 'address' | 'tag' | 'agent'; key: string };
 
 export type LegsTable = {
   id: string;

@@ -4,6 +4,8 @@ import { Role } from '../../protocol/events.ts';
 import { CallMood, LastTurn } from '../../protocol/api.ts';
 import type { ApiCall, ApiLeg, Cadence, CallDiagnostics, CallItem } from '../../protocol/api.ts';
 import type { Database } from '../../store/schema.ts';
+import type { ApiAgent } from '../../protocol/agents.ts';
+import type { CallAgent } from '../records/call-agent.ts';
 import type { CallLeg } from '../call/call-leg.ts';
 import { lengthOf } from '../call/length.ts';
 import {
@@ -89,6 +91,7 @@ function factsJson(
     custom_metadata: object(row.custom_metadata),
     notes: row.notes,
     tags: z.array(z.string()).safeParse(parsed(row.tags)).data ?? [],
+    agent: agentJson(row.agent),
     legs: legs.map((leg) => legJson(leg, call)),
     paused: call?.isPaused ?? row.paused !== 0,
     recording: row.has_recording === 1,
@@ -180,6 +183,12 @@ function legJson(row: LegRow, call: Call | undefined): ApiLeg {
     ledger: { received, acknowledged, gaps, paused, filler },
     state: leg === undefined ? (row.state === 'done' ? 'done' : 'waiting') : stateOf(leg),
   };
+}
+
+function agentJson(text: string | null): ApiAgent | null {
+  if (text === null) return null;
+  const { by, since, ...agent } = JSON.parse(text) as CallAgent;
+  return { ...agent, by, since: iso(since) };
 }
 
 /** The mood is stored with the summary. Calls from earlier versions have no mood. */

@@ -52,6 +52,7 @@ export const CallListQuery = z.object({
     .refine((given) => !isTooShort(given), `must have at least ${leastDigits} digits`)
     .optional(),
   tag: text(100).optional(),
+  agent: text(100).optional(),
   from_date: edge(0).optional(),
   to_date: edge(1).optional(),
   state: ApiCallState.optional(),
@@ -77,6 +78,7 @@ export const namesOfOthers: Record<string, string> = {
   date: 'from_date with to_date',
   phone: 'number',
   caller: 'number',
+  agent_id: 'agent',
   q: 'search',
   query: 'search',
   order: 'sort',
@@ -176,11 +178,13 @@ type KeyRange =
 function keysAsked({
   number,
   tag,
+  agent,
   search,
-}: Pick<CallListQuery, 'number' | 'tag' | 'search'>): KeysAsked[] {
+}: Pick<CallListQuery, 'number' | 'tag' | 'agent' | 'search'>): KeysAsked[] {
   const asked: KeysAsked[] = [];
   if (number !== undefined) asked.push({ keys: ofParty(number) });
   if (tag !== undefined) asked.push({ keys: ofTag(tag) });
+  if (agent !== undefined) asked.push({ keys: [{ kind: 'agent', in: [tagKey(agent)] }] });
   // People search by whatever they have at hand: a telephone number, a tag, our call id or the carrier's.
   if (search !== undefined)
     asked.push({

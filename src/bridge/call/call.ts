@@ -9,6 +9,7 @@ import { CallEnding } from './call-ending.ts';
 import { shareLegs } from './leg-states.ts';
 import { CallLeg } from './call-leg.ts';
 import type { CallEnvironment } from './environment.ts';
+import { AgentBinding } from './binding.ts';
 import { type CallRecord } from '../records/call-record.ts';
 import {
   publicState,
@@ -82,6 +83,7 @@ export class Call {
   readonly #pauses: Pauses;
   readonly #heard: HeardWords;
   readonly expectations: Expectations;
+  readonly binding: AgentBinding;
   readonly #ending: CallEnding;
   readonly #legs = new Map<string, CallLeg>();
   readonly #streams = new Map<string, OpenStream>();
@@ -98,10 +100,11 @@ export class Call {
     const { id: callId, carrier, carrierCallId } = record;
     this.#log = env.log.child({ callId, carrier, carrierCallId: loggedId(carrierCallId) });
     this.#clock = new CallClock(env.clock);
+    const nowS = (): number => this.#clock.nowS();
     this.events = new CallEvents({
       ...env,
       record,
-      nowS: () => this.#clock.nowS(),
+      nowS,
       log: this.#log,
       pause: (seconds) => void this.#pauses.pauseForRule(seconds),
       redactor: Redactor.from(env.language, record, env.config),
@@ -109,6 +112,7 @@ export class Call {
       share: env.takeOverMs === 0 ? undefined : (tx) => shareLegs(tx, [this]),
       onLeaseLost: () => onLeaseLost(this),
     });
+    this.binding = new AgentBinding({ ...env, record, events: this.events, nowS });
     this.holes = new CallHoles(this.#clock, this.events);
     this.expectations = new Expectations(env.clock, () => this.legs);
     this.#heard = new HeardWords({
@@ -137,7 +141,7 @@ export class Call {
     });
     this.#pauses = new Pauses({
       clock: env.clock,
-      nowS: () => this.#clock.nowS(),
+      nowS,
       legs: () => this.legs,
       streams: () => [...this.#streams.values()],
       events: this.events,
@@ -193,6 +197,7 @@ export class Call {
       Object.assign(this.record, news);
       this.events.partiesLearnt();
       this.events.changed();
+      this.binding.learn();
     }
     if (facts.isOver !== true) return;
     this.#overSinceMs ??= this.#env.clock.monotonicMs();

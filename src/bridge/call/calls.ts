@@ -7,6 +7,8 @@ import { memoryShortage } from '../../port/memory.ts';
 import { enqueueEvent, type StoredEvent } from '../../outbox/enqueue.ts';
 import type { Database } from '../../store/schema.ts';
 import type { CallState } from './call-state.ts';
+import { isSameNumber } from '../events/call-keys.ts';
+import { agentOf } from '../records/call-agent.ts';
 import { callKey, callMetadata, eventCallOf, type CallRecord } from '../records/call-record.ts';
 import { insertCall, insertLeg, insertStream } from '../events/call-rows.ts';
 import type { OpenedStream, ReadFacts, StreamControl, StreamStart } from '../streams.ts';
@@ -331,6 +333,8 @@ export class Calls {
       startedAt,
       continues,
     );
+    const agent = agentOf(config.agents, record, isSameNumber);
+    if (agent !== undefined) record.agent = { ...agent, since: startedAt };
     const call = this.newCall(record);
     const { stream, newLegs } = call.attach(start, control);
     const begin = async (tx: Transaction<Database>): Promise<StoredEvent> => {

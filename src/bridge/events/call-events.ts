@@ -18,6 +18,7 @@ import {
   insertLeg,
   insertPartyKeys,
   insertStream,
+  keepAgent,
   keepHidden,
   keepShortGaps,
   updateCall,
@@ -465,6 +466,15 @@ export class CallEvents {
         });
         await insertPartyKeys(tx, record);
       },
+    });
+  }
+
+  /** Stores the agent who has the call now, and tells of the change. */
+  agentChanged(data: CallEventData<'call.agent'>): Promise<boolean> {
+    const { agent } = this.#options.record;
+    return this.#commits.add({
+      event: { said: { type: 'call.agent', data }, occurredAt: this.#now },
+      rows: (tx) => keepAgent(tx, this.#id, agent),
     });
   }
 

@@ -5,7 +5,7 @@ import type { Database } from '../../store/schema.ts';
  * A key by which a call is found. A telephone number is stored as its digits in reverse order. People write the end of
  * a number alike and its beginning in many ways, and an index can find keys with the same beginning.
  */
-export type CallKey = { kind: 'number' | 'address' | 'tag'; key: string };
+export type CallKey = { kind: 'number' | 'address' | 'tag' | 'agent'; key: string };
 
 /**
  * At most this many characters of a party's number or name are examined and stored. Postgres cannot index long texts.
@@ -74,6 +74,30 @@ export function numberRange(digits: string): { from: string; to: string; shorter
 /** Makes the key of a tag. Upper and lower case do not matter. */
 export function tagKey(tag: string): string {
   return tag.normalize('NFKC').toLowerCase();
+}
+
+/** True if both mean the same number, one of them perhaps without its country code. */
+export function isSameNumber(one: string, other: string): boolean {
+  const [a, b] = [partyKey(one), partyKey(other)];
+  if (a === undefined || b === undefined || a.kind !== b.kind) return false;
+  if (a.key === b.key) return true;
+  const [short, long] = a.key.length < b.key.length ? [a.key, b.key] : [b.key, a.key];
+  return a.kind === 'number' && short.length >= leastLocalDigits && long.startsWith(short);
+}
+
+/** Makes the call findable by its agent, and by no earlier one. */
+export async function replaceAgentKey(
+  tx: Transaction<Database>,
+  callId: string,
+  agentId: string | undefined,
+): Promise<void> {
+  await tx
+    .deleteFrom('call_keys')
+    .where('call_id', '=', callId)
+    .where('kind', '=', 'agent')
+    .execute();
+  if (agentId !== undefined)
+    await insertKeys(tx, callId, [{ kind: 'agent', key: tagKey(agentId) }]);
 }
 
 export async function insertKeys(

@@ -8,7 +8,8 @@ import type { ToldLeg } from './told-leg.ts';
 import type { GapSpan, Span } from '../records/incomplete.ts';
 import type { CallRecord, CustomMetadata } from '../records/call-record.ts';
 import type { Direction, StreamEncoding } from '../streams.ts';
-import { insertKeys, partyKey } from './call-keys.ts';
+import { insertKeys, partyKey, replaceAgentKey } from './call-keys.ts';
+import type { CallAgent } from '../records/call-agent.ts';
 import type { ShortGaps } from '../records/gap.ts';
 import { utteranceIdOf, type Result } from '../records/timeline.ts';
 
@@ -47,9 +48,21 @@ export async function insertCall(tx: Tx, record: CallRecord, node: string): Prom
       summary_due: 0,
       has_recording: 0,
       recover_tries: 0,
+      agent: agentColumn(record.agent),
     })
     .execute();
   await insertPartyKeys(tx, record);
+  if (record.agent !== undefined) await replaceAgentKey(tx, record.id, record.agent.id);
+}
+
+/** Stores the agent who has the call now. */
+export async function keepAgent(tx: Tx, id: string, agent: CallAgent | undefined): Promise<void> {
+  await updateCall(tx, id, { agent: agentColumn(agent) });
+  await replaceAgentKey(tx, id, agent?.id);
+}
+
+function agentColumn(agent: CallAgent | undefined): string | null {
+  return agent === undefined ? null : JSON.stringify(agent);
 }
 
 export async function insertPartyKeys(
@@ -401,6 +414,7 @@ export function recordFrom(row: CallRow): CallRecord {
     metadata: JSON.parse(row.custom_metadata) as CustomMetadata,
     overrides: JSON.parse(row.overrides) as Record<string, unknown>,
     continues: row.continues,
+    ...(row.agent == null ? {} : { agent: JSON.parse(row.agent) as CallAgent }),
   };
 }
 

@@ -1,10 +1,11 @@
 import type { EventCall, Role } from '../../protocol/events.ts';
 import type { Direction } from '../streams.ts';
 import { withoutUndefined } from '../../lib/without-undefined.ts';
+import { eventAgentOf, type CallAgent } from './call-agent.ts';
 
 /**
  * The facts of a call. Callbacks may add facts about the parties that the stream did not give. After the start,
- * `overrides` is the only other fact that may change.
+ * `overrides` and `agent` are the only other facts that may change.
  */
 export type CallRecord = {
   readonly id: string;
@@ -17,6 +18,8 @@ export type CallRecord = {
   metadata: CustomMetadata;
   readonly overrides: Record<string, unknown>;
   readonly continues: string | null;
+  /** The agent who has the call now. */
+  agent?: CallAgent | undefined;
 };
 
 /** The length of the phone call itself, without the wait for its last words or for a lost stream. */
@@ -34,6 +37,7 @@ export function eventCallOf(record: CallRecord, length?: CallLength): EventCall 
     started_at: new Date(record.startedAt).toISOString(),
     hung_up_at: length === undefined ? null : new Date(length.hungUpAt).toISOString(),
     duration: length?.durationS ?? null,
+    ...(record.agent === undefined ? {} : { agent: eventAgentOf(record.agent) }),
   };
 }
 

@@ -64,6 +64,8 @@ export function toOwner({ store, node, addressOf, forward, isInStore }: OwnerOpt
   router.post('/api/calls/:id/pause', pass(false));
   router.post('/api/calls/:id/resume', pass(false));
   router.post('/api/calls/:id/expect', pass(false));
+  router.put('/api/calls/:id/agent', pass(false));
+  router.delete('/api/calls/:id/agent', pass(false));
   router.get('/api/calls/:id/recording', pass(true));
   router.post('/api/calls/:id/transcribe', pass(true));
   router.delete('/api/calls/:id', pass(true));

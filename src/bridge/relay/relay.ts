@@ -47,6 +47,7 @@ export function openRelay(options: RelayOptions): { router: Router } & Disposabl
   });
   const api = express();
   api.disable('x-powered-by');
+  api.use(express.json());
   for (const router of options.api) api.use(router);
   api.use((_request, response) => void response.status(404).end());
   api.use(problemHandler((error) => log.error({ err: error }, 'a request of a node failed')));

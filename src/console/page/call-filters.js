@@ -26,6 +26,7 @@ export class CallFilters {
     field('carrier', 'Carrier', h('input', { list: 'calls-carriers', maxlength: '100' }), {
       placeholder: 'Any',
     }),
+    field('agent', 'Agent', h('input', { maxlength: '100' }), { placeholder: 'ID of the agent' }),
     select('state', 'State', [
       ['', 'Any'],
       ['live', 'Live'],

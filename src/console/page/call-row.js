@@ -116,10 +116,11 @@ function aboutOf(summary) {
 }
 
 /**
- * The agent's name, as given by the carrier or by the API's caller.
+ * The agent who has the call, or else the name that the carrier or the API's caller gave.
  * @param {BookedCall} call
  */
-function agentOf({ custom_metadata: given }) {
+function agentOf({ agent, custom_metadata: given }) {
+  if (agent) return agent.name ?? agent.id;
   const name = given['agent_name'] ?? given['agent'] ?? given['agent_id'];
   return typeof name === 'string' || typeof name === 'number' ? String(name) : '';
 }

@@ -1,3 +1,5 @@
+import { BindAgent } from '../agents.ts';
+import { ApiCall } from '../api.ts';
 import {
   CallAssistance,
   HintFeedback,
@@ -32,6 +34,27 @@ export const assistRoutes: readonly Route[] = [
     }),
     answers: { 200: answer('As it is now.', CallAssistance) },
     errors: [400, 404],
+  },
+  {
+    method: 'put',
+    path: '/api/calls/{id}/agent',
+    tag,
+    summary: 'Say which agent has a call',
+    description:
+      'For a program that knows who answered. A parameter of the call or its number may have said so before; this stands in place of that.',
+    access: 'key',
+    body: json(BindAgent, { id: 'a17', name: 'Omar', extension: '204' }),
+    answers: { 200: answer('The call, with its agent.', ApiCall) },
+    errors: [400, 404, 503],
+  },
+  {
+    method: 'delete',
+    path: '/api/calls/{id}/agent',
+    tag,
+    summary: 'Say that no agent has a call',
+    access: 'key',
+    answers: { 200: answer('The call, without an agent.', ApiCall) },
+    errors: [404, 503],
   },
   {
     method: 'get',

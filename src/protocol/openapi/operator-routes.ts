@@ -53,6 +53,7 @@ const callFilters: Parameter[] = [
     example: '0044 20 7946 0018',
   },
   { name: 'tag', description: 'Only calls with this tag, large or small.', schema: z.string() },
+  { name: 'agent', description: 'Only calls of the agent with this id.', schema: z.string() },
   {
     name: 'from_date',
     description: 'Only calls that started then or later: a date, or a date-time; UTC without zone.',

@@ -46,6 +46,7 @@ const summaries: Record<CallEventType, string> = {
   'call.paused': 'Transcription was paused: nothing is kept or sent.',
   'call.resumed': 'Transcription goes on.',
   'call.dtmf': 'A key was pressed; off by default, digits masked.',
+  'call.agent': 'An agent has the call now, or nobody has it any more.',
   'call.hint': 'A rule of a playbook has something for the agent; only to endpoints that name it.',
   'call.alert': 'A rule of a playbook calls a supervisor.',
   'call.checklist': 'A step of a checklist is done; only to endpoints that name it.',

@@ -142,6 +142,7 @@ export function recordedCall(change: Partial<ApiCall> = {}): ApiCall {
       state: 'done',
     })),
     transcript: script.map(({ role, text, start, end }) => ({ role, text, start, end })),
+    agent: null,
     paused: false,
     recording: true,
     continues: null,

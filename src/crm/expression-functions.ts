@@ -16,10 +16,24 @@ type CallData = {
   recording_url?: unknown;
   sentiment_by_role?: Record<string, unknown>;
 };
-type EventLike = {
-  call?: { direction?: unknown; from?: unknown; to?: unknown };
-  data?: CallData;
+type RecordFact = { kind?: unknown; value?: unknown; currency?: unknown };
+type CrmPromise = { id?: unknown; who?: unknown; what?: unknown; until?: unknown };
+type WrappedLike = {
+  text?: unknown;
+  wrap_up?: {
+    outcome?: { value?: unknown };
+    disposition?: unknown;
+    mood?: { from?: unknown; to?: unknown } | null;
+    facts?: RecordFact[];
+  };
 };
+type EventLike = {
+  type?: unknown;
+  call?: { direction?: unknown; from?: unknown; to?: unknown; started_at?: unknown };
+  data?: CallData & WrappedLike;
+};
+/** Events of the call before this one, as the sender finds them: none in a preview. */
+type EarlierData = { completed?: CallData; revised?: CallData; wrapped?: WrappedLike } | undefined;
 
 type PhoneForms = {
   e164: string;
@@ -86,6 +100,12 @@ function hoursMinutes(seconds: unknown): string {
   return `${String(Math.floor(minutes / 60)).padStart(2, '0')}:${String(minutes % 60).padStart(2, '0')}`;
 }
 
+/** That hour of a day (UTC) as a time, for CRMs whose tasks have one; null without a day. */
+function dayAt(day: unknown, hour: unknown): string | null {
+  const text = textOf(day);
+  return text === '' ? null : `${text}T${String(Number(hour)).padStart(2, '0')}:00:00Z`;
+}
+
 /** The text, cut to at most so many characters, with a mark that says so. */
 function cutText(text: unknown, max: unknown): string {
   const whole = typeof text === 'string' ? text : '';
@@ -97,30 +117,106 @@ function cutText(text: unknown, max: unknown): string {
 
 type CallTextOptions = { html?: unknown; transcript?: unknown; max?: unknown };
 
-/** The call as a person reads it in the CRM: the summary, what was named, links, and the transcript. */
-function callText(event: EventLike | undefined, options: CallTextOptions = {}): string {
-  const data = event?.data ?? {};
-  const mood = data.sentiment_by_role?.['customer'];
-  const facts = (Array.isArray(data.entities) ? data.entities : []).map(factOf).filter(Boolean);
+/**
+ * The call as a person reads it in the CRM: the wrap-up or the summary, what was named, links, and the transcript. An
+ * event that lacks a part takes it from what was told before: the record is written anew as a whole.
+ */
+function callText(
+  event: EventLike | undefined,
+  options: CallTextOptions = {},
+  earlier: EarlierData = {},
+): string {
+  const { data = {} } = event ?? {};
+  const wrapped = event?.type === 'call.wrapped' ? data : earlier.wrapped;
+  const told = { ...earlier.completed, ...earlier.revised, ...data };
+  const record = wrapped?.wrap_up;
   const parts = [
-    textOf(data.summary?.text),
+    textOf(wrapped?.text ?? told.summary?.text),
     [
-      mood === undefined || mood === null ? '' : `Mood of the customer: ${textOf(mood)}`,
-      facts.length === 0 ? '' : `Named in the call: ${[...new Set(facts)].slice(0, 40).join(', ')}`,
-      data.page_url === undefined ? '' : `Call in Trunkline: ${textOf(data.page_url)}`,
-      data.recording_url === undefined ? '' : `Recording: ${textOf(data.recording_url)}`,
+      ...(record ? linesOfRecord(record) : linesOfCall(told)),
+      lineWith('Call in Trunkline', textOf(told.page_url)),
+      lineWith('Recording', textOf(told.recording_url)),
     ]
       .filter((line) => line !== '')
       .join('\n'),
-    options.transcript === false || !Array.isArray(data.transcript)
+    options.transcript === false || !Array.isArray(told.transcript)
       ? ''
-      : ['Transcript', ...data.transcript.map(lineOf)].join('\n'),
+      : ['Transcript', ...told.transcript.map(lineOf)].join('\n'),
   ].filter((part) => part !== '');
   const plain = parts.join('\n\n');
   if (options.html !== true) return cutText(plain, options.max);
   // The entities of HTML make the text longer: the bound is kept by cutting before them.
   const room = Number(options.max) * 0.8;
   return escaped(cutText(plain, room)).replaceAll('\n', '<br>');
+}
+
+function linesOfCall({ sentiment_by_role: moods, entities }: CallData): string[] {
+  const facts = (Array.isArray(entities) ? entities : []).map(factOf);
+  return [lineWith('Mood of the customer', textOf(moods?.['customer'])), named(facts)];
+}
+
+function linesOfRecord(record: NonNullable<WrappedLike['wrap_up']>): string[] {
+  const { outcome, disposition, mood } = record;
+  const [from, to] = [textOf(mood?.from), textOf(mood?.to)];
+  const facts = (Array.isArray(record.facts) ? record.facts : []).map(
+    ({ kind, value, currency }) =>
+      textOf(value) === ''
+        ? ''
+        : [words(textOf(kind)), textOf(value), textOf(currency)]
+            .filter((one) => one !== '')
+            .join(' '),
+  );
+  const value = textOf(outcome?.value);
+  return [
+    lineWith('Outcome', value === 'unknown' ? '' : value),
+    lineWith('Disposition', textOf(disposition)),
+    lineWith('Mood of the customer', from === to ? from : `${from} at first, ${to} at the end`),
+    named(facts),
+  ];
+}
+
+function named(facts: readonly string[]): string {
+  const said = [...new Set(facts)].filter((one) => one !== '');
+  return lineWith('Named in the call', said.slice(0, 40).join(', '));
+}
+
+function lineWith(name: string, text: string): string {
+  return text === '' ? '' : `${name}: ${text}`;
+}
+
+/** The name of a promise's task: what the agent does, or what the customer is to do. */
+function taskTitle(promise: CrmPromise | undefined, max: unknown): string {
+  const what = textOf(promise?.what).trim();
+  if (what === '') return '';
+  const isSentence = /^[A-Z]/.test(what);
+  if (isSentence) return cutText(what, max);
+  return cutText(
+    promise?.who === 'customer' ? `Customer will ${what}` : what.charAt(0).toUpperCase() + what.slice(1),
+    max,
+  ); // prettier-ignore
+}
+
+/** The origin of a promise's task, for the person who does it. */
+function taskText(promise: CrmPromise | undefined, event: EventLike | undefined, earlier: EarlierData): string {
+  const number = partyNumber(event);
+  const until = textOf(promise?.until);
+  const day = textOf(event?.call?.started_at).slice(0, 10);
+  return [
+    `${promise?.who === 'customer' ? 'The customer promised it' : 'Promised to the customer'} in the call${typeof number === 'string' ? ` ${event?.call?.direction === 'outbound' ? 'to' : 'from'} ${number}` : ''}${day === '' ? '' : ` of ${day}`}.`,
+    lineWith('Until', until),
+    lineWith('Call in Trunkline', textOf(earlier?.completed?.page_url)),
+  ]
+    .filter((line) => line !== '')
+    .join('\n');
+} // prettier-ignore
+
+/** The tasks that were made for promises which the wrap-up no longer has: each with the id that the CRM gave. */
+function droppedTasks(links: unknown, promises: unknown): { id: string; link: string }[] {
+  const kept = new Set([promises].flat().map((one) => (one as CrmPromise | undefined)?.id));
+  return Object.entries((links ?? {}) as Record<string, unknown>).flatMap(([kind, link]) => {
+    const id = /^task_([a-z0-9_]{1,24})$/.exec(kind)?.[1];
+    return id === undefined || kept.has(id) ? [] : [{ id, link: String(link) }];
+  });
 }
 
 function factOf({ text, value, entity_type: type }: Fact): string {
@@ -183,6 +279,10 @@ export const expressionFunctions: Record<string, (...given: any[]) => unknown> =
   ownNumber,
   uuidOf,
   hoursMinutes,
+  dayAt,
   cutText,
   callText,
+  taskTitle,
+  taskText,
+  droppedTasks,
 };

@@ -73,7 +73,7 @@ export function presetNamed(name: string): Preset {
 }
 
 /** A step of a preset is for these events, unless it names others. */
-const eventsOfStep = ['call.completed', 'call.transcript.revised'] as const;
+const eventsOfStep = ['call.completed', 'call.transcript.revised', 'call.wrapped'] as const;
 
 export type PresetChoice = {
   preset: string;

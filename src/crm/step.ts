@@ -58,6 +58,11 @@ export const MappingStep = z.strictObject({
     .describe(
       'With one of these statuses the remembered record is gone: its links are forgotten and the steps begin anew, once.',
     ),
+  unlink: z
+    .array(stepName)
+    .min(1)
+    .optional()
+    .describe('Links that are forgotten when the step is answered: it removed their records.'),
   example: z
     .strictObject({ status, body: z.unknown() })
     .optional()

@@ -91,7 +91,7 @@ export const EndpointSetting = z
       .describe('Options of the preset; expressions of a mapping find them under `options`.'),
     limits: RateLimits.optional().describe('How many requests are sent at most.'),
     events: EventChoice.optional().describe(
-      '`completed` (one event a call), `live` (all that is told during it), `all`, or a list of types; all when left out. A preset takes `call.completed` and `call.transcript.revised` alone.',
+      '`completed` (one event a call), `live` (all that is told during it), `all`, or a list of types; all when left out. A preset takes `call.completed`, `call.wrapped` and `call.transcript.revised` alone.',
     ),
     secrets: z
       .array(Secret)

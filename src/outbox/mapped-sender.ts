@@ -8,6 +8,7 @@ import { reasonOf } from '../lib/errors.ts';
 import type { GuardedAnswer, GuardedRequest } from '../lib/guarded-fetch.ts';
 import type { ApiExchange } from '../protocol/delivery-reports.ts';
 import type { Endpoint } from './config.ts';
+import { eventsWithEarlier, type EarlierRows } from './earlier-rows.ts';
 import { exchangeOf, exchangesText, withoutValues } from './exchanges.ts';
 import type {
   Mapping,
@@ -29,6 +30,7 @@ export type MappedSenderOptions = {
   clock: Clock;
   /** Undefined where nothing is kept: a preview of a command. */
   links: CallLinkStore | undefined;
+  earlier: EarlierRows | undefined;
   authorizer: Authorizer | undefined;
   rate: RateLimit | undefined;
   /** Adds the operator's headers and the signature. */
@@ -128,7 +130,10 @@ class MappedRun {
   }
 
   async begin(): Promise<void> {
-    const { endpoint, links } = this.#options;
+    const { endpoint, links, earlier } = this.#options;
+    const { type, callId, sequence } = this.#item;
+    if (earlier !== undefined && eventsWithEarlier.includes(type) && namesEarlier(endpoint))
+      this.#context.earlier = await earlier.before(callId, sequence);
     if (links === undefined || !usesLinks(endpoint)) return;
     const known = await links.of(endpoint.name, this.#item.callId);
     this.#context.links = known.links;
@@ -252,6 +257,7 @@ class MappedRun {
     if (isKept && links !== undefined)
       await links.settle(endpoint.name, callId, step.name, found, clock.now());
     Object.assign(this.#context.links, found);
+    if (step.unlink !== undefined) await this.#unlink(this.#kindsOf(step.unlink));
     this.#context.answers[step.name] = answer;
     return verdict;
   }
@@ -264,12 +270,16 @@ class MappedRun {
 
   /** The remembered record was deleted at the CRM: all steps begin anew, once in an attempt. */
   async #forget(kinds: readonly string[]): Promise<'anew'> {
-    const { endpoint, links } = this.#options;
     this.#hasForgotten = true;
-    if (kinds.length > 0) await links?.forget(endpoint.name, this.#item.callId, kinds);
-    for (const kind of kinds) Reflect.deleteProperty(this.#context.links, kind);
+    await this.#unlink(kinds);
     this.#context.answers = progressOf(null);
     return 'anew';
+  }
+
+  async #unlink(kinds: readonly string[]): Promise<void> {
+    const { endpoint, links } = this.#options;
+    if (kinds.length > 0) await links?.forget(endpoint.name, this.#item.callId, kinds);
+    for (const kind of kinds) Reflect.deleteProperty(this.#context.links, kind);
   }
 
   /** A record that was perhaps made a moment ago is not found yet: making it again now could make a second one. */
@@ -354,6 +364,10 @@ function usesLinks(endpoint: Endpoint): boolean {
     endpoint.shape !== 'envelope' &&
     endpoint.shape.steps.some(({ remember, once }) => remember !== undefined || once === true)
   );
+}
+
+function namesEarlier({ shape }: Endpoint): boolean {
+  return shape !== 'envelope' && shape.steps.some(({ request }) => /\bearlier\b/.test(request));
 }
 
 function notSent(reason: string, hard: boolean): DeliveryVerdict {

@@ -7,6 +7,7 @@ import { TrunklineError, reasonOf } from '../lib/errors.ts';
 import { eventExamples } from '../protocol/event-examples.ts';
 import type { CallEvent } from '../protocol/events.ts';
 import type { MappingStep } from '../crm/step.ts';
+import type { EarlierEvents } from './earlier-rows.ts';
 import { headerName, headerValue, typesOf, type Endpoint } from './config.ts';
 import type { MappingOrder, MappingReady, MappingResult, MappingSetup } from './mapping-child.ts';
 
@@ -53,6 +54,8 @@ export type StepContext = {
   links: Record<string, string>;
   /** Steps whose answer was lost: their record may be there. */
   unsure: Record<string, true>;
+  /** The data of what was told of the call before this event: only for steps that name it. */
+  earlier?: EarlierEvents;
   /** The entry of a list that a step with `each` is done for. */
   item?: StepItem;
 };

@@ -9,6 +9,7 @@ import { newId } from '../lib/ids.ts';
 import { signWebhook } from '../lib/webhook-signature.ts';
 import { envelopeVersion, type CallEvent } from '../protocol/events.ts';
 import type { Endpoint } from './config.ts';
+import type { EarlierRows } from './earlier-rows.ts';
 import { exchangeOf, exchangesText, withoutValues } from './exchanges.ts';
 import { MappedSender, progressOf } from './mapped-sender.ts';
 import { Mapping, type StepAnswers, type StepContext } from './mapping.ts';
@@ -31,7 +32,7 @@ export const maxAnswerBytes = 16_384;
 const maxMappedAnswerBytes = 262_144;
 
 /** The rows that keep a CRM's ids and tokens; without them nothing is remembered. */
-export type CrmRows = { links: CallLinkStore; tokens?: TokenRows };
+export type CrmRows = { links: CallLinkStore; tokens?: TokenRows; earlier?: EarlierRows };
 
 /** Turns an event into the requests that its endpoint wants, and their answers into a verdict. */
 export class Sender implements AsyncDisposable {
@@ -60,6 +61,7 @@ export class Sender implements AsyncDisposable {
       clock,
       mapping: this.#mapping,
       links: rows?.links,
+      earlier: rows?.earlier,
       authorizer: auth && new Authorizer({ endpoint: name, url, auth, scheme, client: this.#client, rows: rows?.tokens, clock }), // prettier-ignore
       rate: limits && new RateLimit(name, limits, clock, rows?.tokens),
       headersFor: (made, proof, item, body) =>

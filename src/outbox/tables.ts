@@ -5,6 +5,7 @@ import { ClaimRows } from './claim-rows.ts';
 import { ConnectedRows } from './connected-rows.ts';
 import { EndpointRows } from './endpoint-rows.ts';
 import { LaneRows } from './lane-rows.ts';
+import { EarlierRows } from './earlier-rows.ts';
 import { OperatorRows } from './operator-rows.ts';
 import { OutboxTime } from './outbox-time.ts';
 import { UpkeepRows } from './upkeep-rows.ts';
@@ -31,7 +32,7 @@ export class OutboxTables {
   readonly operator: OperatorRows;
   readonly lanes: LaneRows;
   readonly connected: ConnectedRows;
-  readonly crm: { links: LinkRows; tokens: TokenRows };
+  readonly crm: { links: LinkRows; tokens: TokenRows; earlier: EarlierRows };
 
   constructor(store: Store) {
     this.time = new OutboxTime(store);
@@ -41,6 +42,10 @@ export class OutboxTables {
     this.operator = new OperatorRows(store, this.time);
     this.lanes = new LaneRows(store);
     this.connected = new ConnectedRows(store, this.time);
-    this.crm = { links: new LinkRows(store), tokens: new TokenRows(store) };
+    this.crm = {
+      links: new LinkRows(store),
+      tokens: new TokenRows(store),
+      earlier: new EarlierRows(store),
+    };
   }
 }

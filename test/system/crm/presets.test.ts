@@ -8,8 +8,10 @@ import {
   crmRowsOf,
   deliverThrough,
   endedCall,
+  keepEvent,
   randomPlan,
   senderTo,
+  troubleOfSchedules,
   wrappedCall,
 } from '../../support/crm/crm-schedule.ts';
 import { TestClock } from '../../support/clock/test-clock.ts';
@@ -20,6 +22,7 @@ import { presetNamed, presetNames } from '../../../src/crm/preset.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { endpointOf, EndpointSetting, typesOf } from '../../../src/outbox/config.ts';
 import { Mapping } from '../../../src/outbox/mapping.ts';
+import type { QueuedEvent } from '../../../src/outbox/claim-rows.ts';
 import { Sender } from '../../../src/outbox/sender.ts';
 
 const caller = { id: '51', phones: ['+44 20 7946 0958'], at: '2026-01-01T00:00:00Z' };
@@ -44,8 +47,7 @@ test.each(presetNames)('%s is ready for every event that it gets by itself', asy
   // As the start of the process does.
   await using mapping = new Mapping(endpointOf(EndpointSetting.parse(setting)), systemClock);
   expect(await mapping.check()).toEqual([]);
-  const types = ['call.completed', 'call.transcript.revised'];
-  if (name === 'generic') types.splice(1, 0, 'call.wrapped');
+  const types = ['call.completed', 'call.wrapped', 'call.transcript.revised'];
   expect(() => EndpointSetting.parse({ ...setting, events: ['call.erased'] })).toThrow(
     `a preset takes ${types.join(' and ')} alone`,
   );
@@ -135,33 +137,66 @@ test.each(presetNames)('%s: an unknown number takes no contact', async (name) =>
   expect(crm.recordsOf('call_1').map(({ contact }) => contact)).toEqual(kept);
 });
 
-test('whatever goes wrong, each promise has one task, and an edit changes the task that is there', async () => {
+test.each(presetNames)(
+  '%s: whatever goes wrong, a call that is wrapped up and edited has one record, and one task for each promise',
+  { timeout: 120_000 },
+  async (name) => {
+    await using store = await temporaryStore();
+    const double = doubles[name]!();
+    expect(await troubleOfSchedules(double, { store, rounds: 20, seed: 11 })).toBeUndefined();
+  },
+);
+
+test.each(presetNames)('%s: an edit opens no task that is done, and takes back the task of a promise that nobody made', async (name) => {
   await using store = await temporaryStore();
-  const crm = new GenericDouble();
+  const crm = doubles[name]!();
   crm.people = [caller];
   const clock = new TestClock(1);
-  crm.nowMs = () => clock.now();
   await using sender = senderTo(crm, clock, crmRowsOf(store));
-  const random = randomOf(11);
-  for (let round = 0; round < 20; round++) {
-    const callId = `call_${round}`;
-    for (const [revision, until] of [
-      [1, '2026-12-04'],
-      [2, '2026-12-11'],
-    ] as const) {
-      crm.plan = [...randomPlan(random)];
-      const item = wrappedCall(callId, number, { revision, until, ids: ['p1', 'p2'] });
-      await deliverThrough(() => sender, item, clock);
-      expect(crm.tasksOf(callId), callId).toEqual([
-        { id: `${callId}.p1`, what: 'promise p1', until, contact: 51 },
-        { id: `${callId}.p2`, what: 'promise p2', until, contact: 51 },
-      ]);
-    }
-    expect(crm.recordsOf(callId)).toEqual([]);
-  }
+  const tell = async (item: QueuedEvent): Promise<void> => {
+    await keepEvent(store, item);
+    await deliverThrough(() => sender, item, clock);
+  };
+  await tell(endedCall('call_1', number, 'Card was stolen'));
+  await tell(wrappedCall('call_1', number, { revision: 1, until: '2026-12-04', ids: ['p1', 'p2'] }));
+  crm.doTasks('call_1');
+  await tell(wrappedCall('call_1', number, { revision: 2, until: '2026-12-04', ids: ['p1'] }));
+  const task = { title: 'Promise p1', until: '2026-12-04', contact: '51', isOpen: false };
+  expect(crm.tasksOf('call_1')).toEqual([task]);
+  // The promise comes back, and so does its task.
+  await tell(wrappedCall('call_1', number, { revision: 3, until: '2026-12-11', ids: ['p1', 'p2'] }));
+  expect(crm.tasksOf('call_1')[1]).toMatchObject({ title: 'Promise p2', until: '2026-12-11', isOpen: true });
   // A call without a promise makes none.
-  await deliverThrough(() => sender, wrappedCall('call_none', number, { revision: 1, until: null, ids: [] }), clock); // prettier-ignore
-  expect(crm.tasksOf('call_none')).toEqual([]);
+  await tell(wrappedCall('call_2', number, { revision: 1, until: null, ids: [] }));
+  expect(crm.tasksOf('call_2')).toEqual([]);
+}); // prettier-ignore
+
+test('the record of a call that was wrapped up holds its outcome, its facts, its links and its transcript', async () => {
+  await using store = await temporaryStore();
+  const crm = new HubspotDouble();
+  const clock = new TestClock(1);
+  await using sender = senderTo(crm, clock, crmRowsOf(store));
+  for (const item of [
+    endedCall('call_1', number, 'Card was stolen'),
+    wrappedCall('call_1', number, { revision: 1, until: null, ids: [] }),
+  ]) {
+    await keepEvent(store, item);
+    await deliverThrough(() => sender, item, clock);
+  }
+  const lines = crm.recordsOf('call_1')[0]?.text.split('<br>');
+  expect(lines?.map((line) => line.replace(/https:.*/, 'ADDRESS'))).toEqual([
+    'Text of revision 1 (call_1)',
+    '',
+    'Outcome: resolved',
+    'Mood of the customer: negative at first, neutral at the end',
+    'Named in the call: amount 89.00 USD',
+    'Call in Trunkline: ADDRESS',
+    'Recording: ADDRESS',
+    '',
+    'Transcript',
+    '[0:00] Agent: Thank you for calling, how can I help?',
+    '[0:04] Customer: I never got the refund.',
+  ]);
 });
 
 test('a step for each entry remembers the record of each, and a list of nonsense is refused by name', async () => {
@@ -184,7 +219,7 @@ test('a step for each entry remembers the record of each, and a list of nonsense
   const item = wrappedCall('call_1', number, { revision: 1, until: null, ids: ['p1', 'p2'] });
   await using sender = senderWith('event.data.wrap_up.promises');
   for (let again = 0; again < 3; again++) await deliverThrough(() => sender, item, clock);
-  expect(crm.tasksOf('call_1').map(({ what }) => what)).toEqual(['promise p1', 'promise p2']);
+  expect(crm.tasksOf('call_1').map(({ title }) => title)).toEqual(['promise p1', 'promise p2']);
   for (const each of ['[1]', '[{"id": "A b"}]', '[1..40].{"id": "x" & $}', '"p1"']) {
     await using other = senderWith(each);
     await expect(

@@ -17,6 +17,14 @@ export type CrmPerson = { id: string; phones: string[]; at: string };
 /** A record of one call, as tests inspect it. */
 export type KeptRecord = { id: string; text: string; contact: string | undefined };
 
+/** A task of one promise, as tests inspect it. */
+export type KeptTask = {
+  title: string;
+  until: string | undefined;
+  contact: string | undefined;
+  isOpen: boolean;
+};
+
 /** A fault that the double applies to one request. */
 export type CrmFault =
   'lost-before' | 'lost-after' | 'busy' | 'broken' | 'expired' | 'crash-before' | 'crash-after';
@@ -42,6 +50,14 @@ export abstract class CrmDouble {
 
   /** The records that name this call. */
   abstract recordsOf(callId: string): KeptRecord[];
+  /** The wrap-up of this call: in most CRMs it is the text of the record. */
+  wrapUpOf(callId: string): string | undefined {
+    return this.recordsOf(callId)[0]?.text;
+  }
+  /** The tasks for promises of this call, in the order of the promises' ids. */
+  abstract tasksOf(callId: string): KeptTask[];
+  /** Does every task of this call, as somebody at the CRM would. */
+  abstract doTasks(callId: string): void;
   /** Deletes a record as somebody at the CRM would. */
   remove(_id: string): void {
     throw new Error('nothing of this CRM is deleted in a test');
@@ -103,3 +119,14 @@ function parsed(text: string): unknown {
 }
 
 export const digits = (text: string): string => text.replace(/\D/g, '');
+
+/** The tasks whose key is one of this call's promises, in the order of their keys. */
+export function ofCall<Task>(
+  tasks: readonly Task[],
+  callId: string,
+  keyOf: (task: Task) => string | undefined,
+): Task[] {
+  return tasks
+    .filter((task) => keyOf(task)?.startsWith(`${callId}.`))
+    .toSorted((one, other) => ((keyOf(one) ?? '') < (keyOf(other) ?? '') ? -1 : 1));
+}

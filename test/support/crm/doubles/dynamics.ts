@@ -1,6 +1,21 @@
-import { CrmDouble, digits, type CrmAsked, type KeptRecord, type CrmAnswer } from './double.ts';
+import { expressionFunctions } from '../../../../src/crm/expression-functions.ts';
+import {
+  CrmDouble,
+  digits,
+  type CrmAsked,
+  type KeptRecord,
+  type KeptTask,
+  type CrmAnswer,
+} from './double.ts';
 
 type PhoneCall = { id: string; fields: Record<string, unknown> };
+
+/** Tests name their promises so. */
+function isTaskOf(id: string, callId: string): boolean {
+  return ['p1', 'p2', 'p3'].some(
+    (promise) => expressionFunctions['uuidOf']?.(`${callId}/${promise}`) === id,
+  );
+}
 
 /** Phone calls under a key chosen by the client. A completed call cannot be changed any more. */
 export class DynamicsDouble extends CrmDouble {
@@ -17,6 +32,7 @@ export class DynamicsDouble extends CrmDouble {
     },
   };
   readonly #calls: PhoneCall[] = [];
+  readonly #tasks: PhoneCall[] = [];
   readonly #notes = new Map<string, Record<string, unknown>>();
   #access = 'first';
 
@@ -27,9 +43,32 @@ export class DynamicsDouble extends CrmDouble {
         id,
         text: String(fields['description']),
         contact: /\((.+)\)/.exec(
-          (fields['regardingobjectid_contact@odata.bind'] as string | undefined) ?? '',
+          (fields['regardingobjectid_contact_phonecall@odata.bind'] as string | undefined) ?? '',
         )?.[1],
       }));
+  }
+
+  tasksOf(callId: string): KeptTask[] {
+    return this.#tasks
+      .filter(({ id }) => isTaskOf(id, callId))
+      .map(({ fields }) => ({
+        title: String(fields['subject']),
+        until: (fields['scheduledend'] as string | null)?.slice(0, 10),
+        contact: /\((.+)\)/.exec(String(fields['regardingobjectid_contact_task@odata.bind']))?.[1],
+        isOpen: fields['statecode'] !== 1,
+      }))
+      .toSorted((one, other) => (one.title < other.title ? -1 : 1));
+  }
+
+  doTasks(callId: string): void {
+    for (const { id, fields } of this.#tasks) if (isTaskOf(id, callId)) fields['statecode'] = 1;
+  }
+
+  override wrapUpOf(callId: string): string | undefined {
+    const notes = [...this.#notes.values()].filter(({ subject }) => subject === 'Wrap-up');
+    return notes
+      .map(({ notetext }) => String(notetext))
+      .find((text) => text.includes(`(${callId})`));
   }
 
   get notes(): number {
@@ -64,6 +103,8 @@ export class DynamicsDouble extends CrmDouble {
       this.#notes.set(note, body as Record<string, unknown>);
       return { status: 204 };
     }
+    const task = /\/tasks\(([-\da-f]{36})\)$/.exec(path)?.[1];
+    if (task !== undefined) return this.#task(task, method, body as Record<string, unknown>);
     const id = /\/phonecalls\(([-\da-f]{36})\)$/.exec(path)?.[1];
     if (id !== undefined && method === 'GET') {
       const call = this.#calls.find((one) => one.id === id);
@@ -81,6 +122,21 @@ export class DynamicsDouble extends CrmDouble {
       return { status: 400, body: {} };
     if (known) Object.assign(known.fields, fields);
     else this.#calls.push({ id, fields });
+    return { status: 204 };
+  }
+
+  /** A completed task takes no change, like a completed call. */
+  #task(id: string, method: string, fields: Record<string, unknown>): CrmAnswer {
+    const known = this.#tasks.find((one) => one.id === id);
+    if (method === 'PATCH') {
+      if (known?.fields['statecode'] === 1) return { status: 400, body: { error: { message: 'The task is completed' } } }; // prettier-ignore
+      if (known) Object.assign(known.fields, fields);
+      else this.#tasks.push({ id, fields: { ...fields, statecode: 0 } });
+      return { status: 204 };
+    }
+    if (!known) return { status: 404, body: {} };
+    if (method === 'GET') return { status: 200, body: { statecode: known.fields['statecode'] } };
+    this.#tasks.splice(this.#tasks.indexOf(known), 1);
     return { status: 204 };
   }
 }

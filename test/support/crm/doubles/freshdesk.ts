@@ -1,9 +1,20 @@
-import { CrmDouble, digits, type CrmAsked, type KeptRecord, type CrmAnswer } from './double.ts';
+import {
+  CrmDouble,
+  digits,
+  ofCall,
+  type CrmAsked,
+  type KeptRecord,
+  type KeptTask,
+  type CrmAnswer,
+} from './double.ts';
 
 type FreshdeskTicket = {
   id: number;
   key: string;
   description: string;
+  subject: string;
+  status: number;
+  dueBy: string | undefined;
   requester: string;
   madeAt: number;
 };
@@ -29,6 +40,21 @@ export class FreshdeskDouble extends CrmDouble {
         text: description,
         contact: this.people.some((one) => one.id === requester) ? requester : undefined,
       }));
+  }
+
+  tasksOf(callId: string): KeptTask[] {
+    return ofCall(this.#tickets, callId, ({ key }) => key).map(
+      ({ subject, dueBy, requester, status }) => ({
+        title: subject,
+        until: dueBy?.slice(0, 10),
+        contact: this.people.some((one) => one.id === requester) ? requester : undefined,
+        isOpen: status === 2,
+      }),
+    );
+  }
+
+  doTasks(callId: string): void {
+    for (const ticket of ofCall(this.#tickets, callId, ({ key }) => key)) ticket.status = 5;
   }
 
   override remove(id: string): void {
@@ -57,7 +83,10 @@ export class FreshdeskDouble extends CrmDouble {
       const results = this.#tickets.filter((one) => one.key === key && this.nowMs() - one.madeAt >= searchLagMs); // prettier-ignore
       return { status: 200, body: { results, total: results.length } };
     }
-    const given = body as { description?: string; phone?: string; name?: string; requester_id?: number; custom_fields?: Record<string, string> }; // prettier-ignore
+    const given = body as { description?: string; phone?: string; name?: string; requester_id?: number; subject?: string; status?: number; due_by?: string; fr_due_by?: string; custom_fields?: Record<string, string> }; // prettier-ignore
+    // A day of resolution needs an earlier one of the first answer.
+    if (given?.due_by !== undefined && !((given.fr_due_by ?? '~') < given.due_by))
+      return { status: 400, body: { description: 'Validation failed' } };
     if (path === '/api/v2/tickets' && method === 'POST') {
       if (
         given.requester_id === undefined &&
@@ -69,6 +98,9 @@ export class FreshdeskDouble extends CrmDouble {
         id: Number(this.newId()),
         key: given.custom_fields?.['cf_trunkline_call_id'] ?? '',
         description: given.description ?? '',
+        subject: given.subject ?? '',
+        status: given.status ?? 2,
+        dueBy: given.due_by,
         requester: String(given.requester_id ?? given.phone),
         madeAt: this.nowMs(),
       };
@@ -77,8 +109,14 @@ export class FreshdeskDouble extends CrmDouble {
     }
     const id = /^\/api\/v2\/tickets\/(\d+)$/.exec(path)?.[1];
     const ticket = this.#tickets.find((one) => String(one.id) === id);
+    if (ticket && method === 'DELETE') {
+      this.remove(String(ticket.id));
+      return { status: 204 };
+    }
     if (!ticket || method !== 'PUT') return { status: 404 };
     ticket.description = given.description ?? ticket.description;
+    ticket.subject = given.subject ?? ticket.subject;
+    ticket.dueBy = given.due_by ?? ticket.dueBy;
     return { status: 200, body: ticket };
   }
 }

@@ -1,4 +1,20 @@
-import { CrmDouble, digits, type CrmAsked, type KeptRecord, type CrmAnswer } from './double.ts';
+import {
+  CrmDouble,
+  digits,
+  type CrmAsked,
+  type KeptRecord,
+  type KeptTask,
+  type CrmAnswer,
+} from './double.ts';
+
+type GenericTask = {
+  call: string;
+  what: string;
+  title?: string;
+  until?: string | null;
+  contact?: number;
+  isDone?: boolean;
+};
 
 /** The simplest CRM: one PUT per call. */
 export class GenericDouble extends CrmDouble {
@@ -8,7 +24,8 @@ export class GenericDouble extends CrmDouble {
     url: 'https://crm.example.com/api',
     token: 'generic-token-0123456789',
   };
-  readonly #tasks = new Map<string, { call: string; what: string; until?: string | null; contact?: number }>(); // prettier-ignore
+  readonly #tasks = new Map<string, GenericTask>();
+  readonly #wrapUps = new Map<string, string>();
   readonly #calls = new Map<string, { text: string; contact?: number }>();
 
   recordsOf(callId: string): KeptRecord[] {
@@ -18,10 +35,24 @@ export class GenericDouble extends CrmDouble {
       : []; // prettier-ignore
   }
 
-  tasksOf(callId: string) {
-    return [...this.#tasks].flatMap(([id, { call, what, until, contact }]) =>
-      call === callId ? [{ id, what, until, contact }] : [],
-    );
+  tasksOf(callId: string): KeptTask[] {
+    return [...this.#tasks]
+      .filter(([, { call }]) => call === callId)
+      .toSorted(([one], [other]) => (one < other ? -1 : 1))
+      .map(([, { what, title, until, contact, isDone }]) => ({
+        title: title ?? what,
+        until: until ?? undefined,
+        contact: contact === undefined ? undefined : String(contact),
+        isOpen: isDone !== true,
+      }));
+  }
+
+  doTasks(callId: string): void {
+    for (const task of this.#tasks.values()) if (task.call === callId) task.isDone = true;
+  }
+
+  override wrapUpOf(callId: string): string | undefined {
+    return this.#wrapUps.get(callId);
   }
 
   override remove(id: string): void {
@@ -41,15 +72,22 @@ export class GenericDouble extends CrmDouble {
     }
     const task = /^\/api\/tasks\/([\w.]+)$/.exec(path)?.[1];
     if (task !== undefined && method === 'PUT') {
-      this.#tasks.set(task, body as { call: string; what: string });
+      const isDone = this.#tasks.get(task)?.isDone === true;
+      this.#tasks.set(task, { ...(body as GenericTask), isDone });
       return { status: 200, body: {} };
     }
+    if (task !== undefined && method === 'DELETE')
+      return { status: this.#tasks.delete(task) ? 204 : 404 };
     if (path === '/api/tasks' && method === 'POST') {
       const made = `task${this.#tasks.size}`;
-      this.#tasks.set(made, body as { call: string; what: string });
+      this.#tasks.set(made, body as GenericTask);
       return { status: 201, body: { id: made } };
     }
-    if (/^\/api\/calls\/\w+\/wrap-up$/.test(path)) return { status: 200, body: {} };
+    const wrapped = /^\/api\/calls\/(\w+)\/wrap-up$/.exec(path)?.[1];
+    if (wrapped !== undefined) {
+      this.#wrapUps.set(wrapped, (body as { text: string }).text);
+      return { status: 200, body: {} };
+    }
     const id = /^\/api\/calls\/(\w+)$/.exec(path)?.[1];
     if (id === undefined || method !== 'PUT') return { status: 404 };
     this.#calls.set(id, body as { text: string; contact?: number });

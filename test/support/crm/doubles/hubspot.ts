@@ -1,4 +1,12 @@
-import { CrmDouble, digits, type CrmAsked, type KeptRecord, type CrmAnswer } from './double.ts';
+import {
+  CrmDouble,
+  digits,
+  ofCall,
+  type CrmAsked,
+  type KeptRecord,
+  type KeptTask,
+  type CrmAnswer,
+} from './double.ts';
 
 type HubspotCall = { id: string; properties: Record<string, string>; contacts: Set<string> };
 type Search = {
@@ -13,6 +21,7 @@ type Search = {
 export class HubspotDouble extends CrmDouble {
   readonly setting = { name: 'crm', preset: 'hubspot', token: 'pat-na1-0123456789abcdef' };
   readonly #calls: HubspotCall[] = [];
+  readonly #tasks: HubspotCall[] = [];
   /** True to refuse the next batch inside a 207. */
   refuseNext = false;
 
@@ -24,6 +33,23 @@ export class HubspotDouble extends CrmDouble {
         text: properties['hs_call_body'] ?? '',
         contact: [...contacts].join(' ') || undefined,
       }));
+  }
+
+  tasksOf(callId: string): KeptTask[] {
+    return ofCall(this.#tasks, callId, ({ properties }) => properties['trunkline_task_id']).map(
+      ({ properties, contacts }) => ({
+        title: properties['hs_task_subject'] ?? '',
+        until: properties['hs_timestamp']?.slice(0, 10),
+        contact: [...contacts].join(' ') || undefined,
+        isOpen: properties['hs_task_status'] === 'NOT_STARTED',
+      }),
+    );
+  }
+
+  doTasks(callId: string): void {
+    for (const { properties } of this.#tasks)
+      if (properties['trunkline_task_id']?.startsWith(`${callId}.`) === true)
+        properties['hs_task_status'] = 'COMPLETED';
   }
 
   override remove(id: string): void {
@@ -40,14 +66,23 @@ export class HubspotDouble extends CrmDouble {
   protected rules({ method, path, body }: CrmAsked): CrmAnswer {
     if (path === '/crm/v3/objects/contacts/search' && method === 'POST')
       return this.#search(body as Search);
-    if (path === '/crm/v3/objects/calls/batch/upsert' && method === 'POST')
-      return this.#upsert((body as { inputs: { id: string; idProperty: string; properties: Record<string, unknown> }[] }).inputs); // prettier-ignore
-    const pair = /^\/crm\/v4\/objects\/calls\/(\w+)\/associations\/default\/contacts\/(\w+)$/.exec(path); // prettier-ignore
+    const batch = /^\/crm\/v3\/objects\/(calls|tasks)\/batch\/upsert$/.exec(path)?.[1];
+    if (batch !== undefined && method === 'POST')
+      return this.#upsert(batch === 'calls' ? this.#calls : this.#tasks, batch === 'calls' ? 'trunkline_call_id' : 'trunkline_task_id', (body as { inputs: { id: string; idProperty: string; properties: Record<string, unknown> }[] }).inputs); // prettier-ignore
+    const pair = /^\/crm\/v4\/objects\/(calls|tasks)\/(\w+)\/associations\/default\/contacts\/(\w+)$/.exec(path); // prettier-ignore
     if (pair && method === 'PUT') {
-      const call = this.#calls.find(({ id }) => id === pair[1]);
-      if (!call || !this.people.some(({ id }) => id === pair[2])) return { status: 404, body: {} };
-      call.contacts.add(pair[2] ?? '');
+      const call = (pair[1] === 'calls' ? this.#calls : this.#tasks).find(
+        ({ id }) => id === pair[2],
+      );
+      if (!call || !this.people.some(({ id }) => id === pair[3])) return { status: 404, body: {} };
+      call.contacts.add(pair[3] ?? '');
       return { status: 200, body: {} };
+    }
+    const gone = /^\/crm\/v3\/objects\/tasks\/(\w+)$/.exec(path)?.[1];
+    if (gone !== undefined && method === 'DELETE') {
+      const at = this.#tasks.findIndex(({ id }) => id === gone);
+      if (at >= 0) this.#tasks.splice(at, 1);
+      return { status: 204 };
     }
     return { status: 404, body: { message: 'no such path' } };
   }
@@ -83,6 +118,8 @@ export class HubspotDouble extends CrmDouble {
   }
 
   #upsert(
+    kept: HubspotCall[],
+    unique: string,
     inputs: { id: string; idProperty: string; properties: Record<string, unknown> }[],
   ): CrmAnswer {
     if (this.refuseNext) {
@@ -93,12 +130,14 @@ export class HubspotDouble extends CrmDouble {
       }; // prettier-ignore
     }
     const results = inputs.map(({ id, idProperty, properties }) => {
-      if (idProperty !== 'trunkline_call_id') throw new Error('no unique property');
+      if (idProperty !== unique) throw new Error('no unique property');
       if (Object.values(properties).some((value) => typeof value !== 'string'))
         throw new Error('every property is a string');
-      const known = this.#calls.find((call) => call.properties[idProperty] === id);
+      if (unique === 'trunkline_task_id' && !('hs_timestamp' in properties))
+        throw new Error('a task has a day');
+      const known = kept.find((call) => call.properties[idProperty] === id);
       const call = known ?? { id: this.newId(), properties: {}, contacts: new Set<string>() };
-      if (!known) this.#calls.push(call);
+      if (!known) kept.push(call);
       Object.assign(call.properties, properties, { [idProperty]: id });
       return { id: call.id, new: !known, properties: call.properties };
     });

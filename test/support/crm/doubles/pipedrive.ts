@@ -1,6 +1,22 @@
-import { CrmDouble, digits, type CrmAsked, type KeptRecord, type CrmAnswer } from './double.ts';
+import {
+  CrmDouble,
+  digits,
+  type CrmAsked,
+  type KeptRecord,
+  type KeptTask,
+  type CrmAnswer,
+} from './double.ts';
 
-type Activity = { id: number; note: string; person: number | undefined; at: number };
+type Activity = {
+  id: number;
+  type: string;
+  subject: string;
+  note: string;
+  day: string | undefined;
+  isDone: boolean;
+  person: number | undefined;
+  at: number;
+};
 
 /** Activities without a client's key: creating one twice makes two. */
 export class PipedriveDouble extends CrmDouble {
@@ -14,12 +30,29 @@ export class PipedriveDouble extends CrmDouble {
 
   recordsOf(callId: string): KeptRecord[] {
     return this.#activities
-      .filter(({ note }) => note.includes(callId))
+      .filter(({ note }) => note.includes(`trunkline:${callId}`))
       .map(({ id, note, person }) => ({
         id: String(id),
         text: note,
         contact: person === undefined ? undefined : String(person),
       }));
+  }
+
+  tasksOf(callId: string): KeptTask[] {
+    return this.#activities
+      .filter(({ type, note }) => type === 'task' && note.includes(`${callId}.`))
+      .map(({ subject, day, person, isDone }) => ({
+        title: subject,
+        until: day,
+        contact: person === undefined ? undefined : String(person),
+        isOpen: !isDone,
+      }))
+      .toSorted((one, other) => (one.title < other.title ? -1 : 1));
+  }
+
+  doTasks(callId: string): void {
+    for (const one of this.#activities)
+      if (one.type === 'task' && one.note.includes(`${callId}.`)) one.isDone = true;
   }
 
   override remove(id: string): void {
@@ -45,11 +78,23 @@ export class PipedriveDouble extends CrmDouble {
       const data = [...this.#activities].sort((one, other) => other.at - one.at).slice(0, Number(query.get('limit'))); // prettier-ignore
       return { status: 200, body: { success: true, data } };
     }
-    const given = body as { note?: string; type?: string; participants?: { person_id: number }[] };
+    const given = body as {
+      note?: string;
+      type?: string;
+      subject?: string;
+      due_date?: string;
+      done?: boolean;
+      participants?: { person_id: number }[];
+    };
     if (path === '/api/v2/activities' && method === 'POST') {
-      if (given.type !== 'call') return { status: 400, body: { success: false, error: 'type' } };
+      if (given.type !== 'call' && given.type !== 'task')
+        return { status: 400, body: { success: false, error: 'type' } };
       const activity = {
         id: Number(this.newId()),
+        type: given.type,
+        subject: given.subject ?? '',
+        day: given.due_date,
+        isDone: given.done === true,
         note: given.note ?? '',
         person: given.participants?.[0]?.person_id,
         at: this.nowMs(),
@@ -59,8 +104,15 @@ export class PipedriveDouble extends CrmDouble {
     }
     const id = /^\/api\/v2\/activities\/(\d+)$/.exec(path)?.[1];
     const activity = this.#activities.find((one) => String(one.id) === id);
+    if (activity && method === 'DELETE') {
+      this.remove(String(activity.id));
+      return { status: 200, body: { success: true } };
+    }
     if (!activity || method !== 'PATCH') return { status: 404, body: { success: false } };
     activity.note = given.note ?? activity.note;
+    activity.subject = given.subject ?? activity.subject;
+    activity.day = given.due_date ?? activity.day;
+    activity.isDone = given.done ?? activity.isDone;
     return { status: 200, body: { success: true, data: activity } };
   }
 }

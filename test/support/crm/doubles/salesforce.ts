@@ -1,4 +1,12 @@
-import { CrmDouble, digits, type CrmAsked, type KeptRecord, type CrmAnswer } from './double.ts';
+import {
+  CrmDouble,
+  digits,
+  ofCall,
+  type CrmAsked,
+  type KeptRecord,
+  type KeptTask,
+  type CrmAnswer,
+} from './double.ts';
 
 type Task = { Id: string; key: string; fields: Record<string, unknown> };
 
@@ -27,6 +35,20 @@ export class SalesforceDouble extends CrmDouble {
         text: String(fields['Description']),
         contact: fields['WhoId'] as string | undefined,
       }));
+  }
+
+  tasksOf(callId: string): KeptTask[] {
+    return ofCall(this.#tasks, callId, ({ key }) => key).map(({ fields }) => ({
+      title: String(fields['Subject']),
+      until: fields['ActivityDate'] as string | undefined,
+      contact: fields['WhoId'] as string | undefined,
+      isOpen: fields['Status'] === 'Not Started',
+    }));
+  }
+
+  doTasks(callId: string): void {
+    for (const { fields } of ofCall(this.#tasks, callId, ({ key }) => key))
+      fields['Status'] = 'Completed';
   }
 
   override remove(id: string): void {
@@ -66,7 +88,13 @@ export class SalesforceDouble extends CrmDouble {
         .map(({ id, phones, at }) => ({ attributes: { type: 'Contact' }, Id: id, Phone: phones[0], MobilePhone: phones[1] ?? null, HomePhone: null, OtherPhone: null, CreatedDate: at })); // prettier-ignore
       return { status: 200, body: { searchRecords } };
     }
-    const key = /\/sobjects\/Task\/Trunkline_Call_Id__c\/(\w+)$/.exec(path)?.[1];
+    const key = /\/sobjects\/Task\/Trunkline_Call_Id__c\/([\w.]{1,64})$/.exec(path)?.[1];
+    const gone = /\/sobjects\/Task\/(00T\w+)$/.exec(path)?.[1];
+    if (gone !== undefined && method === 'DELETE') {
+      if (!this.#tasks.some(({ Id }) => Id === gone)) return { status: 404, body: [{ errorCode: 'ENTITY_IS_DELETED' }] }; // prettier-ignore
+      this.remove(gone);
+      return { status: 204 };
+    }
     if (key === undefined || method !== 'PATCH') return { status: 404, body: [{ errorCode: 'NOT_FOUND' }] }; // prettier-ignore
     const fields = body as Record<string, unknown>;
     // A key in the address must not also stand in the body.

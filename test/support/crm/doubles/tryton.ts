@@ -1,6 +1,12 @@
-import { CrmDouble, type CrmAsked, type KeptRecord, type CrmAnswer } from './double.ts';
+import {
+  CrmDouble,
+  type CrmAsked,
+  type KeptRecord,
+  type KeptTask,
+  type CrmAnswer,
+} from './double.ts';
 
-type Note = { id: number; resource: string; message: string };
+type Note = { id: number; resource: string; message: string; isRead?: boolean };
 
 /** JSON-RPC with sessions that expire, errors inside a 200 answer, and notes attached to parties. */
 export class TrytonDouble extends CrmDouble {
@@ -16,12 +22,32 @@ export class TrytonDouble extends CrmDouble {
 
   recordsOf(callId: string): KeptRecord[] {
     return this.#notes
-      .filter(({ message }) => message.includes(callId))
+      .filter(({ message }) => message.includes(`trunkline:${callId}`))
       .map(({ id, message, resource }) => ({
         id: String(id),
         text: message,
         contact: resource.split(',')[1],
       }));
+  }
+
+  tasksOf(callId: string): KeptTask[] {
+    return this.#notes
+      .filter(({ message }) => message.includes(`trunkline-task:${callId}.`))
+      .map(({ message, resource, isRead }) => {
+        const [, until, title] = /^To do(?: by (\S+))?: (.*)$/m.exec(message) ?? [];
+        return {
+          title: title ?? '',
+          until,
+          contact: resource.split(',')[1],
+          isOpen: isRead !== true,
+        };
+      })
+      .toSorted((one, other) => (one.title < other.title ? -1 : 1));
+  }
+
+  doTasks(callId: string): void {
+    for (const note of this.#notes)
+      if (note.message.includes(`trunkline-task:${callId}.`)) note.isRead = true;
   }
 
   override remove(id: string): void {
@@ -59,7 +85,7 @@ export class TrytonDouble extends CrmDouble {
       return { status: 200, body: { id: 1, result } };
     }
     if (method === 'model.ir.note.search') {
-      const key = /%(trunkline:[^%]+)%/.exec(JSON.stringify(params[0]))?.[1] ?? '';
+      const key = /%(trunkline(?:-task)?:[^%]+)%/.exec(JSON.stringify(params[0]))?.[1] ?? '';
       return { status: 200, body: { result: this.#notes.filter(({ message }) => message.includes(key)).map(({ id }) => id) } }; // prettier-ignore
     }
     if (method === 'model.ir.note.create') {
@@ -72,6 +98,11 @@ export class TrytonDouble extends CrmDouble {
       const note = this.#notes.find(({ id }) => id === ids[0]);
       if (!note) return { status: 200, body: { error: ['UserError', ['not found', '']] } };
       Object.assign(note, values);
+      return { status: 200, body: { result: null } };
+    }
+    if (method === 'model.ir.note.delete') {
+      const [[id]] = params as [number[]];
+      this.remove(String(id));
       return { status: 200, body: { result: null } };
     }
     return { status: 200, body: { error: ['no such method'] } };

@@ -1,6 +1,31 @@
-import { CrmDouble, digits, type CrmAsked, type KeptRecord, type CrmAnswer } from './double.ts';
+import {
+  CrmDouble,
+  digits,
+  ofCall,
+  type CrmAsked,
+  type KeptRecord,
+  type KeptTask,
+  type CrmAnswer,
+} from './double.ts';
 
-type ZendeskTicket = { id: number; external_id: string; comments: string[]; requester_id?: number };
+type ZendeskTicket = {
+  id: number;
+  external_id: string;
+  subject: string;
+  status: string;
+  due_at: string | null | undefined;
+  comments: string[];
+  requester_id?: number;
+};
+type GivenTicket = {
+  external_id?: string;
+  subject?: string;
+  status?: string;
+  type?: string;
+  due_at?: string | null;
+  comment?: { body?: string };
+  requester_id?: number;
+};
 
 /** Tickets whose external id need not be unique: creating one twice makes two. */
 export class ZendeskDouble extends CrmDouble {
@@ -20,6 +45,20 @@ export class ZendeskDouble extends CrmDouble {
         text: comments.join('\n---\n'),
         contact: requester_id === undefined ? undefined : String(requester_id),
       }));
+  }
+
+  tasksOf(callId: string): KeptTask[] {
+    return ofCall(this.#tickets, callId, (ticket) => ticket.external_id).map((ticket) => ({
+      title: ticket.subject,
+      until: ticket.due_at?.slice(0, 10),
+      contact: ticket.requester_id === undefined ? undefined : String(ticket.requester_id),
+      isOpen: ticket.status === 'open',
+    }));
+  }
+
+  doTasks(callId: string): void {
+    for (const ticket of ofCall(this.#tickets, callId, ({ external_id }) => external_id))
+      ticket.status = 'solved';
   }
 
   override remove(id: string): void {
@@ -47,13 +86,18 @@ export class ZendeskDouble extends CrmDouble {
       const tickets = this.#tickets.filter(({ external_id }) => external_id === query.get('external_id')); // prettier-ignore
       return { status: 200, body: { tickets } };
     }
-    const given = (body as { ticket?: { external_id?: string; comment?: { body?: string }; requester_id?: number } }).ticket; // prettier-ignore
+    const given = (body as { ticket?: GivenTicket } | null)?.ticket;
     if (path === '/api/v2/tickets.json' && method === 'POST') {
       if (typeof given?.comment?.body !== 'string' || given.comment.body.length > 65_535)
         return { status: 422, body: { error: 'RecordInvalid' } };
+      // Only a ticket of the type task has a day.
+      if (given.due_at !== undefined && given.type !== 'task') return { status: 422, body: { error: 'RecordInvalid' } }; // prettier-ignore
       const ticket: ZendeskTicket = {
         id: Number(this.newId()),
         external_id: given.external_id ?? '',
+        subject: given.subject ?? '',
+        status: given.status ?? 'new',
+        due_at: given.due_at,
         comments: [given.comment.body],
         ...(given.requester_id === undefined ? {} : { requester_id: given.requester_id }),
       };
@@ -62,8 +106,20 @@ export class ZendeskDouble extends CrmDouble {
     }
     const id = /^\/api\/v2\/tickets\/(\d+)\.json$/.exec(path)?.[1];
     const ticket = this.#tickets.find((one) => String(one.id) === id);
+    const commented = /^\/api\/v2\/tickets\/(\d+)\/comments\.json$/.exec(path)?.[1];
+    if (commented !== undefined && method === 'GET') {
+      const one = this.#tickets.find(({ id: own }) => String(own) === commented);
+      if (!one) return { status: 404, body: { error: 'RecordNotFound' } };
+      return { status: 200, body: { comments: one.comments.map((text) => ({ body: text })) } };
+    }
+    if (ticket && method === 'DELETE') {
+      this.remove(String(ticket.id));
+      return { status: 204 };
+    }
     if (!ticket || method !== 'PUT') return { status: 404, body: { error: 'RecordNotFound' } };
     if (given?.comment?.body !== undefined) ticket.comments.push(given.comment.body);
+    ticket.subject = given?.subject ?? ticket.subject;
+    if (given?.due_at !== undefined) ticket.due_at = given.due_at;
     return { status: 200, body: { ticket } };
   }
 }

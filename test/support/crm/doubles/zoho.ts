@@ -1,6 +1,16 @@
-import { CrmDouble, digits, type CrmAsked, type KeptRecord, type CrmAnswer } from './double.ts';
+import {
+  CrmDouble,
+  digits,
+  ofCall,
+  type CrmAsked,
+  type KeptRecord,
+  type KeptTask,
+  type CrmAnswer,
+} from './double.ts';
 
 type ZohoCall = { id: string; fields: Record<string, unknown> };
+
+const keyOf = ({ fields }: ZohoCall): string => String(fields['Trunkline_Task_Id']);
 
 /** Upserts that answer 200 even for refused records, and refresh tokens that change with each use. */
 export class ZohoDouble extends CrmDouble {
@@ -15,6 +25,7 @@ export class ZohoDouble extends CrmDouble {
     },
   };
   readonly #calls: ZohoCall[] = [];
+  readonly #tasks: ZohoCall[] = [];
   #access = 'none yet';
   #refresh = 'refresh-0';
 
@@ -26,6 +37,19 @@ export class ZohoDouble extends CrmDouble {
         text: String(fields['Description']),
         contact: (fields['Who_Id'] as { id: string } | undefined)?.id,
       }));
+  }
+
+  tasksOf(callId: string): KeptTask[] {
+    return ofCall(this.#tasks, callId, keyOf).map(({ fields }) => ({
+      title: String(fields['Subject']),
+      until: fields['Due_Date'] as string | undefined,
+      contact: (fields['Who_Id'] as { id: string } | undefined)?.id,
+      isOpen: fields['Status'] === 'Not Started',
+    }));
+  }
+
+  doTasks(callId: string): void {
+    for (const { fields } of ofCall(this.#tasks, callId, keyOf)) fields['Status'] = 'Completed';
   }
 
   override remove(id: string): void {
@@ -60,16 +84,31 @@ export class ZohoDouble extends CrmDouble {
         .map(({ id, phones, at }) => ({ id, Phone: phones[0], Mobile: phones[1] ?? null, Created_Time: at })); // prettier-ignore
       return data.length === 0 ? { status: 204 } : { status: 200, body: { data } };
     }
-    if (path !== '/crm/v8/Calls/upsert' || method !== 'POST') return { status: 404, body: {} };
+    const gone = /^\/crm\/v8\/Tasks\/(\d+)$/.exec(path)?.[1];
+    if (gone !== undefined && method === 'DELETE') {
+      const at = this.#tasks.findIndex(({ id }) => id === gone);
+      if (at < 0) return { status: 404, body: {} };
+      this.#tasks.splice(at, 1);
+      return { status: 200, body: { data: [{ code: 'SUCCESS' }] } };
+    }
+    const unique = {
+      '/crm/v8/Calls/upsert': 'Trunkline_Call_Id',
+      '/crm/v8/Tasks/upsert': 'Trunkline_Task_Id',
+    }[path];
+    const kept = unique === 'Trunkline_Call_Id' ? this.#calls : this.#tasks;
+    if (unique === undefined || method !== 'POST') return { status: 404, body: {} };
     const { data, duplicate_check_fields: keys } = body as { data: Record<string, unknown>[]; duplicate_check_fields: string[] }; // prettier-ignore
-    if (keys[0] !== 'Trunkline_Call_Id') return { status: 400, body: {} };
+    if (keys[0] !== unique) return { status: 400, body: {} };
     const results = data.map((fields) => {
-      if (!/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00$/.test(String(fields['Call_Start_Time'])))
+      if (
+        kept === this.#calls &&
+        !/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00$/.test(String(fields['Call_Start_Time']))
+      )
         return { code: 'INVALID_DATA', status: 'error', message: 'invalid data', details: {} };
-      const known = this.#calls.find((call) => call.fields['Trunkline_Call_Id'] === fields['Trunkline_Call_Id']); // prettier-ignore
+      const known = kept.find((call) => call.fields[unique] === fields[unique]);
       const call = known ?? { id: this.newId(), fields };
       if (known) Object.assign(known.fields, fields);
-      else this.#calls.push(call);
+      else kept.push(call);
       return { code: 'SUCCESS', status: 'success', details: { id: call.id } };
     });
     return { status: 200, body: { data: results } };

@@ -115,9 +115,14 @@ export async function startCall(
     json: () => app.callOf(),
     feed: () => reader.messages,
     async loudness() {
-      const wav = Buffer.from(
-        await (await app.get(`/api/calls/${stream.callId}/recording`)).arrayBuffer(),
-      );
+      // Refused until the secrets in it were masked.
+      let answer: Response | undefined;
+      await until(async () => {
+        answer = await app.get(`/api/calls/${stream.callId}/recording`);
+        return answer.status !== 409;
+      });
+      if (answer?.status !== 200) throw new Error(`the recording is answered ${answer?.status}`);
+      const wav = Buffer.from(await answer.arrayBuffer());
       return (second) => [0, 1].map((channel) => peakOf(wav, second, channel));
     },
     said: (who) => told().flatMap(({ leg, data }) => (leg.role === who ? [data.text] : [])),

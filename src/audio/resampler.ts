@@ -2,7 +2,7 @@
 const crossings = 48;
 /** The middle of the kernel's slope, relative to the lower Nyquist frequency. The slope ends where aliases begin. */
 const cutoff = 0.94;
-/** The shape of the Kaiser window. Frequencies beyond the slope are 90 dB lower. */
+/** The shape of the Kaiser window. With 9, frequencies above the kernel's slope are damped by 90 dB. */
 const beta = 9;
 const maxTableEntries = 1_048_576;
 

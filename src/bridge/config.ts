@@ -40,7 +40,7 @@ export const BridgeConfig = z.strictObject({
     .meta({
       env: 'TRUNKLINE_FINISH_WITHIN_MS',
       description:
-        'An ended phone call may wait this long for a speech service that cannot be reached.',
+        'After the hang-up, audio that the speech service has not acknowledged is kept this long. After that it is declared a gap.',
     }),
   quietFillMs: z.number().int().min(0).max(60_000).default(3_000).meta({
     env: 'TRUNKLINE_QUIET_FILL_MS',

@@ -104,7 +104,9 @@ export function filledPreset(choice: PresetChoice): FilledPreset {
     );
   const url = choice.url ?? (preset.url === undefined ? undefined : fill(preset.url));
   if (url === undefined)
-    throw new Error(`a url is missing: the address of the API of ${preset.title}`);
+    throw new Error(
+      `the address of the API of ${preset.title} is missing: set url of this endpoint`,
+    );
   if (!URL.canParse(url)) throw new Error(`${url.slice(0, 200)} is no address`);
   return {
     url,

@@ -44,7 +44,7 @@ export class EndpointRows {
     await this.#store.transaction((tx) => saveEndpoint(tx, endpoint));
   }
 
-  /** From now on no event is stored for it. What waits for it stays until its time is over. */
+  /** Removes an endpoint: no new event is stored for it. Events that wait for it stay until their retention is over. */
   async removeEndpoint(name: string): Promise<void> {
     await this.#store.db
       .updateTable('endpoints')

@@ -28,7 +28,7 @@ export type SendResult = {
 
 /** The most bytes of an answer that are read: enough for a mapping's look-up, and a hostile answer costs no more. */
 export const maxAnswerBytes = 16_384;
-/** The same of an answer that a mapping looks through: a list of contacts, or of the newest records. */
+/** The most bytes of an answer in which a mapping searches: a list of contacts, or of the newest records. */
 const maxMappedAnswerBytes = 262_144;
 
 /** The rows that keep a CRM's ids and tokens; without them nothing is remembered. */

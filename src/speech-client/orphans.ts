@@ -64,7 +64,10 @@ export class Orphans {
       const result = await this.#api.erase(id);
       if (result === 'erased') {
         speechTotals.orphansErased++;
-        this.#log.warn({ sessionId: id }, 'erased a session whose creation was never answered');
+        this.#log.warn(
+          { sessionId: id },
+          'the speech service never answered the creation of a session, which is erased there now',
+        );
       }
       gone &&= result === 'erased' || result === 'unknown';
     }

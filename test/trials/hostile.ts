@@ -32,8 +32,12 @@ const minutes = Math.min(180, Math.max(0.5, Number(process.env['HOSTILE_MINUTES'
 const perSecond = Math.min(200, Number(process.env['HOSTILE_PER_SECOND'] ?? 20));
 const wanted = process.env['HOSTILE_KINDS']?.split(',');
 const kinds = hostileKinds.filter((kind) => wanted?.some((part) => kind.includes(part)) ?? true);
-/** The same calls without attackers come first: what is measured is compared with them. */
-const quietS = Math.min(120, Math.max(25, minutes * 12));
+/**
+ * Rounds of the same calls, first without attackers and then with them. What else the machine does in an hour then
+ * falls on both alike, and what is measured under attack is compared with what is measured without.
+ */
+const rounds = Math.min(12, Math.max(1, Math.round(minutes / 3)));
+const quietS = Math.min(120, Math.max(25, (minutes * 20) / rounds));
 const honestCalls = 20;
 const callS = 20;
 const addresses = Array.from({ length: 50 }, (_, at) => `127.0.1.${at + 1}`);
@@ -87,7 +91,7 @@ function final(session: FakeSession, id: string, text: string, start: number, en
 }
 
 type Played = { callId: string; startedMs: number; exact: boolean; problem: string };
-type HostilePhase = { name: string; calls: Played[]; latenciesMs: number[]; load: Load };
+type HostilePhase = { calls: Played[]; latenciesMs: number[] };
 
 /** The work of the machine in a phase: whose CPU it was, and how long the event loops of both sides were held up. */
 class Load {
@@ -366,50 +370,72 @@ async function run(): Promise<void> {
 
 async function phases(trial: Trial): Promise<void> {
   const startedMs = performance.now();
-  const quietEndMs = startedMs + quietS * 1_000;
   const watching = new AbortController();
   const memory = trial.watchMemory(startedMs, watching.signal);
-  const quiet: HostilePhase = {
-    name: 'quiet',
-    calls: [],
-    latenciesMs: [],
-    load: new Load(() => trial.app, {}),
-  };
-  await Promise.all(Array.from({ length: honestCalls }, (_, line) => trial.honest(quiet, quietEndMs, line))); // prettier-ignore
-  const rssStart = trial.rssMb.at(-1)?.mb ?? 0;
-  await quiet.load.end();
-  tell(exactCalls(quiet), `quiet, ${quietS.toFixed(0)} s: ${callsText(quiet)}`);
-
-  const seconds = minutes * 60;
-  const attackedAtS = (performance.now() - startedMs) / 1_000;
-  const endMs = performance.now() + seconds * 1_000;
-  const attackers = startHostiles({ port: trial.port, seconds, key, addresses, perSecond, atOnce: 600, kinds }); // prettier-ignore
-  const loud: HostilePhase = {
-    name: 'hostile',
-    calls: [],
-    latenciesMs: [],
-    load: new Load(() => trial.app, { attackers: attackers.process }),
-  };
-  const honest = Array.from({ length: honestCalls }, (_, line) => trial.honest(loud, endMs, line));
-  await Promise.all([...honest, trial.hostile(endMs), trial.hostile(endMs)]);
-  await loud.load.end();
-  const report = await attackers.report;
+  const quiet: HostilePhase = { calls: [], latenciesMs: [] };
+  const loud: HostilePhase = { calls: [], latenciesMs: [] };
+  const reports: HostileReport[] = [];
+  let attacked: { atS: number; mb: number } | undefined;
+  for (let round = 1; round <= rounds; round++) {
+    console.log(`round ${round} of ${rounds}, quiet, then hostile`);
+    await quietRound(trial, quiet);
+    attacked ??= trial.rssMb.at(-1);
+    reports.push(await hostileRound(trial, loud, (minutes * 60) / rounds));
+  }
   watching.abort();
   await memory;
   for (const { problem } of loud.calls.filter(({ exact }) => !exact).slice(0, 20))
     console.log(`  not exact: ${problem}`);
-  tell(exactCalls(loud), `hostile, ${seconds.toFixed(0)} s: ${callsText(loud)}`);
+  tell(exactCalls(quiet), `quiet, ${(quietS * rounds).toFixed(0)} s: ${callsText(quiet)}`);
+  tell(exactCalls(loud), `hostile, ${(minutes * 60).toFixed(0)} s: ${callsText(loud)}`);
   tellLatency(quiet, loud);
-  tellMemory(trial, rssStart, attackedAtS);
+  tellMemory(trial, attacked?.mb ?? 0, attacked?.atS ?? 0);
   for (const line of trial.restarts.slice(0, 5)) console.log(`  restart: ${line}`);
   tell(trial.restarts.length === 0, `restarts ${trial.restarts.length}`);
-  tellAttacks(report);
+  tellAttacks(together(reports));
   console.log(`${trial.hostileCalls} calls whose speech service said what it must not, ${trial.erased} of them erased`); // prettier-ignore
   const { code, seconds: stoppedS } = await trial.end();
   tell(
     code === 0 && stoppedS <= 30,
     `SIGTERM afterwards: code ${code} after ${stoppedS.toFixed(1)} s`,
   );
+}
+
+async function quietRound(trial: Trial, phase: HostilePhase): Promise<void> {
+  const endMs = performance.now() + quietS * 1_000;
+  const load = new Load(() => trial.app, {});
+  await Promise.all(Array.from({ length: honestCalls }, (_, line) => trial.honest(phase, endMs, line))); // prettier-ignore
+  await load.end();
+}
+
+async function hostileRound(
+  trial: Trial,
+  phase: HostilePhase,
+  seconds: number,
+): Promise<HostileReport> {
+  const endMs = performance.now() + seconds * 1_000;
+  const attackers = startHostiles({ port: trial.port, seconds, key, addresses, perSecond, atOnce: 600, kinds }); // prettier-ignore
+  const load = new Load(() => trial.app, { attackers: attackers.process });
+  const honest = Array.from({ length: honestCalls }, (_, line) => trial.honest(phase, endMs, line));
+  await Promise.all([...honest, trial.hostile(endMs), trial.hostile(endMs)]);
+  await load.end();
+  return attackers.report;
+}
+
+function together(reports: readonly HostileReport[]): HostileReport {
+  const all: HostileReport = { sent: 0, mostAtOnce: 0, outcomes: {}, slowestMs: {} };
+  for (const { sent, mostAtOnce, outcomes, slowestMs } of reports) {
+    all.sent += sent;
+    all.mostAtOnce = Math.max(all.mostAtOnce, mostAtOnce);
+    for (const [kind, counts] of Object.entries(outcomes)) {
+      const own = (all.outcomes[kind] ??= {});
+      for (const [outcome, count] of Object.entries(counts))
+        own[outcome] = (own[outcome] ?? 0) + count;
+    }
+    for (const [kind, ms] of Object.entries(slowestMs))
+      all.slowestMs[kind] = Math.max(all.slowestMs[kind] ?? 0, ms);
+  }
+  return all;
 }
 
 function exactCalls(phase: HostilePhase): boolean {

@@ -54,7 +54,7 @@ export async function recoverCalls(
     } catch (error) {
       log.error(
         { err: error, callId: row.id },
-        'call could not be taken up; tried again at the next start',
+        'a call could not be continued after the restart; its audio is kept, and the next start tries again',
       );
     }
   }

@@ -25,9 +25,9 @@ type HandOver = {
 };
 
 /**
- * Hands this node's remaining calls to other nodes when the process stops. The calls continue there at once, when their
- * streams reconnect. No more audio arrives here, so everything is soon acknowledged, and the other nodes begin where it
- * ends.
+ * Hands this node's remaining calls to other nodes when the process stops. A call continues there as soon
+ * as its stream reconnects. No more audio arrives here, so all of it is soon acknowledged. The other nodes begin behind
+ * the last acknowledged byte.
  */
 export async function handOverCalls({ calls, store, nodes, clock, log }: HandOver): Promise<void> {
   const left = calls.all;

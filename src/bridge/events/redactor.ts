@@ -298,10 +298,16 @@ function tailState(tail: { text: string } | undefined): Speaker['state'] {
   return tail === undefined ? {} : { tail: tail.text };
 }
 
+/** A new field of a final is named here if it holds no spoken word. Otherwise `redactedFinal` must redact it. */
+type WithoutSpokenWords = 'utterance_id' | 'start' | 'end' | 'language' | 'confidence' | 'channel';
+type Unjudged = Exclude<keyof Final['data'], WithoutSpokenWords | 'text' | 'words'>;
+/** `never`, which nothing satisfies, while a field is neither. */
+type JudgedData = [Unjudged] extends [never] ? Final['data'] : never;
+
 function redactedFinal(final: Final, redacted: Redacted): Final {
   const { text, words, written = text } = redacted;
   const hidden = hiddenIn(final, redacted);
-  const spoken = { ...final, text, data: { ...final.data, text, words } };
+  const spoken = { ...final, text, data: { ...final.data, text, words } satisfies JudgedData };
   return { ...withText(spoken, written), ...(hidden.length === 0 ? {} : { hidden }) };
 }
 

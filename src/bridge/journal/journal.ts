@@ -155,8 +155,8 @@ export class Journal implements AsyncDisposable {
   }
 
   /**
-   * Writes the legs of the earlier run into this run's segments, until somebody continues them. Only then are the old
-   * segments removed. On a full disk they stay, and each tick tries again.
+   * Writes the legs of the earlier run into this run's segments, where they wait until a call continues them. The old
+   * segments are removed once this copy is on disk. A full disk delays that, and each tick tries again.
    */
   async takeOver(removeOldSegments: () => Promise<void>): Promise<void> {
     for (const leg of this.recovered.values())

@@ -111,7 +111,7 @@ export class LostRecordings implements AsyncDisposable {
     if (missing > 0)
       log.warn(
         { callId: leg.call_id, legId, seconds: missing / bytesPerSecondOf(record) },
-        'the end of a recording is on the disk of a lost node, and is missing here',
+        'the end of a recording is missing: it is on the disk of a lost node',
       );
     return true;
   }

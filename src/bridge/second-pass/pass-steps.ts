@@ -424,7 +424,7 @@ export class PassSteps {
     const named = { jobId: job_id, fileId: file_id };
     this.#options.log.error(
       { passId: row.id, ...named },
-      'a second pass went on at another node, and what this one gave to the speech service could not be deleted there',
+      'audio that was uploaded for a second reading could not be deleted at the speech service; another node reads it now',
     );
   }
 

@@ -80,7 +80,7 @@ function wordNodes(text, from, to, wordSpans) {
  * @param {HTMLElement} [element]
  */
 export function entryElement(entry, element = h('li')) {
-  // Classes are added, not replaced: the list itself sets the mark that repeats the role.
+  // Classes are added, not replaced: the list puts a class of its own on the item, for a repeated role.
   element.classList.add('entry', entry.kind);
   element.dataset['start'] = String(entry.start);
   if (entry.kind === 'utterance') drawUtterance(element, entry);

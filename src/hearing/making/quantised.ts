@@ -1,7 +1,7 @@
 /** The weights of a column are spread over 127 steps on both sides of zero. Zero is written as 128. */
 const highest = 127;
 export const zero = 128;
-/** The constant that a graph subtracts to read such weights as floats: 128, or 0 once the weights are signed. */
+/** The name of the constant that a graph subtracts from 8-bit weights: 128 for unsigned ones, 0 for signed ones. */
 export const floatZero = 'zero as float';
 
 /**

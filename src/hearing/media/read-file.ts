@@ -30,7 +30,7 @@ type Opened =
 
 type Blocks = AsyncIterable<SampleBlock>;
 
-/** Asks whether the channel files may grow to this size. Resolves only if they may. */
+/** Asks the parent for room on the disk: the files hold `writtenBytes` and will reach `reachBytes`. Resolves if there is. */
 type AskForRoom = (writtenBytes: number, reachBytes: number) => Promise<void>;
 
 export async function probeFile(order: MediaOrder): Promise<MediaFacts> {

@@ -65,7 +65,7 @@ export function signatureOf(start: Buffer): Signature {
   return { kind: 'unknown' };
 }
 
-/** In the sync word of ADTS, the layer bits of MPEG audio are zero. */
+/** AAC and MP3 begin with the same sync word. The layer bits behind it are zero in AAC alone. */
 function mpegAudio(start: Buffer): string | undefined {
   const [first = 0, second = 0] = start;
   if (first !== 0xff || (second & 0xe0) !== 0xe0) return undefined;

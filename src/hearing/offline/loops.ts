@@ -41,7 +41,7 @@ const digitLoop = /^(\d{2,4})(?:-\1){4,}(?:-\d{1,4})?([.,;:?!]*)$/;
 const wordLoop =
   /^(.*?)(?:([-'’][\p{L}]{1,8})\2{2,}|([\p{L}]{2,8}?)\3{3,})[-'’]?\p{L}{0,8}([.,;:?!…]*)$/iu;
 
-/** Groups that alternate, as spelled letters do: "E-S-E-S-E-S-E-S-E". No spelled word has four such groups in a row. */
+/** A group of two or three parts that repeats: "E-S-E-S-E-S-E-S-E". No spelled word repeats a group four times. */
 const turnsLoop =
   /^(.+?)((?:[-'’]\p{L}{1,8}){2,3}?)\2{3,}(?:[-'’]\p{L}{1,8}){0,2}[-'’]?([.,;:?!…]*)$/iu;
 

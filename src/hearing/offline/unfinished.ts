@@ -85,7 +85,7 @@ export function answerAtEnd(text: string): ExpectedAnswer | undefined {
   return lettersAtEnd.test(said) ? 'code' : undefined;
 }
 
-/** The begin of words that belong to a number or a spelling before a pause. */
+/** Matches words after a pause that go on with the number or the spelling before it. */
 const continuation = new RegExp(
   `^[\\s,.]*(?:(?:uh|um|er|erm|and|no wait|sorry)[\\s,.]+)*(?:${number}|[b-hj-z]|${nato}|double|triple|hundred|thousand|dash|dot|point|plus)(?![\\p{L}'’])`,
   'iu',

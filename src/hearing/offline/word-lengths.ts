@@ -17,7 +17,7 @@ const signBySign = /[.@/:_]\D|^\p{Lu}{2,4}$/u;
 
 /**
  * The latest second at which a word can end, judged by its spelling. A number or a spelled word lasts at least until
- * its last sign is over, because people read numbers from a card slowly.
+ * the end of its last digit or letter, because people read numbers from a card slowly.
  */
 export function spokenBy(of: RecognisedWord & { lastSignS?: number }): number {
   const { word, start, lastSignS = start } = of;

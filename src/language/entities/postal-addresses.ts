@@ -82,8 +82,7 @@ function isStreetType(doc: Doc, at: number, words: number): boolean {
   if (!streetTypes.has(word)) return false;
   // In "nine st andrews crescent", "st" means Saint: another word and a kind of street follow.
   if ((word === 'st' || word === 'dr') && words === 0) return false;
-  // In small letters, a number in words needs a real name before the kind of street: "ten minutes drive" and "two way"
-  // are not streets.
+  // "The other way" and "either way" are no streets.
   return !(
     word === 'way' && /^(?:long|other|same|wrong|right|either|any|each)$/.test(doc.word(at - 1))
   );

@@ -387,7 +387,8 @@ function claimPhones(doc: Doc, runs: readonly Run[]): void {
     if (run.digits < 7 || run.digits > 14 || doc.isTaken(run.from)) continue;
     const cue = cueOf(doc, run.from, run.to);
     const isOther = cue && notPhones.has(cue.kind) && cue.adjacent;
-    // In "303-555-0119 on file" the written form is a stronger sign than the word behind it.
+    // Digits written as 3-3-4 are a phone number, even if the word behind them suggests a file number: "303-555-0119 on
+    // file".
     if (isOther && (cue.at < run.from || !isWrittenPhone(run))) continue;
     const isPlus = /^(?:\+|plus)$/.test(doc.word(run.from - 1));
     const isLong = run.digits >= 10 && run.digits <= 13 && run.pieces.length >= 2;

@@ -32,7 +32,7 @@ export function mayChange(text: string): boolean {
   return numberish.test(text) || isWithoutCase(text);
 }
 
-/** True for a text without marks and capitals, but for its first and its "I". Its names have none either. */
+/** True if a text has no sentence marks, and no capitals but its first letter and "I". Its names are in lower case too. */
 export function isWithoutCase(text: string): boolean {
   return !/[.?!…]|(?<!^\W*)\p{Lu}/u.test(text.replace(/(?<=^|\s)I(?=$|\s|['’])/g, ''));
 }

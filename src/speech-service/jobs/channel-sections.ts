@@ -40,7 +40,7 @@ export class ChannelSections {
   readonly #rateHz: number;
   /** The search for each seam. A search starts when the seam before it is known. */
   readonly #searches: Promise<number | undefined>[] = [Promise.resolve(0)];
-  /** The positions of the seams that are known. */
+  /** The position of each seam that was found so far, by number. Undefined stands for the end of the audio. */
   readonly #positions: (number | undefined)[] = [0];
   readonly #sections = new Map<number, ChannelSection>();
   /** The number of the next section to begin, or undefined if none is left. */

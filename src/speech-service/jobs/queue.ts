@@ -306,7 +306,7 @@ export class JobQueue {
       } catch (error) {
         log.warn(
           { jobId: claim.id, reason: reasonOf(error) },
-          'the claim of a job could not be renewed',
+          'the database took no sign of life of a running job, which another node may begin anew',
         );
         if (clock.monotonicMs() - renewedMs > claimMs - renewMs) abort.abort(new JobIsGone());
       }

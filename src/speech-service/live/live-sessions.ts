@@ -339,7 +339,7 @@ export class Sessions {
     } catch (error) {
       entry.log.error(
         { sessionId: entry.session.id, reason: reasonOf(error) },
-        'an ended session could not be cleaned up',
+        'an ended session could not be cleaned up; its result is safe',
       );
     }
   }

@@ -31,7 +31,7 @@ import { startRecognisers } from './hearing/pool/recognisers.ts';
 import type { Recogniser } from './hearing/recogniser.ts';
 import type { OtherSpeechNodes } from './speech-service/live/sockets.ts';
 import { startSpeechService } from './speech-service/service.ts';
-import { openStore, type Store } from './store/store.ts';
+import { fullDiskError, openStore, type Store } from './store/store.ts';
 
 /**
  * At a terminal, running streams are awaited for this long at most, whatever `drainS` says, because Ctrl-C is no
@@ -584,7 +584,8 @@ if (import.meta.main) {
   try {
     await main(process.env);
     process.exit(0);
-  } catch (error) {
+  } catch (thrown) {
+    const error = fullDiskError(thrown) ?? thrown;
     const expected = error instanceof TrunklineError;
     console.error(expected ? `${error.code}: ${reasonOf(error)}` : error);
     process.exit(expected && error.code === 'CONFIG_INVALID' ? 78 : 1);

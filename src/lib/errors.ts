@@ -7,6 +7,7 @@ export const errorCodes = {
   DATA_LOCKED: 'Another process owns the data folder.',
   DATA_UNUSABLE: 'The data folder cannot be made, or not written by this process.',
   STORE_FAILED: 'The database refused or lost a statement.',
+  STORE_FULL: 'The disk of the data folder is full: free some space, and start again.',
   STORE_CORRUPT: 'The SQLite file is damaged; it is never replaced by an empty one in silence.',
   STORE_NEWER:
     'The database was changed by a newer version of Trunkline in a way that this one cannot work with.',

@@ -24,6 +24,8 @@ type DiskOptions = {
 };
 
 const checkEveryMs = 5_000;
+/** With less room than this, opening the database and the journal would fail. */
+const startBytes = 4_194_304;
 const maxCloseMs = 500;
 
 /** Watches the room on the data disk and keeps a reserve file (the ballast) for the calls that already run. */
@@ -49,6 +51,8 @@ export class DiskWatch {
   async start(): Promise<void> {
     this.#hasBallast = await exists(this.#ballastPath);
     await this.check();
+    // An earlier run may have been killed on its full disk, before it gave the reserve back.
+    if (this.#freeBytes < startBytes) await this.releaseBallast();
     this.#checks = every(this.#clock, checkEveryMs, () => this.check(), {
       failed: (error) => this.#options.log.warn({ err: error }, 'the disk check failed'),
     });

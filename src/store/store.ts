@@ -1,5 +1,6 @@
 import type { Kysely, Transaction } from 'kysely';
 import { systemClock, type Clock } from '../lib/clock.ts';
+import { TrunklineError } from '../lib/errors.ts';
 import { createLog, type Logger } from '../lib/log.ts';
 import type { Health } from '../lib/health.ts';
 import { DiskWatch } from './disk.ts';
@@ -9,6 +10,7 @@ import { timed } from './metrics.ts';
 import type { Database } from './schema.ts';
 import type { SchemaState } from './migrations.ts';
 import { migrateSqlite, openSqlite } from './sqlite.ts';
+import { SqliteError } from './sqlite-client.ts';
 import type { Backend } from './backend.ts';
 import { StoreConfig } from './config.ts';
 
@@ -81,6 +83,17 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     lock.release();
     throw error;
   }
+}
+
+/** An error of a start on a full disk, in words for the person who must free some space. Undefined for other errors. */
+export function fullDiskError(error: unknown): TrunklineError | undefined {
+  const isFull = error instanceof SqliteError && error.isFull;
+  if (!isFull && (error as NodeJS.ErrnoException).code !== 'ENOSPC') return undefined;
+  return new TrunklineError(
+    'STORE_FULL',
+    'The disk of the data folder is full, so the database cannot be opened. Free some space there (TRUNKLINE_DATA names the folder) and start again. Nothing that was stored is lost.',
+    { cause: error },
+  );
 }
 
 /**

@@ -30,8 +30,8 @@ function mount(path: string, mebibytes: number): void {
 }
 
 /** Fills a disk to its last byte. Disposing frees it again. */
-export function fillDisk(path: string): Disposable {
-  const filler = join(path, 'filler');
+export function fillDisk(path: string, name = 'filler'): Disposable {
+  const filler = join(path, name);
   const file = openSync(filler, 'w');
   const block = Buffer.alloc(4_096, 1);
   try {

@@ -4,6 +4,8 @@ import { z } from 'zod';
 export const secondReader = 'whisper-tiny-en';
 /** The model that tells voices apart. */
 export const voiceModel = 'voice-encoder';
+/** The model that tells what sentences mean. */
+export const sentenceModel = 'sentence-encoder-en';
 
 /** Settings of the recogniser and its models. */
 export const RecogniserConfig = z.strictObject({

@@ -1,13 +1,14 @@
-import { secondReader, voiceModel } from '../hearing/config.ts';
+import { secondReader, sentenceModel, voiceModel } from '../hearing/config.ts';
 import type { ModelShelf } from '../hearing/models/shelf.ts';
 import { reasonOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/log.ts';
 import type { Progress } from '../lib/progress-bars.ts';
 
-/** The models beside the recogniser's, each with what recordings gain by it. */
+/** The models beside the recogniser's, each with what is gained by it. */
 const gains = {
   [voiceModel]: 'tells the speakers of a recording apart',
   [secondReader]: 'halves the wrong words of recordings',
+  [sentenceModel]: 'lets rules and knowledge understand what is meant, in other words too',
 } as const;
 
 type ExtraState =
@@ -30,7 +31,7 @@ type ExtraModelsOptions = {
 };
 
 /**
- * Models that no call needs, but a feature of recordings does. A person installs them while the process runs. There are
+ * Models that no call needs, but a feature does. A person installs them while the process runs. There are
  * at most as many downloads as such models.
  */
 export class ExtraModels implements AsyncDisposable {

@@ -37,7 +37,7 @@ export type ModelFile = z.infer<typeof ModelFile>;
 const CatalogueEntry = z
   .strictObject({
     name: z.string().regex(/^[a-z0-9][a-z0-9.-]*$/),
-    role: z.enum(['recognition', 'second-reader', 'diarization', 'punctuation']),
+    role: z.enum(['recognition', 'second-reader', 'diarization', 'punctuation', 'meaning']),
     about: z.string(),
     publisher: z.string(),
     licence: z.string(),
@@ -52,7 +52,7 @@ const CatalogueEntry = z
     /** Files that are made on this machine from the downloaded ones. */
     derived: z
       .strictObject({
-        how: z.enum(['moonshine-tokens', 'whisper', 'voice-encoder']),
+        how: z.enum(['moonshine-tokens', 'whisper', 'voice-encoder', 'sentence-encoder']),
         files: z.array(z.strictObject({ name: z.string(), bytes: z.int().positive(), sha256 })),
       })
       .optional(),

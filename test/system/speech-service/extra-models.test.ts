@@ -37,16 +37,17 @@ test.skipIf(!voices)(
     expect((JSON.parse(line) as { notInstalled: string[] }).notInstalled).toEqual([
       'voice-encoder (28 MB, tells the speakers of a recording apart)',
       'whisper-tiny-en (76 MB, halves the wrong words of recordings)',
+      'sentence-encoder-en (83 MB, lets rules and knowledge understand what is meant, in other words too)',
     ]);
-    expect((await list()).map(({ state }) => state)).toEqual(['missing', 'missing']);
+    expect((await list()).map(({ state }) => state)).toEqual(['missing', 'missing', 'missing']);
 
     const wrong = await app.get('/api/models/moonshine-tiny-en/install', { method: 'POST' });
     expect(wrong.status).toBe(404);
-    expect(await wrong.text()).toContain('there are voice-encoder and whisper-tiny-en');
+    expect(await wrong.text()).toContain('there are voice-encoder, whisper-tiny-en, sentence-encoder-en');
     const begun = await app.get('/api/models/voice-encoder/install', { method: 'POST' });
     expect(begun.status).toBe(202);
     await until(async () => (await voiceEncoder())?.state === 'installed');
-    expect((await list()).map(({ state }) => state)).toEqual(['installed', 'missing']);
+    expect((await list()).map(({ state }) => state)).toEqual(['installed', 'missing', 'missing']);
   },
 );
 

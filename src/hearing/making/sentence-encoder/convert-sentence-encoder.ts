@@ -1,0 +1,18 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { sentenceGraph } from './sentence-network.ts';
+import { Safetensors } from './safetensors.ts';
+
+/**
+ * Makes the runtime's graph from the published weights, in eight bits. The same file gives the same bytes on every
+ * machine, so the catalogue can name their checksum.
+ */
+export async function convertSentenceEncoder(
+  from: string,
+  to: string,
+  onStep: (done: number, of: number) => void,
+): Promise<void> {
+  const tensors = new Safetensors(await readFile(from));
+  onStep(1, 2);
+  await writeFile(to, sentenceGraph(tensors));
+  onStep(2, 2);
+}

@@ -1,0 +1,165 @@
+import type { ChildProcess } from 'node:child_process';
+import { join } from 'node:path';
+import { sentenceModel } from '../hearing/config.ts';
+import { forkBare } from '../hearing/media/bare-process.ts';
+import { catalogueEntry } from '../hearing/models/catalogue.ts';
+import { isInPlace } from '../hearing/models/installed.ts';
+import type { Clock } from '../lib/clock.ts';
+import { reasonOf, TrunklineError } from '../lib/errors.ts';
+import type { Logger } from '../lib/log.ts';
+import type { SentenceDirection } from './directions.ts';
+import type { FromMeaning, ToMeaning } from './meaning-messages.ts';
+import { SentenceQueue } from './sentence-queue.ts';
+import type { KindWeights, KindSample } from './softmax.ts';
+
+/** An order of any other work has this long. */
+const orderWithinMs = 60_000;
+/** After a failure the model is not tried again for this long. */
+const restMs = 60_000;
+const maxHeapMiB = 256;
+const program = new URL('./meaning-child.ts', import.meta.url);
+
+/** The command for a person who has no model. */
+export const sentenceModelRemedy = `npx trunkline models pull ${sentenceModel}`;
+
+/** Directions of sentences. Undefined: there is no model, or no time. */
+export type Meaning = {
+  /** True if the model is installed. */
+  isThere(): Promise<boolean>;
+  /** For a live call: within a third of a second, or not at all. */
+  live(text: string): Promise<SentenceDirection | undefined>;
+  /** For all other work. Live sentences go first. */
+  direction(text: string): Promise<SentenceDirection | undefined>;
+  learn(samples: readonly KindSample[], kinds: number): Promise<KindWeights | undefined>;
+};
+
+type EncoderProcess = {
+  child: ChildProcess;
+  said: () => string;
+  waits: Map<number, (answer: FromMeaning | undefined) => void>;
+};
+
+/**
+ * The sentence encoder, in a process of its own that is started when somebody asks for the first direction. Without the
+ * model every answer is undefined.
+ */
+export class SentenceMeaning implements Meaning, Disposable {
+  readonly #options: { models: string; clock: Clock; log: Logger };
+  readonly #queue: SentenceQueue;
+  #encoder: EncoderProcess | undefined;
+  #order = 0;
+  #restsUntilMs = -Infinity;
+  #isClosed = false;
+
+  constructor(options: { models: string; clock: Clock; log: Logger }) {
+    this.#options = options;
+    this.#queue = new SentenceQueue(options.clock, async (text) => {
+      const answer = await this.#ask((order) => ({ type: 'direction', order, text }));
+      return answer?.type === 'direction' ? answer.direction : undefined;
+    });
+  }
+
+  isThere(): Promise<boolean> {
+    return isInPlace(this.#options.models, catalogueEntry(sentenceModel));
+  }
+
+  live(text: string): Promise<SentenceDirection | undefined> {
+    return this.#queue.live(text);
+  }
+
+  direction(text: string): Promise<SentenceDirection | undefined> {
+    return this.#queue.later(text);
+  }
+
+  async learn(samples: readonly KindSample[], kinds: number): Promise<KindWeights | undefined> {
+    const answer = await this.#ask((order) => ({ type: 'learn', order, samples: [...samples], kinds })); // prettier-ignore
+    return answer?.type === 'learnt' ? answer.weights : undefined;
+  }
+
+  [Symbol.dispose](): void {
+    this.#isClosed = true;
+    if (this.#encoder) this.#end(this.#encoder, 'closed');
+  }
+
+  get #rests(): boolean {
+    return this.#isClosed || this.#options.clock.monotonicMs() < this.#restsUntilMs;
+  }
+
+  /** Undefined if the process cannot answer. Then it is ended, and not tried again for a while. */
+  async #ask(message: (order: number) => ToMeaning): Promise<FromMeaning | undefined> {
+    if (this.#rests) return undefined;
+    const encoder = (this.#encoder ??= await this.#start());
+    if (encoder === undefined) return undefined;
+    const order = this.#order++;
+    const { promise, resolve } = Promise.withResolvers<FromMeaning | undefined>();
+    const stop = this.#options.clock.after(orderWithinMs, () => this.#end(encoder, 'an order took too long')); // prettier-ignore
+    encoder.waits.set(order, resolve);
+    send(encoder, message(order));
+    const answer = await promise;
+    stop();
+    return answer;
+  }
+
+  async #start(): Promise<EncoderProcess | undefined> {
+    const { models } = this.#options;
+    const entry = catalogueEntry(sentenceModel);
+    if (!(await this.isThere())) {
+      // Somebody may install it meanwhile.
+      this.#restsUntilMs = this.#options.clock.monotonicMs() + 2_000;
+      return undefined;
+    }
+    if (this.#encoder !== undefined) return this.#encoder;
+    if (this.#isClosed) return undefined;
+    const { child, said } = forkBare({
+      program,
+      maxHeapMiB,
+      options: { serialization: 'advanced' }, // numbers are sent as they are, not as JSON
+    });
+    const encoder: EncoderProcess = { child, said, waits: new Map() };
+    child.on('message', (answer: FromMeaning) => this.#heard(encoder, answer));
+    child.on('error', (error) => this.#end(encoder, reasonOf(error)));
+    child.on('exit', (code, signal) => this.#end(encoder, `its process ended with ${signal ?? `code ${code}`}`)); // prettier-ignore
+    const files = [...entry.files, ...(entry.derived?.files ?? [])];
+    const known = files.map(({ name, sha256 = '' }): [string, string] => [name, sha256]);
+    send(encoder, { type: 'load', folder: join(models, sentenceModel), known });
+    return encoder;
+  }
+
+  #heard(encoder: EncoderProcess, answer: FromMeaning): void {
+    if (answer.type === 'loaded') return;
+    if (answer.type === 'failed') {
+      this.#end(encoder, answer.message);
+      return;
+    }
+    encoder.waits.get(answer.order)?.(answer);
+    encoder.waits.delete(answer.order);
+  }
+
+  /** Called once when the process has ended in any way. */
+  #end(encoder: EncoderProcess, reason: string): void {
+    const { child, waits, said } = encoder;
+    child.kill('SIGKILL');
+    if (this.#encoder !== encoder) return;
+    this.#encoder = undefined;
+    if (!this.#isClosed) {
+      const { clock, log } = this.#options;
+      this.#restsUntilMs = clock.monotonicMs() + restMs;
+      log.warn(
+        { reason, said: said().trim(), mend: sentenceModelRemedy },
+        'the sentence encoder was lost; rules listen for their phrases alone for a minute',
+      );
+    }
+    for (const resolve of waits.values()) resolve(undefined);
+    waits.clear();
+  }
+}
+
+/** A message that can no longer be sent is answered by the end of the process. */
+function send({ child }: EncoderProcess, message: ToMeaning): void {
+  if (child.connected) child.send(message, () => undefined);
+}
+
+/** For people: there is no model where rules wait for it. */
+export function missingModel(): TrunklineError {
+  return new TrunklineError('MODEL_UNAVAILABLE', `the model ${sentenceModel} is not installed: ${sentenceModelRemedy}`); // prettier-ignore
+}

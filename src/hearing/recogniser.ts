@@ -40,7 +40,13 @@ export type RecogniserEvent =
    * The final. Everything before `decidedS` is decided. One event carries both facts: if a process died between two
    * events, its replacement would emit the same final again.
    */
-  | { type: 'final'; utterance: RecognisedUtterance; decidedS: number }
+  | {
+      type: 'final';
+      utterance: RecognisedUtterance;
+      decidedS: number;
+      /** The language of all further speech, once detection is sure of it. */
+      settledLanguage?: string;
+    }
   /** Everything before this second is decided, and its finals were emitted before this event. */
   | { type: 'progress'; at: number }
   /** A voice was heard between these seconds, and no reading found words for it. */

@@ -7,6 +7,7 @@ import { LegMeter, LoadMeter } from '../engine/load.ts';
 import type { Sherpa } from '../engine/sherpa.ts';
 import { MoonshineReader } from '../decoder/moonshine-reader.ts';
 import { BlockCutter, Pace } from '../engine/stream-audio.ts';
+import { nativeModel } from '../offline/native-model.ts';
 import { openOfflineEngine } from '../offline/offline-engine.ts';
 import {
   blockSamplesOf,
@@ -17,6 +18,8 @@ import {
 } from '../engine/child-messages.ts';
 import { openStreamingEngine } from '../streaming/streaming-engine.ts';
 import { readTwice } from '../whisper/second-reading.ts';
+import { readPacked } from '../whisper/packed-reading.ts';
+import { WhisperModel } from '../whisper/whisper-model.ts';
 import { WhisperReader } from '../whisper/whisper-reader.ts';
 
 type Stream = {
@@ -65,9 +68,11 @@ export class RecogniserLoop {
   ): Promise<RecogniserLoop> {
     const { description } = load.model;
     const several = description.languages.length > 1;
+    const isWindows = description.kind === 'whisper-windows';
     return new RecogniserLoop(sherpa, load, send, {
       newEnhancer: await Enhancer.loader(),
-      textLanguage: several ? await loadTextLanguage() : noTextLanguage,
+      textLanguage: several && !isWindows ? await loadTextLanguage() : noTextLanguage,
+      windows: isWindows ? await openedWindows(load.model.folder) : undefined,
       decoder:
         description.kind === 'moonshine' ? await MoonshineReader.open(load.model) : undefined,
       second:
@@ -84,20 +89,25 @@ export class RecogniserLoop {
       textLanguage: TextLanguage;
       decoder: { reader: MoonshineReader } | { failure: string } | undefined;
       second: { reader: WhisperReader } | { failure: string } | undefined;
+      /** The reader of a model for many languages. */
+      windows: WhisperReader | undefined;
     },
   ) {
     this.#newEnhancer = loaded.newEnhancer;
     this.#sherpa = sherpa;
     this.#send = send;
-    const { decoder, second } = loaded;
+    const { decoder, second, windows } = loaded;
     const reader = decoder && 'reader' in decoder ? decoder.reader : undefined;
     const engine = openEngine(sherpa, load.model, {
+      windows,
       vadModel: load.vadModel,
       textLanguage: loaded.textLanguage,
       reader,
       load: () => this.#meter.level(this.#latenessMs, this.#togetherMs),
     });
-    this.#engine = second && 'reader' in second ? readTwice(engine, second.reader, reader) : engine;
+    if (windows) this.#engine = readPacked(engine, windows, load.vadModel);
+    else if (second && 'reader' in second) this.#engine = readTwice(engine, second.reader, reader);
+    else this.#engine = engine;
     send({
       type: 'ready',
       ...(load.measured ? { legCost: this.#measured() } : {}),
@@ -299,7 +309,18 @@ function comesBefore(a: Urgency, b: Urgency): boolean {
   return a.rank < b.rank || (a.rank === b.rank && a.dueMs < b.dueMs);
 }
 
-function openEngine(sherpa: Sherpa, model: Model, options: EngineOptions): Engine {
+/** No other engine can read this model, so a failure ends the process. */
+async function openedWindows(folder: string): Promise<WhisperReader> {
+  const opened = await WhisperReader.open(folder);
+  if ('failure' in opened) throw new Error(opened.failure);
+  return opened.reader;
+}
+
+function openEngine(
+  sherpa: Sherpa,
+  model: Model,
+  { windows, ...options }: EngineOptions & { windows: WhisperReader | undefined },
+): Engine {
   const { description } = model;
   switch (description.kind) {
     case 'streaming-nemo-ctc':
@@ -313,6 +334,9 @@ function openEngine(sherpa: Sherpa, model: Model, options: EngineOptions): Engin
     case 'zipformer-ctc':
     case 'nemo-transducer':
     case 'transducer':
-      return openOfflineEngine(sherpa, model, description, options);
+      return openOfflineEngine(nativeModel(sherpa, model, description, options.reader), options);
+    case 'whisper-windows':
+      if (!windows) throw new Error('the model for many languages is not open');
+      return openOfflineEngine(new WhisperModel(windows, description.languages), options);
   }
 }

@@ -21,18 +21,23 @@ export function leastCpuSeconds(work: () => void): number {
  * The shape of a reading's cost: a fixed part and a part per second of audio. Measured on one machine. Another machine
  * changes the scale, which is learned, and hardly the proportion.
  */
-const fixedMs = 15;
-const eachSecondMs = 33;
+const ordinaryShape: PriceShape = { fixedMs: 15, eachSecondMs: 33 };
+type PriceShape = { fixedMs: number; eachSecondMs: number };
 /** The length of an average piece of speech. */
 const ordinaryS = 4;
 
 /** The cost of readings on this machine, learned from every reading. */
 export class ReadingPrice {
+  readonly #shape: PriceShape;
   #scale = 1;
   /** The clock time of a reading divided by its processor time: 1 on a machine without other work. */
   #slowdown = 1;
   #readings = 0;
   #spentS = 0;
+
+  constructor(shape = ordinaryShape) {
+    this.#shape = shape;
+  }
 
   /** The processor seconds of all readings. */
   get spentS(): number {
@@ -48,7 +53,7 @@ export class ReadingPrice {
   note(audioS: number, cpuS: number, tookS = cpuS): void {
     this.#spentS += cpuS;
     if (cpuS > 0) this.#slowdown += (Math.max(1, tookS / cpuS) - this.#slowdown) / 2;
-    const now = (1000 * cpuS) / (fixedMs + eachSecondMs * audioS);
+    const now = (1000 * cpuS) / this.#shapeMs(audioS);
     this.#readings++;
     const weight = Math.max(0.1, 1 / this.#readings); // the first readings set the scale
     this.#scale += weight * (now - this.#scale);
@@ -68,7 +73,11 @@ export class ReadingPrice {
   }
 
   #cpuMs(audioS: number): number {
-    return this.#scale * (fixedMs + eachSecondMs * audioS);
+    return this.#scale * this.#shapeMs(audioS);
+  }
+
+  #shapeMs(audioS: number): number {
+    return this.#shape.fixedMs + this.#shape.eachSecondMs * audioS;
   }
 }
 

@@ -67,7 +67,16 @@ export async function extractEntry(
   zipPath: string,
   wanted: string,
   to: string,
-  { mostBytes, onBytes }: { mostBytes: number; onBytes?: (bytes: number) => void },
+  {
+    mostBytes,
+    appends = false,
+    onBytes,
+  }: {
+    mostBytes: number;
+    /** True if the entry is a further piece of the file `to`. */
+    appends?: boolean;
+    onBytes?: (bytes: number) => void;
+  },
 ): Promise<void> {
   await using file = await open(zipPath);
   const entry = (await zipEntries(file)).find(({ name }) => name === wanted);
@@ -94,7 +103,7 @@ export async function extractEntry(
       done(null, chunk);
     },
   });
-  const out = createWriteStream(to);
+  const out = createWriteStream(to, { flags: appends ? 'a' : 'w' });
   await (entry.method === 8
     ? pipeline(packed, createInflateRaw(), counted, out)
     : pipeline(packed, counted, out));

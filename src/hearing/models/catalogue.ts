@@ -17,6 +17,10 @@ const ModelSource = z.discriminatedUnion('type', [
     folder: z.string(),
     /** Files that are in another place, with that place. */
     elsewhere: z.record(z.string(), z.string()).optional(),
+    /** Files that the publisher cut into pieces, with the package and the place of each piece in order. */
+    joined: z
+      .record(z.string(), z.array(z.strictObject({ package: z.string(), path: z.string() })).min(2))
+      .optional(),
   }),
   /** Single files under a base address. */
   z.strictObject({ type: z.literal('https'), base: z.url() }),

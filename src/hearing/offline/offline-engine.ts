@@ -1,5 +1,4 @@
 import type { ExpectedAnswer } from '../expected-words.ts';
-import type { Model } from '../models/model-folder.ts';
 import {
   type Engine,
   type EngineOptions,
@@ -10,18 +9,16 @@ import {
   type Urgency,
 } from '../engine/engine.ts';
 import { LanguageChoice } from '../engine/language-choice.ts';
-import type { Sherpa } from '../engine/sherpa.ts';
-import { DecodedModel } from './decoded-model.ts';
 import { measure } from './measured-cost.ts';
 import { pauseOf } from '../pause.ts';
 import { AudioTrack } from './audio-track.ts';
-import { type OfflineDescription, OfflineModel, type PieceModel } from './offline-model.ts';
+import type { PieceModel } from './offline-model.ts';
 import { onsetMarginS, PieceReader, type ReadPiece } from './piece-reader.ts';
 import { PieceReading } from './piece-reading.ts';
 import { aheadAfterS, longestPartialMs, PartialWords, sureWords } from './readings.ts';
 import { firstKnown, isNear, type SpelledWord, withoutIds } from './seam.ts';
 import { Segmenter, type SegmenterEvent } from './segmenter.ts';
-import { leastTonal, tonalShare } from './tonality.ts';
+import { isSignal } from './tonality.ts';
 import { answerAfter, answerAtEnd, goesOn, isUnfinished, withoutStop } from './unfinished.ts';
 import { VoicedStretches } from './wordless.ts';
 import { Audible, type VoiceActivity, VoiceDetector } from './voice-activity.ts';
@@ -34,14 +31,9 @@ import {
 
 /** The engine for models that read whole pieces of speech, cut out by voice detection. */
 export function openOfflineEngine(
-  sherpa: Sherpa,
-  folder: Model,
-  description: OfflineDescription,
-  options: EngineOptions,
+  model: PieceModel,
+  options: Pick<EngineOptions, 'vadModel' | 'textLanguage' | 'load'>,
 ): Engine {
-  const model: PieceModel = options.reader
-    ? new DecodedModel(options.reader, description.languages)
-    : new OfflineModel(sherpa, folder, description);
   /**
    * The cost of a hurried reading as a share of an unhurried one. A leg's cost is its cost under load, where readings
    * are hurried.
@@ -63,13 +55,16 @@ export function openOfflineEngine(
     open: (stream, emit) => {
       const track = new AudioTrack();
       const voiced = new VoicedStretches();
+      const bySound = model.judgesLanguages === true;
+      const language = new LanguageChoice(model.languages, stream, options.textLanguage, bySound);
       const parts = {
-        reader: new PieceReader(model, track, voiced, stream),
+        reader: new PieceReader(model, track, voiced, { ...stream, judge: language.judge }),
         voiced,
         longestS: model.longestS,
         track,
         voice: detector().open(stream.speechThreshold),
-        language: new LanguageChoice(model.languages, stream, options.textLanguage),
+        language,
+        partialEveryS: model.partialEveryS,
         load: options.load,
       };
       if (stream.expects) parts.reader.expect(stream.expects, 0);
@@ -106,10 +101,10 @@ const wholeWordS = 0.2;
  * this share of their length.
  */
 const partialGrowth = 0.4;
+/** A model whose partials are expensive gives none above this share of needed time: two or three legs that speak. */
+const mostForDear = 0.25;
 /** Under load the interval between partials grows at most by this factor. */
 const mostSeldom = 4;
-/** The model writes at most this many words for a signal tone. Longer texts are not tested. */
-const wordsOfSignal = 3;
 /**
  * A live final may be sent this long after its end is decided. No reading begins that would end later. With 100 ms, of
  * ten calls at once in noise, one in five doubted pieces got no reading with other margins; with this value one in ten
@@ -132,6 +127,8 @@ type OfflineParts = {
   voiced: VoicedStretches;
   voice: Pick<VoiceActivity, 'push' | 'take'>;
   language: LanguageChoice;
+  /** The interval between partials of an expensive model. */
+  partialEveryS?: number | undefined;
   load: () => LoadLevel;
 };
 
@@ -357,10 +354,11 @@ export class OfflineSession implements EngineSession {
     if (!this.#options.partials) return false;
     const open = this.#segmenter.open;
     if (!open) return false;
-    const { track, reader, load } = this.#parts;
+    const { track, reader, load, partialEveryS } = this.#parts;
     const level = load();
     const { needed, latenessMs } = level;
-    if (latenessMs > 150 || needed > 0.8) return false;
+    const most = partialEveryS === undefined ? 0.8 : mostForDear;
+    if (latenessMs > 150 || needed > most) return false;
     // A reading cannot be interrupted. Under load a long partial would delay other callers' finals.
     const takesMs = reader.expectedMs({ from: open.pieceFrom, to: track.end });
     if (takesMs > longestPartialMs(level)) return false;
@@ -373,6 +371,8 @@ export class OfflineSession implements EngineSession {
    * The interval between partials. Partials are given up first: with ten legs in a process, a leg gets one every 1.9 s.
    */
   #partialEveryS(needed: number, lengthS: number): number {
+    const { partialEveryS: own } = this.#parts;
+    if (own !== undefined) return own;
     if (!this.#partial.silent)
       return (
         Math.max(partialEveryS, partialGrowth * lengthS) * Math.min(mostSeldom, 1 + 15 * needed)
@@ -554,7 +554,9 @@ export class OfflineSession implements EngineSession {
     if (this.#pieces.length > 0) {
       const first = this.#pieces[0]?.words[0]?.start ?? 0;
       const utterance = this.#utterance(this.#pieces, first * rateHz);
-      this.#emit({ type: 'final', utterance, decidedS: decided / rateHz });
+      const found = this.#parts.language.found;
+      const settled = found === undefined ? {} : { settledLanguage: found };
+      this.#emit({ type: 'final', utterance, decidedS: decided / rateHz, ...settled });
       this.#index++;
     }
     this.#pieces = [];
@@ -593,8 +595,4 @@ export class OfflineSession implements EngineSession {
       words,
     };
   }
-}
-
-function isSignal(words: number, audio: Float32Array): boolean {
-  return words <= wordsOfSignal && tonalShare(audio) > leastTonal;
 }

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { estimatesTimes, type Model, type ModelDescription } from '../models/model-folder.ts';
 import type { ExpectedAnswer, ExpectedWord } from '../expected-words.ts';
+import type { LanguageJudge } from '../engine/heard-language.ts';
 import { cpuSeconds, ReadingPrice } from '../engine/load.ts';
 import type {
   OfflineConfig,
@@ -10,7 +11,9 @@ import type {
   Sherpa,
 } from '../engine/sherpa.ts';
 
-export type OfflineDescription = Exclude<ModelDescription, { kind: `streaming-${string}` }>;
+type OfflineDescription = Exclude<ModelDescription, { kind: `streaming-${string}` }>;
+/** The models that the native engine reads. */
+export type NativeDescription = Exclude<OfflineDescription, { kind: 'whisper-windows' }>;
 
 /**
  * A model's reading of some audio. `ids` are the model's own signs of each token, after which a later reading can
@@ -39,6 +42,8 @@ export type ReadingWishes = {
   expected?: readonly ExpectedWord[] | undefined;
   /** The kind of answer that the other party asked for. */
   expects?: ExpectedAnswer | undefined;
+  /** Chooses the language if none is given, for a model that tells how likely each one is. */
+  judge?: LanguageJudge | undefined;
 };
 
 /** The interface between the offline engine and a model. */
@@ -51,6 +56,10 @@ export type PieceModel = {
   /** True if a reading can continue after known words. */
   readonly goesOn: boolean;
   readonly price: ReadingPrice;
+  /** True if a reading tells how likely each language is. */
+  readonly judgesLanguages?: boolean;
+  /** The interval between partials of a model whose readings are expensive. Under load it gives none. */
+  readonly partialEveryS?: number;
   /**
    * `language` is the expected language, or '' to detect it; models without languages ignore it. `given` are signs of
    * known words that begin the audio; the result omits them. `hurried` requests the cheapest reading, `sparing` a cheap
@@ -82,7 +91,7 @@ export class OfflineModel implements PieceModel {
   readonly #toldLanguage: boolean;
   #language = '';
 
-  constructor(sherpa: Sherpa, model: Model, description: OfflineDescription) {
+  constructor(sherpa: Sherpa, model: Model, description: NativeDescription) {
     this.longestS = longestOf(description.kind);
     this.languages = description.languages;
     this.estimatedTimes = estimatesTimes(description.kind);
@@ -120,7 +129,7 @@ export class OfflineModel implements PieceModel {
  * The longest piece for each kind of model. For Moonshine above 9.2 s the native engine returns an empty text. Whisper
  * hears 30 s at once.
  */
-function longestOf(kind: OfflineDescription['kind']): number {
+function longestOf(kind: NativeDescription['kind']): number {
   switch (kind) {
     case 'moonshine':
       return 8.8;
@@ -137,7 +146,7 @@ function longestOf(kind: OfflineDescription['kind']): number {
 
 function modelFiles(
   folder: string,
-  description: OfflineDescription,
+  description: NativeDescription,
   language: string,
 ): OfflineModelFiles {
   const path = (name: string) => join(folder, name);

@@ -77,6 +77,7 @@ export class PieceReader {
   /** The last words of the last piece and their end, if the piece ended in a pause. */
   earlier: Seam | undefined;
   readonly #expected: readonly ExpectedWord[] | undefined;
+  readonly #judge: ReadingWishes['judge'];
   readonly #voiced: Pick<VoicedStretches, 'within'> | undefined;
   /** The kind of answer in whose middle the speaker is: the next piece may be more of it. */
   midst: ExpectedAnswer | undefined;
@@ -87,8 +88,10 @@ export class PieceReader {
     model: Omit<PieceModel, 'languages'>,
     track: AudioTrack,
     voiced?: Pick<VoicedStretches, 'within'>,
-    stream?: Pick<RecogniserStreamOptions, 'vocabulary' | 'languages'>,
+    stream?: Pick<RecogniserStreamOptions, 'vocabulary' | 'languages'> &
+      Pick<ReadingWishes, 'judge'>,
   ) {
+    this.#judge = stream?.judge;
     this.#expected = stream && expectedWords(stream.vocabulary, stream.languages);
     this.#model = model;
     this.#track = track;
@@ -426,7 +429,11 @@ export class PieceReader {
   }
 
   #read(samples: Float32Array, hint: string, wishes: Omit<ReadingWishes, 'expected'>): PieceResult {
-    return this.#model.read(samples, hint, { ...wishes, expected: this.#expected });
+    return this.#model.read(samples, hint, {
+      ...wishes,
+      expected: this.#expected,
+      judge: this.#judge,
+    });
   }
 }
 

@@ -72,3 +72,10 @@ function powerOf(samples: Float32Array, real: Float64Array, imaginary: Float64Ar
     power[bin] = (real[bin] ?? 0) ** 2 + (imaginary[bin] ?? 0) ** 2;
   return power;
 }
+
+/** The model writes at most this many words for a signal tone. Longer texts are not tested. */
+const wordsOfSignal = 3;
+
+export function isSignal(words: number, audio: Float32Array): boolean {
+  return words <= wordsOfSignal && tonalShare(audio) > leastTonal;
+}

@@ -3,31 +3,68 @@ import type { Variable } from './ctranslate2.ts';
 import type { Graph, Value } from '../graph.ts';
 import { floatZero, quantised, transposed, zero } from '../quantised.ts';
 
-/** The sizes of the one supported model. Its file contains them too, and a file with other sizes is refused. */
-export const width = 384;
-export const heads = 6;
 export const headSize = 64;
-export const layers = 4;
 export const melBands = 80;
 /** Frames of the mel spectrum in 30 s. Two of them form one frame of the encoder. */
-export const melFrames = 3_000;
+const melFrames = 3_000;
 export const audioFrames = 1_500;
-/** The decoder's heads that follow the audio of the token being written, as layer and head. */
-const alignmentHeads = [[1, 0], [2, 0], [2, 5], [3, 0], [3, 1], [3, 2], [3, 3], [3, 4]] as const; // prettier-ignore
+/** A model for one language has fewer tokens than this: those that name the languages are missing. */
+const leastOfLanguages = 51_865;
+/** A file that says it has more layers is damaged. */
+const mostLayers = 32;
 
-export function alignmentHeadsOf(layer: number): number[] {
-  return alignmentHeads.filter(([of]) => of === layer).map(([, head]) => head);
+/** The sizes of a model. Its file determines them. */
+export type WhisperSizes = {
+  width: number;
+  heads: number;
+  layers: number;
+  vocabulary: number;
+  /** Frames of the mel spectrum and of the encoder. Names: the model reads windows of any length. */
+  mel: number | string;
+  audio: number | string;
+  /** The decoder's heads that follow the audio of the token being written, as layer and head. */
+  alignment: readonly (readonly [layer: number, head: number])[];
+};
+
+/** `alignment` comes from the publisher's description, because the file of the weights does not have it. */
+export function sizesOf(
+  variables: ReadonlyMap<string, Variable>,
+  alignment: WhisperSizes['alignment'],
+): WhisperSizes {
+  const width = variables.get('encoder/conv1/weight')?.dims[0] ?? 0;
+  const vocabulary = variables.get('decoder/embeddings/weight')?.dims[0] ?? 0;
+  let layers = 0;
+  while (variables.has(`decoder/layer_${String(layers)}/ffn/linear_0/weight`)) layers++;
+  const heads = width / headSize;
+  const sizes = `width ${String(width)}, ${String(layers)} layers, ${String(vocabulary)} tokens`;
+  if (!Number.isInteger(heads) || heads < 1 || layers < 1 || layers > mostLayers || vocabulary < 1)
+    throw new TrunklineError('MODEL_INVALID', `not a Whisper model: ${sizes}`);
+  if (alignment.some(([layer, head]) => layer >= layers || head >= heads))
+    throw new TrunklineError('MODEL_INVALID', `the description names heads beyond ${sizes}`);
+  const several = vocabulary >= leastOfLanguages;
+  const [mel, audio] = several ? ['M', 'T'] : [melFrames, audioFrames];
+  return { width, heads, layers, vocabulary, mel, audio, alignment };
+}
+
+export function alignmentHeadsOf({ alignment }: WhisperSizes, layer: number): number[] {
+  return alignment.filter(([of]) => of === layer).map(([, head]) => head);
 }
 
 /** The layers of the model as nodes of a graph, with the weights of the named variables. */
 export class Layers {
   readonly #graph: Graph;
   readonly #variables: ReadonlyMap<string, Variable>;
+  readonly #sizes: Pick<WhisperSizes, 'width' | 'heads'>;
   readonly #quantised = new Map<Value, [bytes: Value, scale: Value, zero: Value]>();
 
-  constructor(graph: Graph, variables: ReadonlyMap<string, Variable>) {
+  constructor(
+    graph: Graph,
+    variables: ReadonlyMap<string, Variable>,
+    sizes: Pick<WhisperSizes, 'width' | 'heads'>,
+  ) {
     this.#graph = graph;
     this.#variables = variables;
+    this.#sizes = sizes;
   }
 
   variable(name: string, dims: readonly number[]): Variable {
@@ -35,7 +72,7 @@ export class Layers {
     if (found?.dims.join() !== dims.join())
       throw new TrunklineError(
         'MODEL_INVALID',
-        `${name} is ${found ? found.dims.join('×') : 'missing'} instead of ${dims.join('×')}: another model than Whisper tiny.en`,
+        `${name} is ${found ? found.dims.join('×') : 'missing'} instead of ${dims.join('×')}: another model than Whisper`,
       );
     return found;
   }
@@ -85,7 +122,9 @@ export class Layers {
   }
 
   normalised(x: Value, name: string): Value {
-    const [gamma, beta] = ['gamma', 'beta'].map((part) => this.floats(`${name}/${part}`, [width]));
+    const [gamma, beta] = ['gamma', 'beta'].map((part) =>
+      this.floats(`${name}/${part}`, [this.#sizes.width]),
+    );
     return this.#graph.node('LayerNormalization', [x, gamma ?? '', beta ?? ''], {
       axis: 1,
       epsilon: 1e-5,
@@ -94,6 +133,7 @@ export class Layers {
 
   /** The two layers after the attention, with the residual sum around them. */
   feedForward(x: Value, name: string): Value {
+    const { width } = this.#sizes;
     const inner = this.linear(this.normalised(x, `${name}/layer_norm`), `${name}/linear_0`, [
       4 * width,
       width,
@@ -105,7 +145,7 @@ export class Layers {
   /** [rows, width] → [heads, rows, headSize] */
   split(x: Value): Value {
     const graph = this.#graph;
-    const rows = graph.node('Reshape', [x, graph.integers([-1, heads, headSize])]);
+    const rows = graph.node('Reshape', [x, graph.integers([-1, this.#sizes.heads, headSize])]);
     return graph.node('Transpose', [rows], { perm: [1, 0, 2] });
   }
 
@@ -113,7 +153,7 @@ export class Layers {
   join(x: Value): Value {
     const graph = this.#graph;
     const rows = graph.node('Transpose', [x], { perm: [1, 0, 2] });
-    return graph.node('Reshape', [rows, graph.integers([-1, width])]);
+    return graph.node('Reshape', [rows, graph.integers([-1, this.#sizes.width])]);
   }
 
   /** Scales the queries [heads, rows, headSize], so that the softmax of their products stays soft. */

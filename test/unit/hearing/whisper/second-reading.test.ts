@@ -7,6 +7,15 @@ import type { WindowText } from '../../../../src/hearing/whisper/whisper-reader.
 const rate = 16_000;
 const arrival = { atMs: 0, live: false };
 
+const unremarkable = {
+  noSpeech: 0.01,
+  repetition: 1,
+  mean: -0.1,
+  ended: true,
+  language: '',
+  distribution: new Map(),
+};
+
 /** A text of the second reader: a token for each word, half a second each, from 0.3 s of the window on. */
 function textOf(text: string, about: Partial<WindowText> = {}): WindowText {
   const tokens = text
@@ -19,7 +28,7 @@ function textOf(text: string, about: Partial<WindowText> = {}): WindowText {
       logProbability: -0.1,
       shared: 1,
     }));
-  return { text, tokens, noSpeech: 0.01, repetition: 1, ...about };
+  return { text, tokens, ...unremarkable, ...about };
 }
 
 /** A first reader that tells what the test tells it, and a second one that reads these texts, window by window. */

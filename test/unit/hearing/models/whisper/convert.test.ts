@@ -5,7 +5,11 @@ import {
   variablesOf,
 } from '../../../../../src/hearing/making/whisper/ctranslate2.ts';
 import { Graph } from '../../../../../src/hearing/making/graph.ts';
-import { Layers } from '../../../../../src/hearing/making/whisper/layers.ts';
+import {
+  alignmentHeadsOf,
+  Layers,
+  sizesOf,
+} from '../../../../../src/hearing/making/whisper/layers.ts';
 import { quantised, transposed } from '../../../../../src/hearing/making/quantised.ts';
 import { Message } from '../../../../../src/hearing/making/protobuf.ts';
 import { whisperTokens } from '../../../../../src/hearing/making/whisper/whisper-tokens.ts';
@@ -88,7 +92,7 @@ test('a graph that the runtime reads multiplies as the weights of the file do', 
   const [outs, ins] = [6, 384];
   const weight = weightsOf(outs, ins);
   const graph = new Graph();
-  const layers = new Layers(graph, new Map([['w', weight]]));
+  const layers = new Layers(graph, new Map([['w', weight]]), { width: 384, heads: 6 });
   const x = graph.input('x', 'float', ['rows', ins]);
   graph.output('product', layers.product(x, 'w', [outs, ins]), ['rows', outs]);
   const chosen = graph.input('chosen', 'int64', ['n']);
@@ -124,4 +128,28 @@ test('the letters of the vocabulary are bytes again', () => {
   ]);
   expect(tokens.map((line) => line.split(' ')[1])).toEqual(['0', '1', '2', '3']);
   expect(() => whisperTokens('€')).toThrow('€');
+});
+
+test('the sizes of a model are those of its file, and a description of another model is refused', () => {
+  const empty = (...dims: number[]): Variable => ({ dims, values: new Float32Array(0) });
+  const fileWith = (width: number, layers: number, tokens: number) =>
+    new Map<string, Variable>([
+      ['encoder/conv1/weight', empty(width, 80, 3)],
+      ['decoder/embeddings/weight', empty(tokens, width)],
+      ...Array.from({ length: layers }, (_, layer): [string, Variable] => [
+        `decoder/layer_${String(layer)}/ffn/linear_0/weight`,
+        empty(4 * width, width),
+      ]),
+    ]);
+  const heads: [number, number][] = [[1, 0], [3, 2], [3, 5]]; // prettier-ignore
+  const one = sizesOf(fileWith(384, 4, 51_864), heads);
+  expect(one).toMatchObject({ width: 384, heads: 6, layers: 4, mel: 3_000, audio: 1_500 });
+  expect([0, 1, 3].map((layer) => alignmentHeadsOf(one, layer))).toEqual([[], [0], [2, 5]]);
+  const several = sizesOf(fileWith(512, 6, 51_865), heads);
+  expect(several, 'windows of any length').toMatchObject({ heads: 8, layers: 6, mel: 'M' });
+  expect(() => sizesOf(fileWith(384, 3, 51_864), heads)).toThrow(
+    /heads beyond width 384, 3 layers/,
+  );
+  expect(() => sizesOf(fileWith(400, 4, 51_864), heads)).toThrow('not a Whisper model');
+  expect(() => sizesOf(new Map(), heads)).toThrow('not a Whisper model');
 });

@@ -1,0 +1,69 @@
+import { cpuSeconds, ReadingPrice } from '../engine/load.ts';
+import type { PieceModel, PieceResult, ReadingWishes } from '../offline/offline-model.ts';
+import { isLoop, isNothing, windowOf, wordlessResult } from './window-rules.ts';
+import { longestWindowS } from './whisper-mel.ts';
+import type { WhisperReader, WindowText } from './whisper-reader.ts';
+
+/** With its margins a piece of this length fits the shortest window, which is the cheapest one. */
+const longestS = 9;
+/** The margins around a piece are no speech. */
+const marginsS = 0.25;
+const partialEveryS = 2;
+
+/**
+ * Whisper for many languages behind the interface of the offline engine, for live speech: each piece in a window of its
+ * own. Finals are searched with four beams, partials with one.
+ */
+export class WhisperModel implements PieceModel {
+  readonly longestS = longestS;
+  readonly languages: readonly string[];
+  readonly estimatedTimes = false;
+  readonly goesOn = false;
+  readonly judgesLanguages = true;
+  readonly partialEveryS = partialEveryS;
+  readonly price = new ReadingPrice({ fixedMs: 200, eachSecondMs: 50 });
+  readonly #reader: Pick<WhisperReader, 'encode' | 'read'>;
+
+  constructor(reader: Pick<WhisperReader, 'encode' | 'read'>, languages: readonly string[]) {
+    this.#reader = reader;
+    this.languages = languages;
+  }
+
+  read(
+    samples: Float32Array,
+    language: string,
+    { hurried = false, open = false, judge }: ReadingWishes = {},
+  ): PieceResult {
+    const startedMs = performance.now();
+    const seconds = samples.length / 16_000;
+    let text: WindowText | undefined;
+    const cpuS = cpuSeconds(() => {
+      const wishes = {
+        ...(hurried ? { beams: 1 } : {}),
+        ...languageWish(language, judge, seconds - marginsS),
+      };
+      text = this.#reader.read(this.#reader.encode(samples, windowOf(seconds)), wishes);
+      // A loop in a short window is hardly ever one in the longest.
+      if (isLoop(text) && !open)
+        text = this.#reader.read(this.#reader.encode(samples, longestWindowS), wishes);
+    });
+    const tookS = (performance.now() - startedMs) / 1e3;
+    if (hurried) this.price.alsoSpent(cpuS);
+    else this.price.note(seconds, cpuS, tookS);
+    if (!text) return wordlessResult(language);
+    if (isNothing(text, seconds - marginsS)) return wordlessResult(text.language);
+    return {
+      text: text.text,
+      lang: text.language,
+      tokens: text.tokens.map((token) => token.text),
+      timestamps: text.tokens.map(({ start }) => start),
+      durations: [],
+      ys_log_probs: text.tokens.map(({ logProbability }) => logProbability),
+    };
+  }
+}
+
+function languageWish(language: string, judge: ReadingWishes['judge'], seconds: number) {
+  if (language !== '') return { languageOf: () => language };
+  return judge ? { languageOf: (found: WindowText['distribution']) => judge(found, seconds) } : {};
+}

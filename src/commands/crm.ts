@@ -5,7 +5,6 @@ import { presetNamed, presetNames, type Preset } from '../crm/preset.ts';
 import { reasonOf, TrunklineError } from '../lib/errors.ts';
 import { printable } from '../lib/printable.ts';
 import { endpointOf, endpointsOf, EndpointSetting, type Endpoint } from '../outbox/config.ts';
-import { endpointNamed } from '../outbox/outbox.ts';
 import {
   checkCrm,
   runSteps,
@@ -13,7 +12,12 @@ import {
   tryRecord,
   type TrialLine,
 } from '../outbox/endpoint-trial.ts';
-import type { ApiConnection, ConnectionList } from '../protocol/connection-reports.ts';
+import type {
+  ApiConnection,
+  ConnectionList,
+  ConnectionTrial,
+  TrialPart,
+} from '../protocol/connection-reports.ts';
 import { answerOf, requestOf, runningProcess } from './running-process.ts';
 import { printLine } from './terminal.ts';
 
@@ -56,11 +60,13 @@ export function registerCrm(program: Command): void {
   crm
     .command('check [endpoint]')
     .description('asks the CRM for what is missing; changes nothing')
+    .option('--process <url>', 'the running process; by default that of the settings')
     .action(check);
   crm
     .command('setup [endpoint]')
     .description('makes the field in which the CRM keeps the id of a call')
     .option('--yes', 'makes it; without this the requests are only named')
+    .option('--process <url>', 'the running process; by default that of the settings')
     .action(setup);
   crm
     .command('try [call]')
@@ -69,10 +75,7 @@ export function registerCrm(program: Command): void {
     )
     .option('--endpoint <name>', 'which endpoint, where there are several')
     .option('--keep', 'leaves the test record there')
-    .option(
-      '--process <url>',
-      'the running process that has the call; by default that of the settings',
-    )
+    .option('--process <url>', 'the running process; by default that of the settings')
     .action(tryCall);
 }
 
@@ -165,9 +168,10 @@ function endpointFrom(setting: Record<string, unknown>): Endpoint {
   return endpointOf(parsed.data);
 }
 
-async function check(name: string | undefined): Promise<void> {
-  const endpoint = chosenEndpoint(name);
-  await report(endpoint);
+async function check(name: string | undefined, options: ListOptions): Promise<void> {
+  const endpoint = await chosenEndpoint(name, options);
+  if ('host' in endpoint) print(await tryConnected(endpoint, 'check', options));
+  else await report(endpoint);
 }
 
 async function report(endpoint: Endpoint): Promise<boolean> {
@@ -183,16 +187,23 @@ function print(lines: readonly TrialLine[]): void {
   if (lines.some(({ ok }) => !ok)) process.exitCode = 1;
 }
 
-async function setup(name: string | undefined, { yes }: { yes?: boolean }): Promise<void> {
-  const endpoint = chosenEndpoint(name);
+async function setup(
+  name: string | undefined,
+  options: ListOptions & { yes?: boolean },
+): Promise<void> {
+  const endpoint = await chosenEndpoint(name, options);
   const preset = named(endpoint.preset ?? '');
   if (preset.setup.length === 0) {
     printLine(`${preset.title} has nothing that a command can make. By hand:`);
     for (const need of preset.needs) printLine(`  - ${need}`);
     return;
   }
-  if (yes !== true) {
+  if (options.yes !== true) {
     printLine(`These requests would be sent: ${preset.setup.map((step) => step.name).join(', ')}. --yes sends them.`); // prettier-ignore
+    return;
+  }
+  if ('host' in endpoint) {
+    print(await tryConnected(endpoint, 'setup', options));
     return;
   }
   const links = new LinksOfOneRun();
@@ -204,7 +215,7 @@ async function setup(name: string | undefined, { yes }: { yes?: boolean }): Prom
 type CrmTryOptions = { endpoint?: string; keep?: boolean; process?: string };
 
 async function tryCall(call: string | undefined, options: CrmTryOptions): Promise<void> {
-  const endpoint = chosenEndpoint(options.endpoint);
+  const endpoint = await chosenEndpoint(options.endpoint, options);
   if (call !== undefined) {
     // The process that runs knows which records the CRM has of this call already.
     const { api } = runningProcess(options.process);
@@ -214,7 +225,10 @@ async function tryCall(call: string | undefined, options: CrmTryOptions): Promis
     printLine(`sent again; trunkline deliveries list --call ${call} --endpoint ${endpoint.name} tells how it went`); // prettier-ignore
     return;
   }
-  print(await tryRecord(endpoint, { keep: options.keep === true }));
+  const keep = options.keep === true;
+  if ('host' in endpoint)
+    print(await tryConnected(endpoint, keep ? 'kept-record' : 'record', options));
+  else print(await tryRecord(endpoint, { keep }));
 }
 
 function presetEndpoints(): Endpoint[] {
@@ -222,19 +236,47 @@ function presetEndpoints(): Endpoint[] {
   return endpoints.filter(({ preset }) => preset !== undefined);
 }
 
-function chosenEndpoint(name: string | undefined): Endpoint {
-  const used = presetEndpoints();
+/**
+ * An endpoint of the settings, or one that was connected while the process ran: that one is tried by the process, which
+ * alone has its token.
+ */
+async function chosenEndpoint(
+  name: string | undefined,
+  options: ListOptions,
+): Promise<Endpoint | ApiConnection> {
+  const ofSettings = endpointsOf(loadConfig(process.env).config.outbox);
+  const ownNames = new Set(ofSettings.map((one) => one.name));
+  const connected = (await connectedTo(options)).filter((one) => !ownNames.has(one.name));
+  const all = [...ofSettings, ...connected];
+  const used = all.filter(({ preset }) => preset != null);
+  const names = used.map((one) => one.name).join(', ');
   if (name !== undefined) {
-    const endpoint = endpointNamed(loadConfig(process.env).config.outbox, name);
-    if (endpoint.preset !== undefined) return endpoint;
-    throw new TrunklineError('BAD_INPUT', `${name} has no preset: trunkline webhooks try ${name}`);
+    const endpoint = all.find((one) => one.name === name);
+    if (endpoint?.preset != null) return endpoint;
+    if (endpoint !== undefined)
+      throw new TrunklineError(
+        'BAD_INPUT',
+        `${name} has no preset: trunkline webhooks try ${name}`,
+      );
+    const known = names === '' ? 'no endpoint uses a CRM' : `there is ${names}`;
+    throw new TrunklineError('BAD_INPUT', `No endpoint is named ${name}: ${known}`);
   }
   const [only, ...others] = used;
   if (only === undefined)
     throw new TrunklineError('BAD_INPUT', 'No endpoint uses a CRM: trunkline crm connect NAME says how'); // prettier-ignore
-  if (others.length > 0)
-    throw new TrunklineError('BAD_INPUT', `Name one of ${used.map((one) => one.name).join(', ')}`);
+  if (others.length > 0) throw new TrunklineError('BAD_INPUT', `Name one of ${names}`);
   return only;
+}
+
+async function tryConnected(
+  { name }: ApiConnection,
+  part: TrialPart,
+  options: ListOptions,
+): Promise<TrialLine[]> {
+  const { api } = runningProcess(options.process);
+  const path = `/api/connections/${encodeURIComponent(name)}/trial?part=${part}`;
+  const trial = (await requestOf(api, path, { method: 'POST' })) as ConnectionTrial;
+  return trial.lines;
 }
 
 function named(name: string): Preset {

@@ -86,6 +86,14 @@ export class ConnectedEndpoints {
     );
   }
 
+  /** The endpoint that was connected under this name, for a trial of it. */
+  held(name: string): Endpoint {
+    const held = this.#held.get(name);
+    if (held === undefined) throw new Problem(404, 'no endpoint of this name was connected here');
+    if (held.endpoint !== undefined) return held.endpoint;
+    throw new Problem(409, held.detail ?? 'the settings have an endpoint of this name');
+  }
+
   /** The endpoint of a request, or a problem that says what to correct. Nothing is stored. */
   read(
     name: string,

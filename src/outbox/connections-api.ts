@@ -3,14 +3,15 @@ import { z } from 'zod';
 import { presetNamed, presetNames } from '../crm/preset.ts';
 import { reasonOf } from '../lib/errors.ts';
 import { Problem } from '../port/problem.ts';
-import type {
-  ConnectionList,
-  ConnectionTrial,
-  CrmPresetList,
+import {
+  TrialPart,
+  type ConnectionList,
+  type ConnectionTrial,
+  type CrmPresetList,
 } from '../protocol/connection-reports.ts';
 import { check } from '../protocol/validation.ts';
 import type { ConnectedEndpoints } from './connected-endpoints.ts';
-import { tryEndpoint } from './endpoint-trial.ts';
+import { tryEndpoint, tryPart, type TrialLine } from './endpoint-trial.ts';
 
 /** A CRM that answers slowly holds a trial for this long at most. */
 const trialMs = 25_000;
@@ -20,12 +21,27 @@ const maxTrialsAtOnce = 4;
 const maxBodyBytes = '256kb';
 
 const TrialQuery = z.strictObject({ setup: z.enum(['true', 'false']).optional() });
+const HeldTrialQuery = z.strictObject({ part: TrialPart.default('record') });
 
 /** Routes by which an operator connects a CRM or a webhook while the process runs. */
 export function connectionRoutes(connections: ConnectedEndpoints): Router {
   const router = Router();
   const body = json({ limit: maxBodyBytes });
   let trials = 0;
+  const tried = async (
+    run: (signal: AbortSignal) => Promise<TrialLine[]>,
+  ): Promise<ConnectionTrial> => {
+    if (trials >= maxTrialsAtOnce) throw new Problem(409, 'other trials run: try again soon');
+    trials += 1;
+    try {
+      const lines = await run(AbortSignal.timeout(trialMs)).catch((error: unknown) => [
+        { ok: false, text: reasonOf(error) },
+      ]);
+      return { ok: lines.every(({ ok }) => ok), lines };
+    } finally {
+      trials -= 1;
+    }
+  };
   router.get('/api/crm-presets', (_request, response) => {
     response.json(presetList());
   });
@@ -38,18 +54,15 @@ export function connectionRoutes(connections: ConnectedEndpoints): Router {
       throw new Problem(400, 'Validation failed', { validationErrors: query.validationErrors });
     const { endpoint } = connections.read('trial', request.body);
     const withSetup = query.value.setup === 'true';
-    if (trials >= maxTrialsAtOnce) throw new Problem(409, 'other trials run: try again soon');
-    trials += 1;
-    try {
-      const signal = AbortSignal.timeout(trialMs);
-      const lines = await tryEndpoint(endpoint, { signal, withSetup }).catch((error: unknown) => [
-        { ok: false, text: reasonOf(error) },
-      ]);
-      const trial: ConnectionTrial = { ok: lines.every(({ ok }) => ok), lines };
-      response.json(trial);
-    } finally {
-      trials -= 1;
-    }
+    response.json(await tried((signal) => tryEndpoint(endpoint, { signal, withSetup })));
+  });
+  router.post('/api/connections/:name/trial', async (request, response) => {
+    const query = check(HeldTrialQuery, request.query);
+    if (!query.ok)
+      throw new Problem(400, 'Validation failed', { validationErrors: query.validationErrors });
+    const endpoint = connections.held(request.params.name);
+    const { part } = query.value;
+    response.json(await tried((signal) => tryPart(endpoint, part, signal)));
   });
   router.put('/api/connections/:name', body, async (request, response) => {
     response.json(await connections.put(request.params.name, request.body));

@@ -5,6 +5,7 @@ import { systemClock } from '../lib/clock.ts';
 import { reasonOf } from '../lib/errors.ts';
 import { newId } from '../lib/ids.ts';
 import { eventExamples } from '../protocol/event-examples.ts';
+import type { TrialPart } from '../protocol/connection-reports.ts';
 import type { CallEvent } from '../protocol/events.ts';
 import type { Endpoint } from './config.ts';
 import { queuedOf, Sender } from './sender.ts';
@@ -71,6 +72,21 @@ export async function tryEndpoint(
   const checked = await checkCrm(endpoint, signal);
   if (checked.some(({ ok }) => !ok)) return checked;
   return [...checked, ...(await tryRecord(endpoint, { signal }))];
+}
+
+/** One part of a trial, for an endpoint that is in use. A webhook has one part: it takes an example. */
+export async function tryPart(
+  endpoint: Endpoint,
+  part: TrialPart,
+  signal = noEnd,
+): Promise<TrialLine[]> {
+  if (endpoint.preset === undefined) return tryExample(endpoint, signal);
+  if (part === 'check') return checkCrm(endpoint, signal);
+  if (part !== 'setup') return tryRecord(endpoint, { keep: part === 'kept-record', signal });
+  const { setup } = presetOf(endpoint);
+  const links = new LinksOfOneRun();
+  const trouble = await runSteps(endpoint, setup, testCall('setup'), links, signal);
+  return [trouble === undefined ? { ok: true, text: 'made' } : { ok: false, text: trouble }];
 }
 
 /** Sends an example that says of itself that it is one. */

@@ -70,6 +70,10 @@ export const ConnectionTrial = z
   .meta({ id: 'ConnectionTrial' });
 export type ConnectionTrial = z.infer<typeof ConnectionTrial>;
 
+/** One part of a trial of an endpoint that is in use. */
+export const TrialPart = z.enum(['check', 'setup', 'record', 'kept-record']);
+export type TrialPart = z.infer<typeof TrialPart>;
+
 /** The endpoint as the file of the settings has it, without its name. */
 export const ConnectionRequest = z
   .looseObject({

@@ -678,6 +678,11 @@ test('on a telephone the numbers are whole and every button is within reach', as
   await page.getByRole('button', { name: 'Retry now' }).waitFor();
   expect(await right('.delivery-panel button')).toBeGreaterThan(0);
   expect(await right('.delivery-panel button')).toBeLessThanOrEqual(375);
+  // The panel is what the person sees next.
+  const top = () =>
+    page.locator('.delivery-panel').evaluate((one) => one.getBoundingClientRect().top);
+  await eventually(top).toBeLessThan(450);
+  expect(await top()).toBeGreaterThanOrEqual(0);
   await page.context().close();
 });
 

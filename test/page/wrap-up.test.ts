@@ -44,6 +44,20 @@ afterAll(async () => {
   await api[Symbol.asyncDispose]();
 });
 
+test('the wrap-up of a call that just ended is there by itself', async () => {
+  const [call] = data.calls;
+  if (!call) throw new Error('no call');
+  const { ended_at } = call;
+  call.ended_at = new Date().toISOString();
+  const { page } = await browser.open(`${api.url}/#/calls/${callId}`);
+  const panel = page.getByRole('region', { name: 'Wrap-up' });
+  await panel.getByText('Customer reported that the lamp is broken.').waitFor();
+  await panel.getByText('It goes out by itself shortly').waitFor();
+  expect(await panel.getByRole('button', { name: 'Show wrap-up' }).count()).toBe(0);
+  call.ended_at = ended_at;
+  await page.context().close();
+});
+
 test('a wrap-up is read, heard where its words were said, edited, and shown as it was told', async () => {
   const orders: unknown[] = [];
   data.onPost = (_path, body) => {

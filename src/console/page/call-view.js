@@ -406,7 +406,7 @@ export class CallView {
     const { summary } = this.#conversation;
     if (!summary) return;
     this.#summary.replaceChildren(summaryElement(summary, this.#hear));
-    this.#wrapUp.offer();
+    this.#wrapUp.offer(this.#call?.ended_at);
   }
 
   /** @param {string} utteranceId */

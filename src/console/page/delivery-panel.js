@@ -13,6 +13,8 @@ import { PageState } from './page-state.js';
 
 const everyMs = 4_000;
 const maxEvents = 200;
+/** As in the style sheet. */
+const besideList = matchMedia('(min-width: 66.01rem)');
 
 /** The events of one call at one endpoint, with the attempts of one of them and the actions that help. */
 export class DeliveryPanel {
@@ -36,6 +38,8 @@ export class DeliveryPanel {
   /** The event that somebody chose; the one that the others wait for until then. */
   #chosen = '';
   #shown = '';
+  /** True until the events of an opened panel are drawn. */
+  #isOpened = false;
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   #timer;
 
@@ -91,6 +95,7 @@ export class DeliveryPanel {
     setText(this.#heading, `Call …${lane.callId.slice(-6)} to ${lane.endpoint}`);
     this.#call.href = `#/calls/${lane.callId}`;
     this.element.focus({ preventScroll: true });
+    this.#isOpened = true;
     void this.#load();
   }
 
@@ -113,6 +118,10 @@ export class DeliveryPanel {
     this.#more.hidden = page.next_cursor === null;
     this.#standing.ready(page.items.length > 0 ? '' : 'No event of this call is kept any more.');
     this.#draw();
+    if (!this.#isOpened) return;
+    this.#isOpened = false;
+    // Where there is no room beside the list, the panel takes its place, below the endpoints.
+    if (!besideList.matches) this.element.scrollIntoView({ block: 'start' });
   }
 
   #draw() {

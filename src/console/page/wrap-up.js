@@ -13,6 +13,9 @@ const kinds = {
   ...{ phone: 'Phone', email: 'Email', address: 'Address' },
 };
 
+/** A call that ended within this time has a record in the store. */
+const recentMs = 10 * 60_000;
+
 /**
  * The record of an ended call. A press on a field plays the words that prove it. People edit it here before it goes out,
  * or afterwards.
@@ -28,6 +31,7 @@ export class WrapUpPanel {
   #said = h('p', { class: 'quiet', role: 'status' });
   #problem = h('p', { class: 'error', role: 'alert' });
   #isEditing = false;
+  #hasLoaded = false;
   element;
 
   /**
@@ -50,9 +54,18 @@ export class WrapUpPanel {
     );
   }
 
-  /** The call has a summary, so it has a record too. */
-  offer() {
+  /**
+   * The call has a summary, so it has a record too. That of a call that just ended is shown at once. An older call may
+   * have none yet, and a language model would make it anew for each reader: it is made when somebody asks.
+   * @param {string | null | undefined} endedAt
+   */
+  offer(endedAt) {
     this.element.hidden = false;
+    const isRecent = endedAt != null && Date.now() - Date.parse(endedAt) < recentMs;
+    if (!isRecent || this.#shown || this.#hasLoaded) return;
+    this.#hasLoaded = true;
+    this.#open.hidden = true;
+    void this.#load();
   }
 
   /**
@@ -62,7 +75,7 @@ export class WrapUpPanel {
   draw(data) {
     if (this.#shown && data.revision < this.#shown.revision) return;
     this.#shown = data;
-    this.offer();
+    this.element.hidden = false;
     this.#open.hidden = true;
     if (this.#isEditing) return;
     this.#edit.hidden = false;
@@ -78,6 +91,7 @@ export class WrapUpPanel {
       setText(this.#said, stateOf(answer));
     } catch (error) {
       setText(this.#problem, `Could not read the wrap-up: ${messageOf(error)}`);
+      this.#open.hidden = false;
     }
     this.#open.disabled = false;
   }

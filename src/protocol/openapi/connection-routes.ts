@@ -5,6 +5,7 @@ import {
   ConnectionRequest,
   ConnectionTrial,
   CrmPresetList,
+  TrialPart,
 } from '../connection-reports.ts';
 import { one } from './operator-route.ts';
 import { answer, json, type Route } from './route.ts';
@@ -45,6 +46,18 @@ export const connectionRoutes: readonly Route[] = [
     body: json(ConnectionRequest, example),
     answers: { 200: answer('The result, in words.', ConnectionTrial) },
     errors: [400, 409],
+  },
+  {
+    method: 'post',
+    path: '/api/connections/{name}/trial',
+    tag,
+    access: 'key',
+    summary: 'Try an endpoint that was connected while a process ran',
+    description:
+      '`check` asks the CRM for what is missing and changes nothing; `setup` makes the field that holds the id of a call; `record` writes a test record and removes it; `kept-record` leaves it there. A webhook takes an example in each case.',
+    query: [{ name: 'part', description: 'What is tried.', schema: TrialPart.default('record') }],
+    answers: { 200: answer('The result, in words.', ConnectionTrial) },
+    errors: [400, 404, 409],
   },
   {
     method: 'put',

@@ -134,6 +134,26 @@ test('a CRM is tried, connected, delivered to, kept over a restart, and disconne
   const listed = trunkline(['crm', 'list', '--process', app.url], env);
   expect(await listed.ended).toBe(0);
   expect(listed.lines.join('\n')).toContain('endpoint crm: generic, 127.0.0.1');
+  // Its token is with the process alone, so the process tries it.
+  const before = crm.calls.size;
+  for (const [args, told] of [
+    [['check'], 'ok  contacts'],
+    [['setup'], 'has nothing that a command can make'],
+    [['try', '--endpoint', 'crm'], 'ok  the test record was removed'],
+  ] as const) {
+    const run = trunkline(['crm', ...args, '--process', app.url], env);
+    expect([args, await run.ended]).toEqual([args, 0]);
+    expect(run.lines.join('\n')).toContain(told);
+  }
+  expect(crm.calls.size).toBe(before);
+  const kept = trunkline(['crm', 'try', '--keep', '--process', app.url], env);
+  expect(await kept.ended).toBe(0);
+  expect(crm.calls.size).toBe(before + 1);
+  const unknown = trunkline(['crm', 'check', 'crmm', '--process', app.url], env);
+  expect(await unknown.ended).toBe(1);
+  expect(unknown.lines.join('\n')).toContain('No endpoint is named crmm: there is crm');
+  expect((await ask(app, 'POST', '/api/connections/crmm/trial')).status).toBe(404);
+  expect((await ask(app, 'POST', '/api/connections/crm/trial?part=all')).status).toBe(400);
   const removed = trunkline(['crm', 'disconnect', 'crm', '--process', app.url], env);
   expect(await removed.ended).toBe(0);
   expect(await connections(app)).toEqual([]);

@@ -39,6 +39,7 @@ const commands: Record<string, () => Promise<(program: Command) => void>> = {
     (await import('./commands/transcribe-again.ts')).registerTranscribeAgain,
   assist: async () => (await import('./commands/assist.ts')).registerAssist,
   search: async () => (await import('./commands/search.ts')).registerSearch,
+  export: async () => (await import('./commands/export.ts')).registerExport,
   erase: async () => (await import('./commands/erase.ts')).registerErase,
   models: async () => (await import('./commands/models.ts')).registerModels,
   webhooks: async () => (await import('./commands/webhooks.ts')).registerWebhooks,

@@ -9,6 +9,7 @@ import { testEventsApi } from './api/test-events.ts';
 import type { BridgeOptions, BridgeParts } from './bridge-parts.ts';
 import { openRelay } from './relay/relay.ts';
 import { SearchBacklog } from './search/search-backlog.ts';
+import { savedSearches } from './search/saved-searches.ts';
 import { searchApi } from './search/search-api.ts';
 
 /**
@@ -51,7 +52,8 @@ export function bridgeRouters(
     { access: 'operator', router: streamsApi({ tokens, publicUrl, carriers }) },
     ...(others === undefined ? [] : [{ access: 'operator' as const, router: others.router }]),
     { access: 'operator', router: live.router },
-    { access: 'operator', router: searchApi({ store, calls, backlog }) },
+    { access: 'operator', router: searchApi({ store, calls, backlog, log }) },
+    { access: 'operator', router: savedSearches({ store, clock }) },
     { access: 'operator', router: testEventsApi({ store, outbox, feed, links, clock }) },
     { access: 'operator', router: assistApi({ store, playbooks, clock }) },
     { access: 'operator', router: operatorCalls },

@@ -10,7 +10,7 @@ export function whyUnreachable(error: unknown): string {
   return reasonOf(error instanceof Error && error.cause !== undefined ? error.cause : error);
 }
 
-function unreachable(api: Api, error: unknown): TrunklineError {
+export function unreachable(api: Api, error: unknown): TrunklineError {
   if (error instanceof TrunklineError) return error;
   return new TrunklineError('UNREACHABLE', `${api.url} does not answer: ${whyUnreachable(error)}`);
 }
@@ -74,7 +74,7 @@ export async function requestOf(
   return await response.json().catch(() => ({}));
 }
 
-async function refusedBy(api: Api, response: Response): Promise<TrunklineError> {
+export async function refusedBy(api: Api, response: Response): Promise<TrunklineError> {
   const { message = '', validation_errors: errors = [] } = (await response
     .json()
     .catch(() => ({}))) as { message?: string; validation_errors?: string[] };

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { SearchPage } from '../protocol/api.ts';
+import type { SearchPage } from '../protocol/search.ts';
 import { answerOf, runningProcess } from './running-process.ts';
 import { printJson, printLine } from './terminal.ts';
 

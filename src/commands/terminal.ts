@@ -1,3 +1,6 @@
+import type { Readable } from 'node:stream';
+import { createInterface } from 'node:readline';
+import { pipeline } from 'node:stream/promises';
 import { printable, printableJson } from '../lib/printable.ts';
 
 /*
@@ -18,6 +21,12 @@ export function printNote(text: string): void {
 /** Prints a value as JSON on stdout: one line, or indented for a person. */
 export function printJson(value: unknown, indent?: number): void {
   console.log(printableJson(value, indent));
+}
+
+/** A file: to a program as it is, to a person's terminal line by line. */
+export async function printStream(file: Readable): Promise<void> {
+  if (!process.stdout.isTTY) return pipeline(file, process.stdout, { end: false });
+  for await (const line of createInterface({ input: file, crlfDelay: Infinity })) printLine(line);
 }
 
 function printableLines(text: string): string {

@@ -12,6 +12,14 @@ export function newId(prefix: string, nowMs: number = Date.now()): string {
   return firstId(prefix, nowMs) + random;
 }
 
+/** The time at which an id was made, in ms since 1970. */
+export function timeOfId(id: string): number {
+  const time = id.slice(id.indexOf('_') + 1).slice(0, 10);
+  let ms = 0;
+  for (const digit of time) ms = ms * 32 + Math.max(0, alphabet.indexOf(digit));
+  return ms;
+}
+
 /** The smallest id of that millisecond. Ids that are not smaller were made then or later. */
 export function firstId(prefix: string, atMs: number): string {
   let time = '';

@@ -137,7 +137,7 @@ export const LastTurn = Turn.pick({
 });
 
 /** A call in a list. `GET /api/calls/{id}` adds its words. */
-const CallItem = z
+export const CallItem = z
   .object({
     ...callFields,
     last_turn: LastTurn.nullable().describe(
@@ -181,27 +181,6 @@ export type TranscribeAllAgain = z.infer<typeof TranscribeAllAgain>;
 export const CallPage = page(CallItem).meta({ id: 'CallPage' });
 export const CallEventPage = page(CallEvent).meta({ id: 'CallEventPage' });
 export type CallPage = z.infer<typeof CallPage>;
-
-/** A place where the searched words were said or written. */
-const SearchHit = z.object({
-  kind: z.enum(['turn', 'note', 'summary']),
-  role: z.string().nullable(),
-  /** In seconds of the call; null for notes and other text beside it. */
-  start: z.number().nullable(),
-  end: z.number().nullable(),
-  text: z.string(),
-  /** The positions of the words in `text`, as start and end. */
-  marks: z.array(z.tuple([z.number().int(), z.number().int()])),
-});
-export const SearchPage = z
-  .object({
-    items: z.array(z.object({ call: CallItem, hits: z.array(SearchHit) })),
-    next_cursor: z.string().nullable(),
-    /** True while calls from before an upgrade are still being indexed. */
-    older_calls_missing: z.boolean(),
-  })
-  .meta({ id: 'SearchPage' });
-export type SearchPage = z.infer<typeof SearchPage>;
 export type CallEventPage = z.infer<typeof CallEventPage>;
 
 /**

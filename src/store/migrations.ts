@@ -33,6 +33,7 @@ import * as assistHits from './migrations/027-assist-hits.ts';
 import * as connected from './migrations/028-connected.ts';
 import * as wrapUps from './migrations/029-wrap-ups.ts';
 import * as callAgents from './migrations/030-call-agents.ts';
+import * as savedSearches from './migrations/031-saved-searches.ts';
 
 type Migration = {
   name: string;
@@ -85,6 +86,7 @@ export const migrations: Migration[] = [
   { name: '028-connected', ...connected },
   { name: '029-wrap-ups', ...wrapUps },
   { name: '030-call-agents', ...callAgents },
+  { name: '031-saved-searches', ...savedSearches },
 ];
 
 /**

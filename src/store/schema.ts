@@ -226,6 +226,13 @@ type SaidTable = {
   text: string;
 };
 
+type SavedSearchesTable = {
+  name: string;
+  /** The parameters of `/api/search`, as its address has them. */
+  query: string;
+  saved_at: number;
+};
+
 /** The progress of adding earlier calls to the search. */
 type SaidBacklogTable = { name: string; before_call: string; next_id: number; done: number };
 
@@ -265,6 +272,7 @@ type CallsTables = {
   said: SaidTable;
   assist_hits: AssistHitsTable;
   said_backlog: SaidBacklogTable;
+  saved_searches: SavedSearchesTable;
 };
 
 /* Tables of the outbox. Times are by the database's clock, so that nodes with different clocks agree. */

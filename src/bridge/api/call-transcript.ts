@@ -4,13 +4,14 @@ import type { ApiCall } from '../../protocol/api.ts';
 import type { Turn } from '../../protocol/events.ts';
 import { personName } from '../../protocol/people.ts';
 
-const formats = ['json', 'txt', 'vtt', 'srt', 'csv'] as const;
-type TranscriptFormat = (typeof formats)[number];
+export const transcriptFormats = ['json', 'jsonl', 'txt', 'vtt', 'srt', 'csv'] as const;
+export type TranscriptFormat = (typeof transcriptFormats)[number];
 
-export const TranscriptQuery = z.object({ format: z.enum(formats).default('json') });
+export const TranscriptQuery = z.object({ format: z.enum(transcriptFormats).default('json') });
 
-const types: Record<TranscriptFormat, string> = {
+export const transcriptTypes: Record<TranscriptFormat, string> = {
   json: 'application/json',
+  jsonl: 'application/x-ndjson; charset=utf-8',
   txt: 'text/plain; charset=utf-8',
   vtt: 'text/vtt; charset=utf-8',
   srt: 'application/x-subrip; charset=utf-8',
@@ -19,26 +20,34 @@ const types: Record<TranscriptFormat, string> = {
 
 /** A call's transcript as a file for other programs. For a call in progress, the file holds the words so far. */
 export function transcriptFile(
-  { id, state, transcript }: Pick<ApiCall, 'id' | 'state' | 'transcript'>,
+  call: Pick<ApiCall, 'id' | 'state' | 'transcript'>,
   format: TranscriptFormat,
 ): { type: string; name: string; text: string } {
-  return { type: types[format], name: `${id}.${format}`, text: textOf(format) };
+  const text = transcriptText(call, format);
+  return { type: transcriptTypes[format], name: `${call.id}.${format}`, text };
+}
 
-  function textOf(wanted: TranscriptFormat): string {
-    switch (wanted) {
-      case 'json':
-        return JSON.stringify({ call_id: id, state, items: transcript });
-      case 'txt':
-        return transcript.map((turn) => `${line(turn)}\n`).join('');
-      case 'csv':
-        return [['start', 'end', 'role', 'text'], ...transcript.map(cells)]
-          .map((row) => `${row.map(cell).join(',')}\r\n`)
-          .join('');
-      case 'srt':
-      case 'vtt':
-        return captions(transcript, wanted);
-    }
+export function transcriptText(
+  { id, state, transcript }: Pick<ApiCall, 'id' | 'state' | 'transcript'>,
+  format: TranscriptFormat,
+): string {
+  switch (format) {
+    case 'json':
+      return JSON.stringify({ call_id: id, state, items: transcript });
+    case 'jsonl':
+      return transcript.map((turn) => `${JSON.stringify({ call_id: id, ...turn })}\n`).join('');
+    case 'txt':
+      return transcript.map((turn) => `${line(turn)}\n`).join('');
+    case 'csv':
+      return [['start', 'end', 'role', 'text'], ...transcript.map(cells)].map(csvRow).join('');
+    case 'srt':
+    case 'vtt':
+      return captions(transcript, format);
   }
+}
+
+export function csvRow(cells: readonly string[]): string {
+  return `${cells.map((value) => cell(value)).join(',')}\r\n`;
 }
 
 function line(turn: Turn): string {
@@ -56,7 +65,9 @@ function cells(turn: Turn): string[] {
 
 /** A spreadsheet would run a cell that begins like a formula, and a caller can say anything. */
 function cell(value: string): string {
-  const safe = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value;
+  const plain = oneLine(value);
+  const isFormula = /^[=+\-@]/.test(plain) && !/^\+\d+$/.test(plain);
+  const safe = isFormula ? `'${plain}` : plain;
   return `"${safe.replaceAll('"', '""')}"`;
 }
 

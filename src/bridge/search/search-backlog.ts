@@ -1,5 +1,5 @@
-import { sql } from 'kysely';
 import { reasonOf } from '../../lib/errors.ts';
+import { timeOfId } from '../../lib/ids.ts';
 import { within, type Clock } from '../../lib/clock.ts';
 import { every, type Loop, type Next } from '../../lib/every.ts';
 import type { Logger } from '../../lib/log.ts';
@@ -14,6 +14,9 @@ const rowsAtOnce = 100;
 /** The pause between two steps, so that live calls can use the database. */
 const pauseMs = 50;
 const afterTroubleMs = 10_000;
+
+/** Times of starts of calls, in ms since 1970. */
+export type IndexingProgress = { from: number; reached: number; oldest: number };
 
 type BacklogOptions = { store: Store; clock: Clock; log: Logger };
 
@@ -115,14 +118,39 @@ export class SearchBacklog implements AsyncDisposable {
   }
 
   /**
-   * True if calls still have to be indexed, otherwise undefined. No number is given, because a count would read the
-   * whole table.
+   * How far back the calls of before the search are indexed, or undefined if all are. Times are given and no number,
+   * because a count would read the whole table.
    */
-  async isBehind(): Promise<boolean> {
-    const { rows } = await sql<{
-      done: number;
-    }>`select done from said_backlog where name = 'calls'`.execute(this.#options.store.db);
-    return rows[0]?.done === 0;
+  async progress(): Promise<IndexingProgress | undefined> {
+    const { db } = this.#options.store;
+    const place = await db
+      .selectFrom('said_backlog')
+      .selectAll()
+      .where('name', '=', 'calls')
+      .executeTakeFirst();
+    if (place === undefined || place.done === 1) return undefined;
+    const oldest = await db
+      .selectFrom('calls')
+      .select('id')
+      .orderBy('id')
+      .limit(1)
+      .executeTakeFirst();
+    // Rows of older calls have negative ids, and the newest of these calls was indexed first.
+    const first = await db
+      .selectFrom('said')
+      .select('call_id')
+      .where('id', '<', 0)
+      .orderBy('id', 'desc')
+      .limit(1)
+      .executeTakeFirst();
+    const oldestMs = timeOfId(oldest?.id ?? place.before_call);
+    // No call has an id without a time: nothing was reached yet.
+    const reached = Math.max(oldestMs, timeOfId(place.before_call));
+    return {
+      from: first === undefined ? reached : timeOfId(first.call_id),
+      reached,
+      oldest: oldestMs,
+    };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

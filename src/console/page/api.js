@@ -1,7 +1,7 @@
 import { ApiError } from './failures.js';
 import { connection } from './page-state.js';
 
-/** @import { AnswerTo, AnswerToPost, ApiCall, CallWrapUp, Connected } from './shapes.ts' */
+/** @import { AnswerTo, AnswerToPost, ApiCall, CallWrapUp, Connected, SavedSearch } from './shapes.ts' */
 
 /** A request is given up after this time, because a connection may stay open to a process that hangs. */
 const answersWithinMs = 30_000;
@@ -54,6 +54,13 @@ export const patch = (path, body) => ask('PATCH', path, body);
  * @returns {Promise<CallWrapUp>}
  */
 export const putWrapUp = (path, body) => ask('PUT', path, body);
+
+/**
+ * @param {`/api/saved-searches/${string}`} path
+ * @param {{ query: string }} body
+ * @returns {Promise<SavedSearch>}
+ */
+export const putSearch = (path, body) => ask('PUT', path, body);
 
 /**
  * @param {string} path

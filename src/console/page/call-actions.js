@@ -14,6 +14,7 @@ const formats = [
   ['srt', 'Subtitles (SRT)', 'application/x-subrip'],
   ['vtt', 'Subtitles (WebVTT)', 'text/vtt'],
   ['csv', 'Table (CSV)', 'text/csv'],
+  ['jsonl', 'A line for each turn (JSONL)', 'application/x-ndjson'],
   ['json', 'Data (JSON)', 'application/json'],
 ];
 

@@ -2,6 +2,7 @@ import { addressOf, changed, queryOf } from './call-query.js';
 import { choice, choose } from './choices.js';
 import { h, setText } from './dom.js';
 import { zoneName } from './format.js';
+import { callFields, field, select } from './filter-fields.js';
 import { menu } from './menu.js';
 
 /** A pause of this length in typing starts the search. */
@@ -20,31 +21,7 @@ export class CallFilters {
     ['longest', 'Longest first'],
     ['shortest', 'Shortest first'],
   ]);
-  #others = [
-    field('from_date', 'From day', h('input', { type: 'date' })),
-    field('to_date', 'To day', h('input', { type: 'date' })),
-    field('carrier', 'Carrier', h('input', { list: 'calls-carriers', maxlength: '100' }), {
-      placeholder: 'Any',
-    }),
-    field('agent', 'Agent', h('input', { maxlength: '100' }), { placeholder: 'ID of the agent' }),
-    select('state', 'State', [
-      ['', 'Any'],
-      ['live', 'Live'],
-      ['finishing', 'Finishing'],
-      ['ended', 'Ended'],
-    ]),
-    select('direction', 'Direction', [
-      ['', 'Any'],
-      ['inbound', 'Inbound'],
-      ['outbound', 'Outbound'],
-    ]),
-    select('role', 'Words of', [
-      ['', 'Anyone'],
-      ['customer', 'Customer'],
-      ['agent', 'Agent'],
-      ['mixed', 'Speakers of one channel'],
-    ]),
-  ];
+  #others = callFields('calls-carriers');
   #fields = [this.#search, this.#sort, ...this.#others];
   #days = h('p', { class: 'quiet' });
   #clear = h('a', { href: '#/calls', hidden: true }, 'Clear filters');
@@ -135,31 +112,6 @@ export class CallFilters {
     if (name === 'search' && query.has(name) && value !== '') location.replace(address);
     else location.hash = address;
   }
-}
-
-/**
- * @template {HTMLInputElement | HTMLSelectElement} Input
- * @param {string} name
- * @param {string} label
- * @param {Input} input
- * @param {Record<string, string>} [props]
- */
-function field(name, label, input, props = {}) {
-  const id = `calls-${name.replaceAll('_', '-')}`;
-  for (const [key, value] of Object.entries({ id, name, autocomplete: 'off', ...props }))
-    input.setAttribute(key, value);
-  const element = h('div', { class: `field field-${name}` }, h('label', { for: id }, label), input);
-  return { name, input, element };
-}
-
-/**
- * @param {string} name
- * @param {string} label
- * @param {[string, string][]} options
- */
-function select(name, label, options) {
-  const made = options.map(([value, text]) => h('option', { value }, text));
-  return field(name, label, h('select', {}, made));
 }
 
 /**

@@ -6,7 +6,15 @@ import { connection } from './page-state.js';
 const names = [
   ...['call', 'partial', 'levels', 'reset', 'call-deleted'],
   ...['call.started', 'call.transcript', 'call.sentiment', 'call.entities', 'call.translation'],
-  ...['call.gap', 'call.paused', 'call.resumed', 'call.dtmf', 'call.agent', 'call.ended', 'call.summary'],
+  ...[
+    'call.gap',
+    'call.paused',
+    'call.resumed',
+    'call.dtmf',
+    'call.agent',
+    'call.ended',
+    'call.summary',
+  ],
   ...['call.hint', 'call.alert', 'call.checklist', 'call.tagged', 'call.signal'],
   ...['call.completed', 'call.wrapped'],
   ...['call.transcript.revised', 'call.warning', 'call.skipped'],

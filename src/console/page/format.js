@@ -34,6 +34,7 @@ function timesIn(zone) {
     otherDay: format({ month: 'short', day: 'numeric', ...minute }),
     toTheSecond: format({ timeStyle: 'medium' }),
     full: format({ dateStyle: 'medium', timeStyle: 'long' }),
+    fullDay: format({ dateStyle: 'medium' }),
   };
 }
 
@@ -84,6 +85,14 @@ export function moment(iso) {
  */
 export function fullMoment(iso) {
   return iso ? times.full.format(new Date(iso)) : '';
+}
+
+/**
+ * The day with its year.
+ * @param {string} iso
+ */
+export function fullDay(iso) {
+  return times.fullDay.format(new Date(iso));
 }
 
 /** @type {[Intl.RelativeTimeFormatUnit, number][]} */

@@ -13,6 +13,7 @@ import { JobView } from './job-view.js';
 import { JobsView } from './jobs-view.js';
 import { awayText, connection as wire, PageState } from './page-state.js';
 import { NowhereView } from './nowhere.js';
+import { SearchView } from './search-view.js';
 import { Shortcuts } from './shortcuts.js';
 import { SignInView } from './sign-in.js';
 import { Uploads } from './uploads.js';
@@ -56,6 +57,7 @@ const views = [
     'calls',
     (id = '', at) => new CallView(id, at === undefined ? undefined : Number(at)),
   ],
+  [/^#\/search(?:\?.*)?$/, 'search', () => new SearchView()],
   [/^#\/jobs\/([\w-]+)$/, 'jobs', (id = '') => new JobView(id, jobs)],
   [/^#\/jobs$/, 'jobs', () => new JobsView({ jobs, uploads })],
   [/^#\/deliveries(?:\/\w+)?(?:\?.*)?$/, 'deliveries', () => new DeliveriesView()],

@@ -35,6 +35,7 @@ import type { ApiModel, LanguageModelTrial, ModelList } from '../../protocol/mod
 import type { NamedEntity, SentimentItem, Word } from '../../protocol/addons.ts';
 import type { CallEvent, EventLeg, GapCause, Party, Role, Turn } from '../../protocol/events.ts';
 import type { CallWrapUp, WrapUp } from '../../protocol/wrap-up.ts';
+import type { SavedSearch, SavedSearchList, SearchPage } from '../../protocol/search.ts';
 import type { PreRecordedJobList, PreRecordedJobRecord } from '../../protocol/job.ts';
 
 /** Types of the page's own data, and of the API's answer at each address. No browser loads this file. */
@@ -158,6 +159,10 @@ export type View = {
   follow?(hash: string): boolean;
 };
 
+/** A call that a search found, and the places of the words in it. */
+export type FoundCall = SearchPage['items'][number];
+export type FoundPlace = FoundCall['hits'][number];
+
 export type SignInState = { key_needed: boolean; signed_in: boolean };
 
 type Changed = { changed: number };
@@ -190,21 +195,25 @@ export type AnswerTo<Path extends string> = Path extends '/api/session'
                     ? ApiDelivery
                     : Path extends `/api/job-callbacks?${string}`
                       ? JobCallbackPage
-                      : Path extends `/api/calls?${string}`
-                        ? CallPage
-                        : Path extends `/api/calls/${string}/assist`
-                          ? CallAssistance
-                          : Path extends `/api/calls/${string}/wrap-up`
-                            ? CallWrapUp
-                            : Path extends `/api/calls/${string}/events?${string}`
-                              ? CallEventPage
-                              : Path extends `/api/calls/${string}`
-                                ? ApiCall
-                                : Path extends `/v2/pre-recorded?${string}`
-                                  ? PreRecordedJobList
-                                  : Path extends `/v2/pre-recorded/${string}`
-                                    ? ShownJob
-                                    : never;
+                      : Path extends `/api/search?${string}`
+                        ? SearchPage
+                        : Path extends '/api/saved-searches'
+                          ? SavedSearchList
+                          : Path extends `/api/calls?${string}`
+                            ? CallPage
+                            : Path extends `/api/calls/${string}/assist`
+                              ? CallAssistance
+                              : Path extends `/api/calls/${string}/wrap-up`
+                                ? CallWrapUp
+                                : Path extends `/api/calls/${string}/events?${string}`
+                                  ? CallEventPage
+                                  : Path extends `/api/calls/${string}`
+                                    ? ApiCall
+                                    : Path extends `/v2/pre-recorded?${string}`
+                                      ? PreRecordedJobList
+                                      : Path extends `/v2/pre-recorded/${string}`
+                                        ? ShownJob
+                                        : never;
 
 /** The type of the answer to a POST, by its path. Undefined if the answer has no body. */
 export type AnswerToPost<Path extends string> = Path extends '/api/session'
@@ -247,4 +256,5 @@ export type {
   Role,
   Turn,
 };
+export type { SavedSearch, SearchPage };
 export type { CallEvent, CallWrapUp, GapCause, LiveFeedMessage, WrapUp };

@@ -36,7 +36,7 @@ export function markedText(text, words, entities) {
  * @param {readonly Item[]} items
  * @param {(item: Item) => string} textOf
  */
-function spansOf(text, items, textOf) {
+export function spansOf(text, items, textOf) {
   const lower = text.toLowerCase();
   const spans = [];
   let from = 0;

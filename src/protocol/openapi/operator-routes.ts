@@ -7,7 +7,6 @@ import {
   CallTranscript,
   CarrierList,
   CallPage,
-  SearchPage,
   ApiCallState,
   CallSort,
   type CallItem,
@@ -31,6 +30,7 @@ import { connectionRoutes } from './connection-routes.ts';
 import { eventExamples } from '../event-examples.ts';
 import { CallWrapUp, WrapUpOrder } from '../wrap-up.ts';
 import { deliveryRoutes } from './delivery-routes.ts';
+import { searchRoutes } from './search-routes.ts';
 import { act, one, paging } from './operator-route.ts';
 import { answer, json, type RouteAnswer, type Parameter, type Route } from './route.ts';
 
@@ -175,48 +175,7 @@ export const operatorRoutes: readonly Route[] = [
     },
     errors: [400],
   },
-  {
-    method: 'get',
-    path: '/api/search',
-    tag: calls,
-    access: 'key',
-    summary: 'Find calls by what was said in them',
-    description:
-      'Calls whose turns, notes or summary hold the words, those with the newest words first, each with up to three places. A page may hold fewer calls than asked for; it is the last one when `next_cursor` is null.',
-    query: [
-      {
-        name: 'q',
-        description:
-          'Words that were all said in the call, wherever. `"a phrase"`, `begin*`, `-not`, `customer:word`, `agent:"a phrase"`, `(one OR other)` and `near(one other, 6)` narrow it.',
-        schema: z.string(),
-        example: 'refund -cancelled',
-      },
-      ...callFilters.filter(({ name }) => name !== 'search'),
-      ...paging,
-    ],
-    answers: {
-      200: answer('A page of calls.', SearchPage, {
-        items: [
-          {
-            call: callItem,
-            hits: [
-              {
-                kind: 'turn',
-                role: 'customer',
-                start: 12.4,
-                end: 14.1,
-                text: 'I would like a refund.',
-                marks: [[15, 21]],
-              },
-            ],
-          },
-        ],
-        next_cursor: null,
-        older_calls_missing: false,
-      }),
-    },
-    errors: [400],
-  },
+  ...searchRoutes({ filters: callFilters.filter(({ name }) => name !== 'search'), callItem }),
   { ...one('/api/calls/{id}', 'Read a call'), answers: { 200: answer('The call.', ApiCall) } },
   {
     method: 'patch',
@@ -263,7 +222,7 @@ export const operatorRoutes: readonly Route[] = [
         name: 'format',
         description:
           'Everything but `json` comes as an attachment. What is not here is refused with 400.',
-        schema: z.enum(['json', 'txt', 'vtt', 'srt', 'csv']).default('json'),
+        schema: z.enum(['json', 'jsonl', 'txt', 'vtt', 'srt', 'csv']).default('json'),
       },
     ],
     answers: {

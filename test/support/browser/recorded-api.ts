@@ -22,6 +22,7 @@ import type {
   ApiEndpoint,
 } from '../../../src/protocol/delivery-reports.ts';
 import type { ApiConnection, CrmPresetList } from '../../../src/protocol/connection-reports.ts';
+import type { SavedSearch, SearchPage } from '../../../src/protocol/search.ts';
 import type { ApiModel, LanguageModelTrial } from '../../../src/protocol/model-reports.ts';
 import type { CallAssistance } from '../../../src/protocol/assist-events.ts';
 import type { CallEvent } from '../../../src/protocol/events.ts';
@@ -51,7 +52,11 @@ export type Recorded = {
   models?: ApiModel[];
   /** The record of every call. */
   wrapUp?: CallWrapUp;
-  /** Called for each request that changes data. */
+  /** Searches that were saved. */
+  saved?: SavedSearch[];
+  /** How far back older calls are indexed; all of them unless said. */
+  indexing?: SearchPage['indexing'];
+  /** Called for each request that changes data, and for each search. */
   onPost?: (path: string, body: unknown) => unknown;
 };
 
@@ -168,6 +173,33 @@ function recordedRoutes(recorded: Recorded): Router {
   router.get('/api/carriers', (_request, response) => {
     const config = CarriersConfig.parse({ twilioAuthToken: ['a-secret-of-the-tests'] });
     response.json({ items: carrierSetups({ config, publicUrl: 'https://calls.example.com' }) });
+  });
+  router.get('/api/search', (request, response) => {
+    const { q, cursor } = request.query;
+    if (typeof q !== 'string' || q.includes('"') !== /".*"/.test(q)) throw new Problem(400, 'Validation failed', { validationErrors: ['q: a quotation mark is not closed'] }); // prettier-ignore
+    recorded.onPost?.('/api/search', { ...request.query });
+    const all = searched(recorded, q);
+    const from = typeof cursor === 'string' ? Number(cursor) : 0;
+    const to = from + Number(request.query['limit']);
+    response.json({
+      items: all.slice(from, to),
+      next_cursor: to < all.length ? String(to) : null,
+      older_calls_missing: recorded.indexing !== undefined,
+      indexing: recorded.indexing ?? null,
+    } satisfies SearchPage);
+  });
+  router.get('/api/saved-searches', (_request, response) => {
+    response.json({ items: recorded.saved ?? [] });
+  });
+  router.put('/api/saved-searches/:name', (request, response) => {
+    const { query } = request.body as { query: string };
+    const saved = { name: request.params.name, query, saved_at: new Date().toISOString() };
+    (recorded.saved ??= []).push(saved);
+    response.json(saved);
+  });
+  router.delete('/api/saved-searches/:name', (request, response) => {
+    recorded.saved = (recorded.saved ?? []).filter(({ name }) => name !== request.params.name);
+    response.status(204).end();
   });
   router.get('/api/calls', (request, response) => {
     const { state, cursor, incomplete, limit = '50' } = request.query;
@@ -446,6 +478,22 @@ function callOf(recorded: Recorded, id: string): ApiCall {
   const call = recorded.calls.find((one) => one.id === id);
   if (!call) throw new Problem(404, 'call not found');
   return call;
+}
+
+/** The calls whose words have the first plain word of the query. */
+function searched({ calls, events }: Recorded, q: string): SearchPage['items'] {
+  const word = /[a-z]+/i.exec(q)?.[0].toLowerCase() ?? '';
+  return calls.flatMap(({ transcript, judged_turns: _, ...call }) => {
+    const told = (events[call.id] ?? []).filter((event) => event.type === 'call.transcript');
+    const hits = transcript.flatMap(({ role, start, end, text }) => {
+      const at = text.toLowerCase().indexOf(word);
+      const event = told.find(({ data }) => data.text === text);
+      const utterance_id = event?.data.utterance_id ?? null;
+      const marks: [number, number][] = [[at, at + word.length]];
+      return at < 0 ? [] : [{ kind: 'turn' as const, role, start, end, utterance_id, text, marks }];
+    });
+    return hits.length === 0 ? [] : [{ call: { ...call, last_turn: null }, hits }];
+  });
 }
 
 function missed(recorded: Recorded, lastId: string): CallEvent[] {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { partyKey } from '../../../src/bridge/events/call-keys.ts';
-import { SearchPage } from '../../../src/protocol/api.ts';
+import { SavedSearchList, SearchPage } from '../../../src/protocol/search.ts';
 import { newId } from '../../../src/lib/ids.ts';
 import { testBridge } from '../../support/bridge/test-bridge.ts';
 import { until } from '../../support/process/until.ts';
@@ -136,6 +136,7 @@ describe.each(['SQLite', 'Postgres'])('the search on %s', (kind) => {
         role: 'customer',
         start: 5,
         end: 9,
+        utterance_id: expect.stringMatching(/^utt_[0-9a-f]{16}$/) as string,
         text: talks['damaged']?.[1]?.[1],
         marks: [
           [38, 44],
@@ -197,6 +198,118 @@ describe.each(['SQLite', 'Postgres'])('the search on %s', (kind) => {
       expect((await readFile(join(store.dataDir, name), 'latin1')).includes(word)).toBe(false);
   });
 
+  test('an erasure during searches: from its answer on, no search and no export has a word of it', async () => {
+    const word = 'plesiosaur';
+    const erased = [];
+    for (let at = 0; at < 4; at++)
+      erased.push(await stored(`hidden${at}`, [['customer', `A ${word} of the ${at}th kind.`]]));
+    const gone = new Set<string>();
+    let isOver = false;
+    let looks = 0;
+    const looking = ['/api/search?q=', '/api/search/export?format=jsonl&q='].map(async (path) => {
+      while (!isOver) {
+        const before = [...gone];
+        const text = await (await app.get(`${path}${word}`)).text();
+        for (const id of before) expect(text).not.toContain(id);
+        looks += 1;
+      }
+    });
+    for (const id of erased) {
+      const answer = await app.get(`/api/calls/${id}`, { method: 'DELETE' });
+      expect(answer.status).toBe(204);
+      gone.add(id);
+      const seen = looks;
+      await until(() => looks > seen + 2);
+    }
+    isOver = true;
+    await Promise.all(looking);
+    expect(await found(word)).toEqual([]);
+  });
+
+  test('a search leaves as each kind of file, whole and in its order', async () => {
+    const file = async (format: string, more = ''): Promise<{ type: string; text: string }> => {
+      const answer = await app.get(`/api/search/export?q=refund%20card&format=${format}${more}`);
+      expect(answer.status).toBe(200);
+      expect(answer.headers.get('content-disposition')).toContain(`search.${format}`);
+      return { type: answer.headers.get('content-type') ?? '', text: await answer.text() };
+    };
+    const expected = ['late', 'damaged'].flatMap((name) =>
+      (talks[name] ?? []).map(([role, text]) => ({ call_id: ids.get(name), role, text })),
+    );
+    const { type, text } = await file('jsonl');
+    expect(type).toContain('application/x-ndjson');
+    const lines = text.trim().split('\n').map((line) => JSON.parse(line) as Record<string, unknown>); // prettier-ignore
+    expect(lines).toMatchObject(expected);
+    expect(lines.map(({ found: isFound }) => isFound)).toEqual([true, true, false, true, true]);
+    const csv = (await file('csv')).text.trim().split('\r\n');
+    expect(csv[0]).toBe('"call_id","started_at","carrier","from","to","start","end","role","text","found"'); // prettier-ignore
+    expect(csv).toHaveLength(6);
+    expect(csv[1]).toContain(`"${ids.get('late')}"`);
+    expect(csv[1]).toContain('"+15550100123"');
+    const srt = (await file('srt')).text;
+    expect(srt.match(/^\d+$/gm)?.map(Number)).toEqual(
+      Array.from({ length: srt.match(/ --> /g)?.length ?? 0 }, (_, at) => at + 1),
+    );
+    const vtt = (await file('vtt')).text;
+    expect(vtt.match(/WEBVTT/g)).toHaveLength(1);
+    expect(vtt.match(/^NOTE call_/gm)).toHaveLength(2);
+    const plain = (await file('txt')).text;
+    expect(plain.match(/^== call_/gm)).toHaveLength(2);
+    expect(plain).toContain('[0:05] Customer: My kettle arrived broken');
+    // At most as many calls as asked for, and a filter holds here too.
+    expect((await file('txt', '&calls=1')).text.match(/^== /gm)).toHaveLength(1);
+    expect((await file('txt', '&carrier=telnyx')).text).toBe('');
+    for (const query of ['q=', 'q=-refund', 'q=refund&format=pdf', 'q=refund&calls=100000'])
+      expect([query, (await app.get(`/api/search/export?${query}`)).status]).toEqual([query, 400]);
+  });
+
+  test('a call leaves as one line for each turn', async () => {
+    const id = ids.get('late') ?? '';
+    const answer = await app.get(`/api/calls/${id}/transcript?format=jsonl`);
+    const lines = (await answer.text()).trim().split('\n').map((line) => JSON.parse(line) as object); // prettier-ignore
+    expect(lines).toMatchObject(
+      (talks['late'] ?? []).map(([role, text]) => ({ call_id: id, role, text })),
+    );
+  });
+
+  test('searches are saved by name, at most 200, and one that says nothing is refused', async () => {
+    const put = (name: string, query: unknown) =>
+      app.get(`/api/saved-searches/${encodeURIComponent(name)}`, {
+        method: 'PUT',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ query }),
+      });
+    const names = async () =>
+      SavedSearchList.parse(await app.json('/api/saved-searches')).items.map(({ name }) => name);
+    expect((await put('Refunds / 50 %', 'q=refund&carrier=twilio')).status).toBe(200);
+    expect((await put('Refunds / 50 %', 'q=refund+visa')).status).toBe(200);
+    expect(await app.json('/api/saved-searches')).toMatchObject({
+      items: [{ name: 'Refunds / 50 %', query: 'q=refund+visa' }],
+    });
+    for (const query of [
+      '',
+      'carrier=twilio',
+      'q=-refund',
+      'q="refund',
+      7,
+      `q=${'x'.repeat(3_000)}`,
+    ])
+      // prettier-ignore
+      expect([query, (await put('wrong', query)).status]).toEqual([query, 400]);
+    expect((await put('a\u0000b', 'q=refund')).status).toBe(400);
+    expect((await put('x'.repeat(81), 'q=refund')).status).toBe(400);
+    for (let at = 1; at < 200; at++) expect((await put(`s${at}`, 'q=refund')).status).toBe(200);
+    const full = await put('one more', 'q=refund');
+    expect([full.status, await full.text()]).toEqual([409, expect.stringContaining('200 searches')]); // prettier-ignore
+    expect((await put('s1', 'q=visa')).status).toBe(200);
+    expect(await names()).toHaveLength(200);
+    for (const name of await names())
+      await app.get(`/api/saved-searches/${encodeURIComponent(name)}`, { method: 'DELETE' });
+    expect(await names()).toEqual([]);
+    const absent = await app.get('/api/saved-searches/s1', { method: 'DELETE' });
+    expect(absent.status).toBe(404);
+  });
+
   test('words that a second reading replaces are no longer found', async () => {
     const id = await stored('revised', [['customer', 'the zebra order']]);
     await store.transaction(async (tx) => {
@@ -228,7 +341,9 @@ describe.each(['SQLite', 'Postgres'])('the search on %s', (kind) => {
       ]);
     await sql`delete from said`.execute(store.db);
     await sql`update said_backlog set done = 0, next_id = -1, before_call = '~'`.execute(store.db);
-    expect((await search('ocelot')).older_calls_missing).toBe(true);
+    const behind = await search('ocelot');
+    expect(behind.older_calls_missing).toBe(true);
+    expect(Date.parse(behind.indexing?.oldest ?? '')).toBe(Date.UTC(2026, 0, 1));
     const speech = await FakeSpeech.start();
     await using second = await testBridge({ store, speechUrl: speech.url });
     await until(async () => !(await search('ocelot')).older_calls_missing);

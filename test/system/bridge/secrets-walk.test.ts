@@ -240,8 +240,9 @@ test('of twenty secrets none is in a webhook, a request to a CRM or a model, an 
   await until(() => crm.requests.some(({ event }) => event.type === 'call.completed'), 60_000);
   const paths = [
     '/api/calls', `/api/calls/${callId}`, `/api/calls/${callId}/events`,
-    ...['json', 'txt', 'srt', 'vtt', 'csv'].map((format) => `/api/calls/${callId}/transcript?format=${format}`),
+    ...['json', 'jsonl', 'txt', 'srt', 'vtt', 'csv'].map((format) => `/api/calls/${callId}/transcript?format=${format}`),
     ...['4242', 'four two four', '536728190', 'dollars'].map((words) => `/api/search?q=${encodeURIComponent(words)}`),
+    ...['jsonl', 'csv', 'srt'].map((format) => `/api/search/export?q=dollars&format=${format}`),
     '/metrics',
   ]; // prettier-ignore
   const answers = await Promise.all(

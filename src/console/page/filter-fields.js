@@ -1,0 +1,59 @@
+import { h } from './dom.js';
+
+/**
+ * The fields that narrow a list or a search of calls, named as the parameters of the API. `carriers` is the id of a list
+ * with names of carriers.
+ * @param {string} carriers
+ */
+export function callFields(carriers) {
+  return [
+    field('from_date', 'From day', h('input', { type: 'date' })),
+    field('to_date', 'To day', h('input', { type: 'date' })),
+    field('carrier', 'Carrier', h('input', { list: carriers, maxlength: '100' }), {
+      placeholder: 'Any',
+    }),
+    field('agent', 'Agent', h('input', { maxlength: '100' }), { placeholder: 'ID of the agent' }),
+    select('state', 'State', [
+      ['', 'Any'],
+      ['live', 'Live'],
+      ['finishing', 'Finishing'],
+      ['ended', 'Ended'],
+    ]),
+    select('direction', 'Direction', [
+      ['', 'Any'],
+      ['inbound', 'Inbound'],
+      ['outbound', 'Outbound'],
+    ]),
+    select('role', 'Words of', [
+      ['', 'Anyone'],
+      ['customer', 'Customer'],
+      ['agent', 'Agent'],
+      ['mixed', 'Speakers of one channel'],
+    ]),
+  ];
+}
+
+/**
+ * @template {HTMLInputElement | HTMLSelectElement} Input
+ * @param {string} name
+ * @param {string} label
+ * @param {Input} input
+ * @param {Record<string, string>} [props]
+ */
+export function field(name, label, input, props = {}) {
+  const id = `calls-${name.replaceAll('_', '-')}`;
+  for (const [key, value] of Object.entries({ id, name, autocomplete: 'off', ...props }))
+    input.setAttribute(key, value);
+  const element = h('div', { class: `field field-${name}` }, h('label', { for: id }, label), input);
+  return { name, input, element };
+}
+
+/**
+ * @param {string} name
+ * @param {string} label
+ * @param {[string, string][]} options
+ */
+export function select(name, label, options) {
+  const made = options.map(([value, text]) => h('option', { value }, text));
+  return field(name, label, h('select', {}, made));
+}

@@ -1,0 +1,105 @@
+import { z } from 'zod';
+import type { CallItem } from '../api.ts';
+import { ApiSavedSearch, SavedSearchList, SavedSearchOrder, SearchPage } from '../search.ts';
+import { one, paging } from './operator-route.ts';
+import { answer, json, type Parameter, type Route } from './route.ts';
+
+const tag = 'Calls';
+
+const words: Parameter = {
+  name: 'q',
+  description:
+    'Words that were all said in the call, wherever. `"a phrase"`, `begin*`, `-not`, `customer:word`, `agent:"a phrase"`, `(one OR other)` and `near(one other, 6)` narrow it.',
+  schema: z.string(),
+  example: 'refund -cancelled',
+};
+
+/** The routes that find calls by what was said in them. `filters` are those of the list of calls. */
+export const searchRoutes = ({
+  filters,
+  callItem,
+}: {
+  filters: readonly Parameter[];
+  callItem: CallItem;
+}): readonly Route[] => [
+  {
+    method: 'get',
+    path: '/api/search',
+    tag,
+    access: 'key',
+    summary: 'Find calls by what was said in them',
+    description:
+      'Calls whose turns, notes or summary hold the words, those with the newest words first, each with up to three places. A page may hold fewer calls than asked for; it is the last one when `next_cursor` is null.',
+    query: [words, ...filters, ...paging],
+    answers: {
+      200: answer('A page of calls.', SearchPage, {
+        items: [
+          {
+            call: callItem,
+            hits: [
+              {
+                kind: 'turn',
+                role: 'customer',
+                start: 12.4,
+                end: 14.1,
+                utterance_id: 'utt_5b1f0c2d9e8a7f60',
+                text: 'I would like a refund.',
+                marks: [[15, 21]],
+              },
+            ],
+          },
+        ],
+        next_cursor: null,
+        older_calls_missing: false,
+        indexing: null,
+      }),
+    },
+    errors: [400],
+  },
+  {
+    method: 'get',
+    path: '/api/search/export',
+    tag,
+    access: 'key',
+    summary: 'The transcripts of the calls that a search finds, as one file',
+    description:
+      'Streamed, in the order of the search. `jsonl` and `csv` have one line for each turn, with the call and whether the words are in it; `json` has one line for each call.',
+    query: [
+      words,
+      ...filters,
+      {
+        name: 'format',
+        description: 'The kind of file.',
+        schema: z.enum(['json', 'jsonl', 'txt', 'vtt', 'srt', 'csv']),
+      },
+      { name: 'calls', description: 'At most so many calls.', schema: z.int().min(1).max(10_000) },
+    ],
+    answers: { 200: { description: 'The file.', content: { 'text/plain': z.string() } } },
+    errors: [400, 429],
+  },
+  {
+    ...one('/api/saved-searches', 'List the searches that people saved'),
+    answers: { 200: answer('All of them, by name.', SavedSearchList) },
+    errors: [],
+  },
+  {
+    method: 'put',
+    path: '/api/saved-searches/{name}',
+    tag,
+    access: 'key',
+    summary: 'Save a search under a name',
+    description: 'In place of the one that has this name. All who may read calls see it.',
+    body: json(SavedSearchOrder, { query: 'q=refund+-cancelled&carrier=twilio' }),
+    answers: { 200: answer('Saved.', ApiSavedSearch) },
+    errors: [400, 409],
+  },
+  {
+    method: 'delete',
+    path: '/api/saved-searches/{name}',
+    tag,
+    access: 'key',
+    summary: 'Remove a saved search',
+    answers: { 204: { description: 'Removed. No call is touched.' } },
+    errors: [404],
+  },
+];

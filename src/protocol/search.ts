@@ -1,0 +1,58 @@
+import { z } from 'zod';
+import { CallItem } from './api.ts';
+import { DateTime } from './values.ts';
+
+/** A place where the searched words were said or written. */
+const SearchHit = z.object({
+  kind: z.enum(['turn', 'note', 'summary']),
+  role: z.string().nullable(),
+  /** In seconds of the call; null for notes and other text beside it. */
+  start: z.number().nullable(),
+  end: z.number().nullable(),
+  utterance_id: z
+    .string()
+    .nullable()
+    .describe('As in call.transcript, whose words have their own times. Null beside the call.'),
+  text: z.string(),
+  /** The positions of the words in `text`, as start and end. */
+  marks: z.array(z.tuple([z.number().int(), z.number().int()])),
+});
+
+export const SearchPage = z
+  .object({
+    items: z.array(z.object({ call: CallItem, hits: z.array(SearchHit) })),
+    next_cursor: z.string().nullable(),
+    /** True while calls from before an upgrade are still being indexed. */
+    older_calls_missing: z.boolean(),
+    indexing: z
+      .object({ from: DateTime, reached: DateTime, oldest: DateTime })
+      .nullable()
+      .describe(
+        'While older calls are put into the search, the newest first: the start of the newest of them, of the one that was reached, and of the oldest.',
+      ),
+  })
+  .meta({ id: 'SearchPage' });
+export type SearchPage = z.infer<typeof SearchPage>;
+
+/** The parameters of `GET /api/search` as its address has them, without a cursor. */
+export const SavedSearchOrder = z
+  .strictObject({
+    query: z
+      .string()
+      .trim()
+      .min(1)
+      .max(2_000)
+      .refine((query) => !/\p{Cc}/u.test(query), 'must have no control characters'),
+  })
+  .meta({ id: 'SavedSearchOrder' });
+
+const ApiSavedSearch = z
+  .object({ name: z.string(), query: z.string(), saved_at: DateTime })
+  .meta({ id: 'SavedSearch' });
+export type SavedSearch = z.infer<typeof ApiSavedSearch>;
+
+export const SavedSearchList = z
+  .object({ items: z.array(ApiSavedSearch) })
+  .meta({ id: 'SavedSearchList' });
+export type SavedSearchList = z.infer<typeof SavedSearchList>;
+export { ApiSavedSearch };

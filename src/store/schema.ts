@@ -226,14 +226,9 @@ type SaidTable = {
   text: string;
 };
 
-type SavedSearchesTable = {
-  name: string;
-  /** The parameters of `/api/search`, as its address has them. */
-  query: string;
-  saved_at: number;
-};
+type SavedSearchesTable = { name: string; query: string; saved_at: number };
 
-/** The progress of adding earlier calls to the search. */
+/** How far earlier calls are in the search. */
 type SaidBacklogTable = { name: string; before_call: string; next_id: number; done: number };
 
 /** A rule of a playbook that fired in a call. */

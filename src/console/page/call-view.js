@@ -200,8 +200,8 @@ export class CallView {
     this.title = 'Call';
     document.title = `${this.title} · Trunkline`;
     const back = h('a', { class: 'back', href: '#/calls' }, '‹ Calls');
-    this.element.replaceChildren(back, this.#problem);
-    setText(this.#problem, text);
+    const told = h('span', { class: 'error', role: 'alert' }, text);
+    this.element.replaceChildren(back, h('h1', {}, told));
     // The focus was on a button that no longer exists.
     back.focus({ preventScroll: true });
   }

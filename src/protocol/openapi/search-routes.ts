@@ -14,6 +14,35 @@ const words: Parameter = {
   example: 'refund -cancelled',
 };
 
+/** The routes of searches that people keep. */
+const savedRoutes: readonly Route[] = [
+  {
+    ...one('/api/saved-searches', 'List the searches that people saved'),
+    answers: { 200: answer('All of them, by name.', SavedSearchList) },
+    errors: [],
+  },
+  {
+    method: 'put',
+    path: '/api/saved-searches/{name}',
+    tag,
+    access: 'key',
+    summary: 'Save a search under a name',
+    description: 'In place of the one that has this name. All who may read calls see it.',
+    body: json(SavedSearchOrder, { query: 'q=refund+-cancelled&carrier=twilio' }),
+    answers: { 200: answer('Saved.', ApiSavedSearch) },
+    errors: [400, 409],
+  },
+  {
+    method: 'delete',
+    path: '/api/saved-searches/{name}',
+    tag,
+    access: 'key',
+    summary: 'Remove a saved search',
+    answers: { 204: { description: 'Removed. No call is touched.' } },
+    errors: [404],
+  },
+];
+
 /** The routes that find calls by what was said in them. `filters` are those of the list of calls. */
 export const searchRoutes = ({
   filters,
@@ -77,29 +106,5 @@ export const searchRoutes = ({
     answers: { 200: { description: 'The file.', content: { 'text/plain': z.string() } } },
     errors: [400, 429],
   },
-  {
-    ...one('/api/saved-searches', 'List the searches that people saved'),
-    answers: { 200: answer('All of them, by name.', SavedSearchList) },
-    errors: [],
-  },
-  {
-    method: 'put',
-    path: '/api/saved-searches/{name}',
-    tag,
-    access: 'key',
-    summary: 'Save a search under a name',
-    description: 'In place of the one that has this name. All who may read calls see it.',
-    body: json(SavedSearchOrder, { query: 'q=refund+-cancelled&carrier=twilio' }),
-    answers: { 200: answer('Saved.', ApiSavedSearch) },
-    errors: [400, 409],
-  },
-  {
-    method: 'delete',
-    path: '/api/saved-searches/{name}',
-    tag,
-    access: 'key',
-    summary: 'Remove a saved search',
-    answers: { 204: { description: 'Removed. No call is touched.' } },
-    errors: [404],
-  },
+  ...savedRoutes,
 ];

@@ -95,7 +95,8 @@ async function watched(context: BrowserContext, address: string): Promise<OpenPa
     },
     async violations() {
       // The script is evaluated, because the page's own policy would rightly refuse an added script.
-      await page.evaluate(readFileSync(axeFile, 'utf8'));
+      if (!(await page.evaluate<boolean>(`'axe' in globalThis`)))
+        await page.evaluate(readFileSync(axeFile, 'utf8'));
       return page.evaluate(async () => {
         type Axe = {
           run(): Promise<{ violations: { id: string; nodes: { html: string }[] }[] }>;

@@ -28,6 +28,7 @@ import { fieldErrors } from './protocol/validation.ts';
 import { ModelName } from './protocol/names.ts';
 import { SpeechConfig } from './speech-client/config.ts';
 import { SpeechServiceConfig } from './speech-service/config.ts';
+import { PeopleConfig } from './people/config.ts';
 import { StoreConfig } from './store/config.ts';
 
 const ProcessRole = z.enum(['bridge', 'speech', 'console']);
@@ -55,6 +56,7 @@ export const Config = z.strictObject({
       'A stop by SIGTERM waits this long for streams that go on and for last words; the supervisor must allow 12 s more. Ctrl-C waits 18 s at most.',
   }),
   http: HttpConfig.prefault({}),
+  people: PeopleConfig.prefault({}),
   store: StoreConfig.prefault({}),
   nodes: NodesConfig.prefault({}),
   objects: ObjectsConfig.prefault({}),
@@ -206,6 +208,7 @@ function unknownVariables(env: Readonly<Record<string, string | undefined>>): st
   const known = new Set([
     'TRUNKLINE_CONFIG',
     'TRUNKLINE_URL',
+    'TRUNKLINE_KEY',
     ...configFields.flatMap((field) => field.env ?? []),
   ]);
   return Object.keys(env)

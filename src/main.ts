@@ -22,6 +22,7 @@ import { version } from './lib/version.ts';
 import { nodeIdOf } from './lib/node-id.ts';
 import { startNodes, type NodesPart } from './nodes/nodes.ts';
 import { Objects } from './objects/objects.ts';
+import { People } from './people/people.ts';
 import { startOutbox } from './outbox/outbox.ts';
 import type { SealingOptions } from './outbox/sealing.ts';
 import type { SpeechTarget } from './speech-client/service-api.ts';
@@ -85,9 +86,23 @@ export async function main(env: Readonly<Record<string, string | undefined>>): P
     }),
   );
   const internalKey = randomBytes(32).toString('base64url');
+  const node = await nodeIdOf(config.store.dataDir);
+  const people = stack.use(
+    await People.open({
+      config: config.people,
+      settingKeys: config.http.apiKeys,
+      store,
+      clock: systemClock,
+      log,
+      node,
+    }),
+  );
   const http = stack.use(
     await listen({
       config: config.http,
+      directory: people.directory,
+      noted: people.noted,
+      failedAt: people.failedAt,
       insecure: config.insecure,
       internalKey,
       log,
@@ -110,6 +125,9 @@ export async function main(env: Readonly<Record<string, string | undefined>>): P
     },
   };
   http.mount({ name: 'store', health: () => store.health() });
+  const ofPeople = people.part(http);
+  parts.push(ofPeople);
+  http.mount(ofPeople);
   await openParts(opened, internalKey);
   http.started();
   await sayReady(opened);

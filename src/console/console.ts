@@ -1,13 +1,11 @@
 import { Router, type Request, type Response } from 'express';
-import type { IncomingMessage } from 'node:http';
 import { readdirSync, readFileSync } from 'node:fs';
 import type { Bridge } from '../bridge/streams.ts';
 import { systemClock } from '../lib/clock.ts';
 import type { Health } from '../lib/health.ts';
 import type { Logger } from '../lib/log.ts';
 import { version } from '../lib/version.ts';
-import { isOverTls, type PublicUrl } from '../port/addresses.ts';
-import type { KeyVerdict } from '../port/keys.ts';
+import type { PublicUrl } from '../port/addresses.ts';
 import type { Part } from '../port/part.ts';
 import type { CarrierPlayer } from '../player/dialogue.ts';
 import { Problem } from '../port/problem.ts';
@@ -15,7 +13,6 @@ import { sendStatic, staticFile, type StaticFile } from '../port/static-file.ts'
 import type { Installation } from '../protocol/api.ts';
 import type { LanguageModelTrial } from '../protocol/model-reports.ts';
 import type { Store } from '../store/store.ts';
-import { SignIns, signInRoutes } from './sign-ins.ts';
 import { TestCallRequest } from '../protocol/api.ts';
 import { check } from '../protocol/validation.ts';
 import { TestCalls } from './test-call.ts';
@@ -29,19 +26,14 @@ type ConsoleOptions = {
   http: {
     readonly ownUrl: string;
     readonly publicUrl: PublicUrl;
-    readonly needsKey: boolean;
-    judgeKey(request: IncomingMessage, key: string | undefined): KeyVerdict;
-    acceptSignIns(isSignedIn: (request: IncomingMessage) => boolean): void;
   };
   installation: Omit<InstallationFacts, 'publicUrl' | 'startedAtMs'>;
 };
 
-/** Serves the live page at `/`, its sign-in, and the button that places a call without a phone. */
+/** Serves the live page at `/`, and the button that places a call without a phone. */
 export async function startConsole(options: ConsoleOptions): Promise<Part & AsyncDisposable> {
   const { bridge, store, http } = options;
   const log = options.log.child({ part: 'console' });
-  const signIns = new SignIns(systemClock, http.publicUrl);
-  http.acceptSignIns((request) => signIns.accepts(request));
   const testCalls = new TestCalls({
     bridge,
     players: options.players,
@@ -67,13 +59,10 @@ export async function startConsole(options: ConsoleOptions): Promise<Part & Asyn
       throw new Problem(400, 'Validation failed', { validationErrors: parsed.validationErrors });
     response.status(202).json(await testCalls.place(parsed.value.carrier));
   });
-  const overTls = (request: IncomingMessage): boolean => isOverTls(request, http.publicUrl);
-  const signIn = signInRoutes({ keys: http, signIns, overTls });
   return Promise.resolve({
     name: 'console',
     routers: [
       { access: 'public', router: pageFiles() },
-      { access: 'public', router: signIn },
       { access: 'operator', router: operator },
     ],
     [Symbol.asyncDispose]: () => testCalls[Symbol.asyncDispose](),

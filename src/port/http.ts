@@ -13,9 +13,12 @@ import { isLoopback, isOverTls, ownAddress, proxiesIn, publicUrls } from './addr
 import type { IsProxy, PublicUrl } from './addresses.ts';
 import type { HttpConfig } from './config.ts';
 import { connectionRoom, Connections, handleLimit, leastConnections } from './connections.ts';
-import { KeyCheck, type KeyVerdict } from './keys.ts';
+import { Guard } from './guard.ts';
+import { KeyCheck } from './keys.ts';
 import type { Access, Part } from './part.ts';
 import { askForBody } from './body.ts';
+import { emptyDirectory, type Deed, type Directory } from './principal.ts';
+import { RightsTable } from '../protocol/rights.ts';
 import { SecretJudge, shortSecretNote } from './secrets.ts';
 import { newRequestId, pathOf, Problem, problemBody, problemHandler } from './problem.ts';
 import { retryAfterS, upgradeHandler } from './upgrades.ts';
@@ -40,11 +43,8 @@ export type HttpServer = AsyncDisposable & {
   readonly isProxy: IsProxy;
   /** Adds a part's routes, upgrades and health. */
   mount(part: Part): void;
-  /** Sets the check of the console's cookie, which then counts as a key for operator routes. */
-  acceptSignIns(check: (request: IncomingMessage) => boolean): void;
-  readonly needsKey: boolean;
-  /** Judges a key that was not shown in a header. Wrong keys count together with those in headers. */
-  judgeKey(request: IncomingMessage, key: string | undefined): KeyVerdict;
+  /** Finds out who asks, and judges keys that were not shown in a header. */
+  readonly door: Door;
   /** Judges shared secrets, for parts whose clients show other secrets than keys. */
   readonly secrets: SecretJudge;
   /** Called once every part is mounted. The process is ready from then on. */
@@ -62,8 +62,19 @@ export type HttpServer = AsyncDisposable & {
   stopAccepting(): void;
 };
 
+/** Wrong keys that a person types count together with those in headers. */
+export type Door = Pick<KeyCheck, 'required' | 'identify' | 'judgeSignIn' | 'clientOf'>;
+
 type HttpOptions = {
   config: HttpConfig;
+  /** The named keys and the people of this installation. */
+  directory?: Directory;
+  /** Keeps what is done, before it is done. */
+  noted?: (deed: Deed) => Promise<((status: number) => void) | undefined>;
+  /** Called for each wrong key that was looked at. */
+  failedAt?: (address: string) => void;
+  /** The table of rights, if it is not that of our own routes. */
+  rights?: RightsTable;
   insecure: boolean;
   /** The key of the bridge of this process, made at each start. It opens only the speech interface. */
   internalKey: string;
@@ -110,6 +121,8 @@ export async function listen(options: HttpOptions): Promise<HttpServer> {
     publicUrl,
     isProxy,
     secrets,
+    directory: options.directory,
+    onWrong: options.failedAt,
     onKnown: (request) => connections.know(request),
   });
   const parts: Part[] = [];
@@ -124,9 +137,7 @@ export async function listen(options: HttpOptions): Promise<HttpServer> {
       parts.push(part);
       for (const { access, router } of part.routers ?? []) routers[access].use(router);
     },
-    acceptSignIns: (check) => keyCheck.acceptSignIns(check),
-    needsKey: keyCheck.required,
-    judgeKey: (request, key) => keyCheck.judgeSignIn(request, key),
+    door: keyCheck,
     secrets,
     started: () => {
       state.isStarting = false;
@@ -337,16 +348,22 @@ function createApp({
     const foreign = keyCheck.whyForeign(request);
     next(foreign === undefined ? undefined : new Problem(403, foreign));
   });
-  app.use(healthRoutes(keyCheck, parts, state));
-  app.use(routers.public);
+  const guard = new Guard({
+    keyCheck,
+    table: options.rights ?? new RightsTable(),
+    directory: options.directory ?? emptyDirectory,
+    noted: options.noted ?? (() => Promise.resolve(undefined)),
+  });
+  app.use(healthRoutes({ keyCheck, guard, parts, state }));
+  app.use(guard.openOnly(routers.public));
   // The parser runs after the check of the key, so that a stranger's body is never read.
   const parse = express.json({ limit: httpLimits.jsonBodyBytes, inflate: false });
   const json = [askForJson, parse];
-  app.use('/v2', keyCheck.speech, json);
-  app.use('/file', keyCheck.speech);
-  app.use(routers.speech);
-  app.use('/api', keyCheck.operator, json);
-  app.use(routers.operator);
+  app.use('/v2', guard.speech, json);
+  app.use('/file', guard.speech);
+  app.use(guard.guarded(routers.speech));
+  app.use('/api', guard.operator, json);
+  app.use(guard.guarded(routers.operator));
   app.use((_request: Request, response: Response, next: (error: unknown) => void) => {
     next(response.locals['isStarting'] === true ? starting() : new Problem(404, 'Not found'));
   });
@@ -385,7 +402,12 @@ function starting(): Problem {
   return new Problem(503, 'starting, try again in a moment', { headers });
 }
 
-function healthRoutes(keyCheck: KeyCheck, parts: Part[], state: ServerState): Router {
+function healthRoutes({
+  keyCheck,
+  guard,
+  parts,
+  state,
+}: Pick<AppContext, 'keyCheck' | 'parts' | 'state'> & { guard: Guard }): Router {
   const router = express.Router();
   router.get('/health/live', (_request, response) => {
     response.json({ status: 'ok' });
@@ -400,10 +422,10 @@ function healthRoutes(keyCheck: KeyCheck, parts: Part[], state: ServerState): Ro
     if (!ready) response.set('retry-after', String(retryAfterS));
     response.status(ready ? 200 : 503).json({
       status: ready ? 'ready' : 'not ready',
-      ...(keyCheck.hasOperatorKey(request) ? { checks } : {}),
+      ...(keyCheck.maySee(request) ? { checks } : {}),
     });
   });
-  router.get('/metrics', keyCheck.operator, async (_request, response) => {
+  router.get('/metrics', guard.operator, async (_request, response) => {
     response.set('content-type', metrics.contentType).send(await metrics.metrics());
   });
   return router;

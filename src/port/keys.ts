@@ -1,4 +1,4 @@
-import type { Request, RequestHandler } from 'express';
+import type { Request } from 'express';
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { jobsPaths, keyHeaders, keyNotAccepted, keyNotFound } from '../protocol/names.ts';
@@ -13,6 +13,15 @@ import {
 import type { IsProxy, PublicUrl } from './addresses.ts';
 import type { HttpConfig } from './config.ts';
 import { pathOf, Problem } from './problem.ts';
+import {
+  emptyDirectory,
+  settingKey,
+  thisMachine,
+  thisProcess,
+  type Directory,
+  type Principal,
+} from './principal.ts';
+import { reachOf } from '../protocol/rights.ts';
 import type { SecretJudge, SecretVerdict } from './secrets.ts';
 
 /**
@@ -53,6 +62,9 @@ type KeyCheckOptions = {
   publicUrl: PublicUrl;
   isProxy: IsProxy;
   secrets: SecretJudge;
+  directory?: Directory | undefined;
+  /** Called with the address of a client that showed a wrong key. */
+  onWrong?: ((address: string) => void) | undefined;
   /** Called for each request that showed a key. */
   onKnown: (request: IncomingMessage) => void;
 };
@@ -60,35 +72,34 @@ type KeyCheckOptions = {
 /** The verdict on a key. `wait` means that the client guessed too often. */
 export type KeyVerdict = SecretVerdict | { is: 'missing' };
 
+type Identity =
+  { is: 'right'; principal: Principal } | Exclude<KeyVerdict, { is: 'right' }>;
+
 /**
- * Decides which requests may pass. If keys are set, a request must show one. If none are set, it must come from this
- * machine.
+ * Decides who a request comes from. If keys are set, or keys or people were made, a request must show a proof.
+ * Otherwise it must come from this machine.
  */
 export class KeyCheck {
   readonly #options: KeyCheckOptions;
   readonly #keys: ApiKeys;
   readonly #internalKey: ApiKeys;
+  readonly #directory: Directory;
   /** True if there are no keys and strangers are not allowed: a request must then come from this machine. */
   readonly #onlyThisMachine: boolean;
   #latestOurs: string | undefined;
-  #isSignedIn: (request: IncomingMessage) => boolean = () => false;
 
   constructor(options: KeyCheckOptions) {
-    const { config, insecure, internalKey, secrets } = options;
+    const { config, insecure, internalKey, secrets, directory = emptyDirectory } = options;
     this.#options = options;
     this.#keys = new ApiKeys(config.apiKeys);
     this.#internalKey = new ApiKeys([internalKey]);
+    this.#directory = directory;
     secrets.open(keysDoor);
     this.#onlyThisMachine = config.apiKeys.length === 0 && !insecure;
   }
 
   get required(): boolean {
-    return this.#keys.required;
-  }
-
-  /** The console's cookie counts as a key for operator routes, and for the jobs that the page shows. */
-  acceptSignIns(isSignedIn: (request: IncomingMessage) => boolean): void {
-    this.#isSignedIn = isSignedIn;
+    return this.#keys.required || this.#directory.asksForProof;
   }
 
   /**
@@ -120,77 +131,101 @@ export class KeyCheck {
 
   /** Judges a key that a client shows in a header or elsewhere, and counts wrong keys. */
   judge(request: IncomingMessage, key: string | undefined): KeyVerdict {
-    if (!this.#keys.required) return { is: 'right' };
+    const found = this.#judged(request, key);
+    return found.is === 'right' ? { is: 'right' } : found;
+  }
+
+  #judged(request: IncomingMessage, key: string | undefined): Identity {
+    if (!this.required) return { is: 'right', principal: thisMachine };
     if (key === undefined) return { is: 'missing' };
     const { secrets } = this.#options;
-    const isRight = this.#keys.accepts(key);
-    const client = this.#clientOf(request);
+    const principal = this.#keys.accepts(key) ? settingKey : this.#directory.holderOf(key);
+    const client = this.clientOf(request);
+    const isRight = principal !== undefined;
     const verdict = secrets.judge({ door: keysDoor, client, secret: key, isRight });
-    if (verdict.is === 'right') this.#options.onKnown(request);
-    return verdict;
+    if (verdict.is === 'wrong') this.#options.onWrong?.(client);
+    if (verdict.is !== 'right') return verdict;
+    this.#options.onKnown(request);
+    // The judge is right only about a key that somebody holds.
+    return { is: 'right', principal: principal ?? settingKey };
   }
 
   /** Judges the key of a browser that signs in. Each sign-in is logged. */
-  judgeSignIn(request: IncomingMessage, key: string | undefined): KeyVerdict {
-    const verdict = this.judge(request, key);
-    if (verdict.is === 'right' && this.#keys.required)
-      this.#options.secrets.note(this.#clientOf(request), 'a browser signed in');
-    return verdict;
+  async judgeSignIn(
+    request: IncomingMessage,
+    key: string | undefined,
+  ): Promise<{ verdict: KeyVerdict; principal: Principal | undefined }> {
+    if (this.#isNew(request, key)) await this.#directory.refresh();
+    const found = this.#judged(request, key);
+    if (found.is !== 'right') return { verdict: found, principal: undefined };
+    if (this.required) this.#options.secrets.note(this.clientOf(request), 'a browser signed in');
+    return { verdict: { is: 'right' }, principal: found.principal };
   }
 
-  #clientOf(request: IncomingMessage): string {
+  clientOf(request: IncomingMessage): string {
     return clientAddress(request, this.#options.isProxy);
   }
 
   /** True if a request shows any valid key, including that of the bridge of this process. */
   hasKey(request: IncomingMessage): boolean {
-    if (!this.#internalKey.accepts(keyOf(request))) return this.hasOperatorKey(request);
+    if (!this.#internalKey.accepts(keyOf(request))) return this.#identifyNow(request).is === 'right';
     this.#options.onKnown(request);
     return true;
   }
 
-  hasOperatorKey(request: IncomingMessage): boolean {
-    return this.#judgeOperator(request).is === 'right';
+  /** True if the request shows a proof of somebody who may see how the installation does. */
+  maySee(request: IncomingMessage): boolean {
+    const found = this.#identifyNow(request);
+    return (
+      found.is === 'right' && reachOf(found.principal, 'installation.read') !== undefined
+    );
   }
 
-  #judgeOperator(request: IncomingMessage): KeyVerdict {
-    if (!this.#keys.required || !this.#isSignedIn(request))
-      return this.judge(request, keyOf(request));
+  /** Who asks, by a sign-in or a key. A sign-in or key that was made at another node a moment ago is looked up. */
+  async identify(request: IncomingMessage): Promise<Identity> {
+    if (this.#isNew(request, keyOf(request))) await this.#directory.refresh();
+    return this.#identifyNow(request);
+  }
+
+  #isNew(request: IncomingMessage, key: string | undefined): boolean {
+    if (key === undefined) return this.#directory.isUnknown(request);
+    return this.#directory.hasForm(key) && this.#directory.holderOf(key) === undefined;
+  }
+
+  #identifyNow(request: IncomingMessage): Identity {
+    if (!this.required) return { is: 'right', principal: thisMachine };
+    const principal = this.#directory.signedIn(request);
+    if (principal === undefined) return this.#judged(request, keyOf(request));
     this.#options.onKnown(request);
-    return { is: 'right' };
+    return { is: 'right', principal };
   }
 
-  readonly operator: RequestHandler = (request, _response, next) => {
-    const verdict = this.#judgeOperator(request);
-    if (verdict.is === 'right') this.#noteChange(request);
-    next(refusalOf(verdict, request));
-  };
+  /** Who asks the speech interface. The sign-in of a page opens only its jobs, and only to pages of ours. */
+  async identifySpeech(request: Request): Promise<Identity> {
+    const key = keyOf(request);
+    // The bridge of this process must reach our own speech service even if others guessed keys from the same address.
+    if (this.#internalKey.accepts(key)) {
+      this.#options.onKnown(request);
+      return { is: 'right', principal: thisProcess };
+    }
+    if (this.#isNew(request, key)) await this.#directory.refresh();
+    if (key === undefined && this.#isJobsPage(request)) return this.#identifyNow(request);
+    return this.#judged(request, key);
+  }
 
   /**
    * Logs a request that changes something. The line names the kind of resource and no id. Requests that only read are
    * counted and not logged.
    */
-  #noteChange(request: Request): void {
+  noteChange(request: Request): void {
     const { method, originalUrl } = request;
-    if (!this.#keys.required || ['GET', 'HEAD', 'OPTIONS'].includes(method)) return;
+    if (!this.required || ['GET', 'HEAD', 'OPTIONS'].includes(method)) return;
     const at = pathOf(originalUrl).split('/', 3).join('/');
-    this.#options.secrets.note(this.#clientOf(request), 'an operator changed something', {
+    this.#options.secrets.note(this.clientOf(request), 'an operator changed something', {
       method,
       at,
     });
   }
-
-  readonly speech: RequestHandler = (request, _response, next) => {
-    const key = keyOf(request);
-    // The bridge of this process must reach our own speech service even if others guessed keys from the same address.
-    if (this.#internalKey.accepts(key)) {
-      this.#options.onKnown(request);
-      next();
-    } else if (key === undefined && this.#isJobsPage(request)) {
-      this.#options.onKnown(request);
-      next();
-    } else next(refusalOf(this.judge(request, key), request));
-  };
 
   /**
    * True for a request of the console's page to the jobs, the only part of the speech interface that its cookie opens.
@@ -199,10 +234,10 @@ export class KeyCheck {
    */
   #isJobsPage(request: IncomingMessage & { originalUrl?: string }): boolean {
     return (
-      this.#keys.required &&
+      this.required &&
       jobsPaths.test(pathOf(request.originalUrl ?? request.url ?? '')) &&
       isFromOwnPage(request, this.#options.publicUrl) &&
-      this.#isSignedIn(request)
+      this.#directory.signedIn(request) !== undefined
     );
   }
 }

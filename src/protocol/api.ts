@@ -340,10 +340,6 @@ export type ApiJobCallback = z.infer<typeof ApiJobCallback>;
 export const JobCallbackPage = page(ApiJobCallback).meta({ id: 'JobCallbackPage' });
 export type JobCallbackPage = z.infer<typeof JobCallbackPage>;
 
-export const SignInRequest = z
-  .strictObject({ key: z.string().min(1) })
-  .meta({ id: 'SessionRequest', description: 'POST /api/session: the key, for a cookie.' });
-
 export const TestCallRequest = z
   .strictObject({
     carrier: z
@@ -361,10 +357,6 @@ export const TestCall = z
     description: 'The built-in conversation, on its way through the carrier socket.',
   });
 export type TestCall = z.infer<typeof TestCall>;
-
-export const SignInState = z
-  .object({ key_needed: z.boolean(), signed_in: z.boolean() })
-  .meta({ id: 'SessionState' });
 
 const HealthState = z.object({
   state: z.enum(['ok', 'degraded', 'down']),

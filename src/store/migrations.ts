@@ -34,6 +34,7 @@ import * as connected from './migrations/028-connected.ts';
 import * as wrapUps from './migrations/029-wrap-ups.ts';
 import * as callAgents from './migrations/030-call-agents.ts';
 import * as savedSearches from './migrations/031-saved-searches.ts';
+import * as people from './migrations/032-people.ts';
 
 type Migration = {
   name: string;
@@ -87,6 +88,7 @@ export const migrations: Migration[] = [
   { name: '029-wrap-ups', ...wrapUps },
   { name: '030-call-agents', ...callAgents },
   { name: '031-saved-searches', ...savedSearches },
+  { name: '032-people', ...people },
 ];
 
 /**

@@ -586,8 +586,93 @@ export type ObjectErasuresTable = {
   tries: number;
 };
 
+/* Tables of people, their keys and sign-ins, and of what they did. */
+
+/**
+ * The number of the last change (`people`); the last line of the record with its hash (`audit`), and the last line that
+ * was forgotten (`audit-start`). Each writer changes the row first, so that changes are committed in the order of their
+ * numbers.
+ */
+type PeopleStateTable = {
+  name: 'people' | 'audit' | 'audit-start';
+  revision: number;
+  hash: string;
+};
+
+export type PeopleTable = {
+  id: string;
+  /** The name to sign in with, in lower case. */
+  login: string;
+  name: string;
+  /** JSON: see `protocol/rights.ts`. */
+  roles: string;
+  /** JSON: names of teams. */
+  teams: string;
+  /** The agent whose calls are this person's own. */
+  agent_id: string | null;
+  /** Salt and result of scrypt. Null for people who sign in elsewhere. */
+  password: string | null;
+  /** Issuer and subject of the provider where this person signs in. */
+  subject: string | null;
+  made_at: number;
+  removed_at: number | null;
+  revision: number;
+};
+
+export type ApiKeysTable = {
+  id: string;
+  name: string;
+  /** JSON. */
+  scopes: string;
+  /** SHA-256 of the key. A thief of the database has no key. */
+  digest: string;
+  made_by: string;
+  made_at: number;
+  expires_at: number | null;
+  revoked_at: number | null;
+  revision: number;
+};
+
+export type SignInsTable = {
+  id: string;
+  /** SHA-256 of the cookie. */
+  digest: string;
+  kind: 'person' | 'key' | 'setting';
+  /** The id of the person or the key, or a mark by which a key of the settings is known again. */
+  holder: string;
+  address: string;
+  made_at: number;
+  expires_at: number;
+  ended_at: number | null;
+  revision: number;
+};
+
+/** Who did what. Each line's hash covers the line and the hash of the line before. */
+export type AuditTable = {
+  seq: number;
+  at: number;
+  actor_kind: string;
+  actor_id: string;
+  actor: string;
+  action: string;
+  call_id: string | null;
+  detail: string;
+  address: string;
+  node: string;
+  hash: string;
+};
+
+type OwnPeopleTables = {
+  people_state: PeopleStateTable;
+  people: PeopleTable;
+  api_keys: ApiKeysTable;
+  sign_ins: SignInsTable;
+  audit: AuditTable;
+};
+
 export type Database = CallsTables &
   EventsTables &
+  OwnPeopleTables &
   SpeechTables & {
     nodes: NodesTable;
     schema_version: SchemaVersionTable;

@@ -2,6 +2,7 @@ import { jobsPaths, keyHeaders } from '../names.ts';
 import { Components, type JsonObject } from './components.ts';
 import { assistRoutes } from './assist-routes.ts';
 import { operatorRoutes } from './operator-routes.ts';
+import { peopleRoutes } from './people-routes.ts';
 import { processRoutes } from './process-routes.ts';
 import {
   errorAnswer,
@@ -15,7 +16,7 @@ import { socketSchemas, webhooks, type Webhook } from './webhook-descriptions.ts
 
 /** All routes in the order of the document. The caller passes the carriers' own routes. */
 export function allRoutes(carrierRoutes: readonly Route[]): readonly Route[] {
-  return [...speechRoutes, ...operatorRoutes, ...assistRoutes, ...carrierRoutes, ...processRoutes];
+  return [...speechRoutes, ...operatorRoutes, ...assistRoutes, ...peopleRoutes, ...carrierRoutes, ...processRoutes];
 }
 
 const tags = {
@@ -30,6 +31,7 @@ const tags = {
   Deliveries:
     'Events on their way to the CRM: pending, parked, delivered. And callbacks of jobs that have not arrived.',
   Assist: 'Playbooks: what to listen for in calls, and what they did in each.',
+  People: 'Keys, people, sign-ins, and who did what. For admins alone, but for the sign-in itself.',
   Console: 'What the page uses beside the above.',
   Carriers: 'What carriers call over HTTP. Media comes by WebSocket to /carriers/{carrier}.',
   Process: 'Health, metrics and this document.',
@@ -73,7 +75,7 @@ export function openApiDocument(options: {
           type: 'apiKey',
           in: 'header',
           name: keyHeaders[0],
-          description: `One of TRUNKLINE_API_KEYS. Clients that send \`${keyHeaders[1]}\` are understood too. Without configured keys, requests from this machine need none.`,
+          description: `A named key, or one of TRUNKLINE_API_KEYS. Clients that send \`${keyHeaders[1]}\` are understood too. Without any key or person, requests from this machine need none.`,
         },
         session: {
           type: 'apiKey',

@@ -18,9 +18,7 @@ import {
   LiveFeedMessage,
   NewStream,
   NewStreamRequest,
-  SignInRequest,
   TestCallRequest,
-  SignInState,
   TestCall,
 } from '../api.ts';
 import { Expected, ExpectRequest } from '../expect-request.ts';
@@ -400,34 +398,6 @@ export const operatorRoutes: readonly Route[] = [
     errors: [],
   },
 
-  {
-    method: 'get',
-    path: '/api/session',
-    tag: page,
-    access: 'public',
-    summary: 'Whether a key is needed and this page has shown one',
-    answers: { 200: answer('The state of the page’s session.', SignInState) },
-  },
-  {
-    method: 'post',
-    path: '/api/session',
-    tag: page,
-    access: 'public',
-    summary: 'Turn a key into a session cookie for the page',
-    body: json(SignInRequest),
-    answers: {
-      204: { description: 'Signed in.', headers: { 'set-cookie': 'HttpOnly, SameSite=Strict.' } },
-    },
-    errors: [400, 401, 429],
-  },
-  {
-    method: 'delete',
-    path: '/api/session',
-    tag: page,
-    access: 'public',
-    summary: 'Sign out',
-    answers: { 204: answer('Signed out.') },
-  },
   {
     method: 'post',
     path: '/api/test-call',

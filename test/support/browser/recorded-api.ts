@@ -2,12 +2,6 @@ import { Router, type Request, type Response } from 'express';
 import { CarriersConfig } from '../../../src/carriers/config.ts';
 import { carrierSetups } from '../../../src/carriers/setups.ts';
 import { pageFiles } from '../../../src/console/console.ts';
-import { signInRoutes } from '../../../src/console/sign-ins.ts';
-import { SignIns } from '../../../src/console/sign-ins.ts';
-import { listen } from '../../../src/port/http.ts';
-import { HttpConfig } from '../../../src/port/config.ts';
-import { systemClock } from '../../../src/lib/clock.ts';
-import { createLog } from '../../../src/lib/log.ts';
 import { Problem } from '../../../src/port/problem.ts';
 import type {
   ApiCall,
@@ -28,6 +22,7 @@ import type { CallAssistance } from '../../../src/protocol/assist-events.ts';
 import type { CallEvent } from '../../../src/protocol/events.ts';
 import type { CallWrapUp } from '../../../src/protocol/wrap-up.ts';
 import { recordedAssist } from './recorded-assist.ts';
+import { portWithPeople } from '../people/people.ts';
 import { callId } from './recorded-call.ts';
 import { jobIdOf, recordedJob, type RecordedJob } from './recorded-jobs.ts';
 
@@ -75,12 +70,8 @@ export async function startRecordedApi(
   recorded: Recorded,
   options: { apiKeys?: string[]; port?: number } = {},
 ): Promise<RecordedApi> {
-  const apiKeys = options.apiKeys ?? [];
-  const log = createLog({ level: 'silent' });
-  const config = HttpConfig.parse({ port: options.port ?? 0, apiKeys });
-  const http = await listen({ config, insecure: false, internalKey: 'unused-internal-key', log });
-  const signIns = new SignIns(systemClock, http.publicUrl);
-  http.acceptSignIns((request) => signIns.accepts(request));
+  const port = await portWithPeople(options);
+  const { http } = port;
   const streams = new Set<Response>();
   const resumedFrom: string[] = [];
   const operator = recordedRoutes(recorded);
@@ -96,12 +87,10 @@ export async function startRecordedApi(
     streams.add(response);
     response.on('close', () => streams.delete(response));
   });
-  const overTls = (): boolean => false;
   http.mount({
     name: 'recorded',
     routers: [
       { access: 'public', router: pageFiles() },
-      { access: 'public', router: signInRoutes({ keys: http, signIns, overTls }) },
       { access: 'speech', router: recordedJobRoutes(recorded) },
       { access: 'operator', router: operator },
     ],
@@ -115,7 +104,7 @@ export async function startRecordedApi(
     cut() {
       for (const stream of streams) stream.destroy();
     },
-    [Symbol.asyncDispose]: () => http[Symbol.asyncDispose](),
+    [Symbol.asyncDispose]: () => port[Symbol.asyncDispose](),
   };
 }
 

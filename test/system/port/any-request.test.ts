@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 import { createLog } from '../../../src/lib/log.ts';
 import { HttpConfig } from '../../../src/port/config.ts';
 import { listen, type HttpServer } from '../../../src/port/http.ts';
+import { rightsWith } from '../../support/people/rights.ts';
 
 function server(settings: Record<string, unknown> = {}): Promise<HttpServer> {
   return listen({
@@ -11,6 +12,11 @@ function server(settings: Record<string, unknown> = {}): Promise<HttpServer> {
     insecure: false,
     internalKey: 'internal-key-0000',
     log: createLog({ level: 'silent' }),
+    rights: rightsWith({
+      'GET /thing/{id}': 'open',
+      'GET /api/thing': 'calls.read',
+      'POST /api/thing': 'calls.note',
+    }),
   });
 }
 
@@ -73,8 +79,15 @@ test('without keys a page of another origin can neither ask nor change anything,
   const router = express.Router();
   router.get('/api/thing', (_request, response) => void response.json({}));
   router.post('/api/thing', (_request, response) => void response.json({}));
-  router.get('/', (_request, response) => void response.send('page'));
-  http.mount({ name: 'sample', routers: [{ access: 'operator', router }] });
+  const page = express.Router();
+  page.get('/', (_request, response) => void response.send('page'));
+  http.mount({
+    name: 'sample',
+    routers: [
+      { access: 'operator', router },
+      { access: 'public', router: page },
+    ],
+  });
   const own = `http://localhost:${http.port}`;
   const host = `Host: localhost:${http.port}\r\n`;
   const status = async (method: string, path: string, more: string): Promise<number> => {

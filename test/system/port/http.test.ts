@@ -12,6 +12,7 @@ import { createLog, type Logger } from '../../../src/lib/log.ts';
 import { metrics } from '../../../src/lib/metrics.ts';
 import type { Part } from '../../../src/port/part.ts';
 import { Problem } from '../../../src/port/problem.ts';
+import { rightsWith } from '../../support/people/rights.ts';
 import { until } from '../../support/process/until.ts';
 import { refusalEndsConnection } from '../../support/faults/upgrade-flood.ts';
 
@@ -31,6 +32,14 @@ function server(settings: PortSettings = {}): Promise<HttpServer> {
     insecure,
     internalKey: 'internal-key-0000',
     log,
+    rights: rightsWith({
+      'GET /api/hello': 'calls.read',
+      'POST /api/echo': 'calls.note',
+      'POST /api/echo/{id}': 'calls.note',
+      'GET /api/bug': 'calls.read',
+      'GET /v2/hello': 'speech',
+      'GET /v2/refused': 'speech',
+    }),
   });
 }
 
@@ -136,7 +145,7 @@ describe('keys', () => {
         headers: { 'x-service-key': `wrong-key-${guess}` },
       });
     const long = { ...key, 'content-type': 'application/json' };
-    http.judgeKey(requestFrom('192.0.2.7'), 'a-good-key-of-16');
+    await http.door.judgeSignIn(requestFrom('192.0.2.7'), 'a-good-key-of-16');
     await fetch(`${http.ownUrl}/api/hello`, { headers: key });
     await fetch(`${http.ownUrl}/api/echo`, { method: 'POST', headers: long, body: '{}' });
     const after = await counted();

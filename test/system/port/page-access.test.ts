@@ -1,27 +1,20 @@
 import express from 'express';
-import { request as ask, type IncomingMessage } from 'node:http';
+import { request as ask } from 'node:http';
 import { expect, test } from 'vitest';
-import { SignIns, signInCookie, signInRoutes } from '../../../src/console/sign-ins.ts';
-import { systemClock } from '../../../src/lib/clock.ts';
-import { createLog } from '../../../src/lib/log.ts';
-import { isOverTls } from '../../../src/port/addresses.ts';
-import { HttpConfig } from '../../../src/port/config.ts';
-import { listen } from '../../../src/port/http.ts';
+import { signInCookie } from '../../../src/people/known.ts';
+import { cookieOf, portWithPeople } from '../../support/people/people.ts';
 
 /** The real port and the real sign-in, with a speech interface that says what reached it. */
 async function signedIn() {
-  const config = HttpConfig.parse({ port: 0, apiKeys: ['a-good-key-of-16'] });
-  const log = createLog({ level: 'silent' });
-  const http = await listen({ config, insecure: false, internalKey: 'internal-key-0000', log });
-  const signIns = new SignIns(systemClock, http.publicUrl);
-  http.acceptSignIns((request) => signIns.accepts(request));
+  const port = await portWithPeople({ apiKeys: ['a-good-key-of-16'] });
+  const { http } = port;
   const reached: string[] = [];
   const speech = express.Router().all(/^\/(?:v2|file)\//, (request, response) => {
     reached.push(`${request.method} ${request.path}`);
     response.json({});
   });
   http.mount({ name: 'speech', routers: [{ access: 'speech', router: speech }] });
-  const cookie = `${signInCookie}=${signIns.open()}`;
+  const cookie = await cookieOf(http.ownUrl, { key: 'a-good-key-of-16' });
   return {
     reached,
     origin: http.ownUrl,
@@ -40,7 +33,7 @@ async function signedIn() {
         sent.end();
       });
     },
-    [Symbol.asyncDispose]: () => http[Symbol.asyncDispose](),
+    [Symbol.asyncDispose]: () => port[Symbol.asyncDispose](),
   };
 }
 
@@ -105,19 +98,9 @@ test('a page elsewhere, or one that does not say where it is, opens no job with 
 
 test('behind a proxy that speaks TLS the cookie of a sign-in is for TLS alone', async () => {
   const key = 'a-good-key-of-16';
-  const config = HttpConfig.parse({ port: 0, apiKeys: [key] });
-  const log = createLog({ level: 'silent' });
-  await using http = await listen({
-    config,
-    insecure: false,
-    internalKey: 'internal-key-0000',
-    log,
-  });
-  const signIns = new SignIns(systemClock, http.publicUrl);
-  const overTls = (request: IncomingMessage): boolean => isOverTls(request, http.publicUrl);
-  const router = signInRoutes({ keys: http, signIns, overTls });
-  http.mount({ name: 'console', routers: [{ access: 'public', router }] });
-  const cookieOf = async (headers: Record<string, string>): Promise<string> => {
+  await using port = await portWithPeople({ apiKeys: [key] });
+  const { http } = port;
+  const cookieWith = async (headers: Record<string, string>): Promise<string> => {
     const answer = await fetch(`${http.ownUrl}/api/session`, {
       method: 'POST',
       headers: { 'content-type': 'application/json', ...headers },
@@ -126,6 +109,6 @@ test('behind a proxy that speaks TLS the cookie of a sign-in is for TLS alone', 
     expect(answer.status).toBe(204);
     return answer.headers.get('set-cookie') ?? '';
   };
-  expect(await cookieOf({})).not.toMatch(/secure/i);
-  expect(await cookieOf({ 'x-forwarded-proto': 'https' })).toMatch(/; Secure/);
+  expect(await cookieWith({})).not.toMatch(/secure/i);
+  expect(await cookieWith({ 'x-forwarded-proto': 'https' })).toMatch(/; Secure/);
 });

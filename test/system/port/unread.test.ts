@@ -6,6 +6,7 @@ import { expect, test } from 'vitest';
 import { createLog } from '../../../src/lib/log.ts';
 import { HttpConfig } from '../../../src/port/config.ts';
 import { listen } from '../../../src/port/http.ts';
+import { rightsWith } from '../../support/people/rights.ts';
 import type { Part } from '../../../src/port/part.ts';
 import { until } from '../../support/process/until.ts';
 
@@ -68,6 +69,7 @@ test.each([
       insecure: false,
       internalKey: 'internal-key-0000',
       log: createLog({ level: 'silent' }),
+      rights: rightsWith({ 'GET /large': 'open', 'GET /events': 'open' }),
     });
     const closed = new Set<number>();
     http.mount(talkativePart(closed));

@@ -1,0 +1,112 @@
+import type { Clock } from '../lib/clock.ts';
+import { every, type Loop } from '../lib/every.ts';
+import type { Logger } from '../lib/log.ts';
+import type { PublicUrl } from '../port/addresses.ts';
+import type { Door } from '../port/http.ts';
+import type { Part } from '../port/part.ts';
+import type { Deed, Directory } from '../port/principal.ts';
+import type { SecretJudge } from '../port/secrets.ts';
+import type { Store } from '../store/store.ts';
+import { Accounts } from './accounts.ts';
+import { Audit } from './audit.ts';
+import { auditApi } from './audit-api.ts';
+import type { PeopleConfig } from './config.ts';
+import { Known } from './known.ts';
+import { NamedKeys } from './named-keys.ts';
+import { peopleApi } from './people-api.ts';
+import { sessionApi } from './session-api.ts';
+import { SignIns } from './sign-ins.ts';
+
+/** A key that was revoked at another node is refused here after this time and one query. */
+const lookEveryMs = 1_000;
+const sweepEveryMs = 3_600_000;
+
+type PeopleOptions = {
+  config: PeopleConfig;
+  /** The keys of the settings, which may do everything. */
+  settingKeys: readonly string[];
+  store: Store;
+  clock: Clock;
+  log: Logger;
+  node: string;
+};
+
+/** The keys, people and sign-ins of this installation, and the record of who did what. */
+export class People implements AsyncDisposable {
+  readonly #options: PeopleOptions;
+  readonly #known: Known;
+  readonly #audit: Audit;
+  readonly #loops: Loop[];
+
+  private constructor(options: PeopleOptions, known: Known) {
+    const { store, clock, log, config } = options;
+    this.#options = options;
+    this.#known = known;
+    this.#audit = new Audit(options);
+    const signIns = new SignIns({ store, clock, known });
+    const failed = (error: unknown): void =>
+      log.warn({ err: error }, 'keys and sign-ins could not be read; the ones in memory stay');
+    this.#loops = [
+      // On SQLite nobody else changes anything.
+      ...(store.kind === 'postgres'
+        ? [every(clock, lookEveryMs, () => known.refresh(), { failed })]
+        : []),
+      every(
+        clock,
+        sweepEveryMs,
+        async () => {
+          await signIns.forget();
+          await this.#audit.forget(config.auditDays);
+        },
+        { firstMs: lookEveryMs, failed },
+      ),
+    ];
+  }
+
+  /** Opens before the port does, which asks for a proof from its first request on. */
+  static async open(options: PeopleOptions): Promise<People> {
+    const { store, clock, settingKeys } = options;
+    return new People(options, await Known.open({ store, clock, settingKeys }));
+  }
+
+  get directory(): Directory {
+    return this.#known;
+  }
+
+  get audit(): Pick<Audit, 'add' | 'deed' | 'failed'> {
+    return this.#audit;
+  }
+
+  readonly noted = (deed: Deed): Promise<((status: number) => void) | undefined> =>
+    this.#audit.deed(deed);
+
+  readonly failedAt = (address: string): void => this.#audit.failed(address);
+
+  /** The routes, once the port is open. */
+  part(http: { door: Door; secrets: SecretJudge; publicUrl: PublicUrl }): Part {
+    const { store, clock, settingKeys } = this.#options;
+    const known = this.#known;
+    const audit = this.#audit;
+    known.answersAt(http.publicUrl);
+    const signIns = new SignIns({ store, clock, known });
+    const accounts = new Accounts({ known, signIns, clock });
+    const keys = new NamedKeys({ known, signIns, clock });
+    const shared = { ...http, known, accounts, keys, signIns, audit };
+    return {
+      name: 'people',
+      routers: [
+        { access: 'public', router: sessionApi({ ...shared, provider: null }) },
+        { access: 'operator', router: peopleApi(shared) },
+        { access: 'operator', router: auditApi(audit) },
+      ],
+      notes: () =>
+        settingKeys.length > 0 && !known.keys.some(({ revoked_at }) => revoked_at === null)
+          ? ['TRUNKLINE_API_KEYS: each of these keys may do everything; "npx trunkline keys create NAME --scope read" makes one that may do less'] // prettier-ignore
+          : [],
+    };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all(this.#loops.map((loop) => loop.stop()));
+  }
+}

@@ -1,0 +1,118 @@
+import type { Request, RequestHandler, Response, Router } from 'express';
+import { mayDo, reachOf, listsOfCalls, type RightsTable } from '../protocol/rights.ts';
+import { refusalOf, type KeyCheck } from './keys.ts';
+import { agentsWithin, bindTo, type Deed, type Directory, type Principal } from './principal.ts';
+import { pathOf, Problem } from './problem.ts';
+
+type GuardOptions = {
+  keyCheck: KeyCheck;
+  table: RightsTable;
+  directory: Directory;
+  /** Keeps the deed before it is done. The returned function tells the status with which it was answered. */
+  noted: (deed: Deed) => Promise<((status: number) => void) | undefined>;
+};
+
+/** Stands before every route and lets through only what the table of rights allows. */
+export class Guard {
+  readonly #options: GuardOptions;
+
+  constructor(options: GuardOptions) {
+    this.#options = options;
+  }
+
+  /** Lets open routes and routes with a proof of their own through to this router. Without a row, nobody gets there. */
+  openOnly(router: Router): RequestHandler {
+    return (request, response, next) => {
+      const action = this.#options.table.find(request.method, pathOf(request.originalUrl))?.action;
+      const isOpen = action === 'open' || action === 'own proof';
+      // Express answers OPTIONS by itself, from the routes that it has.
+      if (isOpen || request.method === 'OPTIONS') router(request, response, next);
+      else next();
+    };
+  }
+
+  /** Lets only requests through that `operator` or `speech` have admitted, whatever path a part gives its routes. */
+  guarded(router: Router): RequestHandler {
+    return (request, response, next) => {
+      if (response.locals['principal'] === undefined) next();
+      else router(request, response, next);
+    };
+  }
+
+  readonly operator: RequestHandler = async (request, response, next) => {
+    const found = await this.#options.keyCheck.identify(request);
+    if (found.is !== 'right') return next(refusalOf(found, request));
+    await this.#admit(found.principal, request, response);
+    this.#options.keyCheck.noteChange(request);
+    next();
+  };
+
+  readonly speech: RequestHandler = async (request, response, next) => {
+    const found = await this.#options.keyCheck.identifySpeech(request);
+    if (found.is !== 'right') return next(refusalOf(found, request));
+    await this.#admit(found.principal, request, response);
+    next();
+  };
+
+  /** Throws the refusal if the table does not let this principal do this. */
+  async #admit(principal: Principal, request: Request, response: Response): Promise<void> {
+    const { table, directory } = this.#options;
+    const path = pathOf(request.originalUrl);
+    response.locals['principal'] = principal;
+    if (request.method === 'OPTIONS') return;
+    const row = table.find(request.method, path);
+    if (row === undefined) throw this.#unlisted(request, path);
+    if (row.action === 'open' || row.action === 'own proof') return;
+    const reach = reachOf(principal, row.action);
+    if (reach === undefined)
+      throw new Problem(403, `this asks for ${mayDo(row.action)}: ${nameOf(principal)}`);
+    const agents = agentsWithin(principal, reach);
+    const route = `${row.method} ${row.path}`;
+    const callId = row.path.startsWith('/api/calls/{id}') ? callIn(path) : undefined;
+    if (agents !== undefined) {
+      // The answer does not show whether a call of somebody else exists.
+      if (callId !== undefined && !(await directory.mayTouch(agents, callId)))
+        throw new Problem(404, 'call not found');
+      if (callId === undefined && !listsOfCalls.has(route))
+        throw new Problem(403, `this asks for rights on all calls: ${nameOf(principal)}`);
+    }
+    bindTo(response, agents);
+    const { keyCheck, noted } = this.#options;
+    const { method } = request;
+    const address = keyCheck.clientOf(request);
+    const target = callId === undefined && row.path.includes('{') ? lastIn(path, row.path) : '';
+    const answered = await noted({ principal, method, route: row.path, callId, target, address });
+    if (answered !== undefined) response.once('finish', () => answered(response.statusCode));
+  }
+
+  /** The answer about a route without a row. The speech interface says which methods an address has. */
+  #unlisted({ method }: Request, path: string): Problem {
+    const methods = this.#options.table.methodsAt(path);
+    if (methods.length === 0 || !/^\/(?:v2|file)\//i.test(path)) return new Problem(404, 'Not found');
+    const allow = ['GET', 'POST', 'PATCH', 'DELETE']
+      .filter((one) => methods.includes(one))
+      .flatMap((one) => (one === 'GET' ? ['GET', 'HEAD'] : [one]))
+      .join(', ');
+    return new Problem(405, `${method} is not answered here, only ${allow}`, { headers: { allow } });
+  }
+}
+
+function callIn(path: string): string {
+  const text = path.split('/')[3] ?? '';
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    throw new Problem(400, 'the id of the call is not percent-encoded UTF-8');
+  }
+}
+
+/** The variable part of the path, at most as long as any name of ours. */
+function lastIn(path: string, route: string): string {
+  const at = route.split('/').findIndex((part) => part.startsWith('{'));
+  return (path.split('/')[at] ?? '').slice(0, 200);
+}
+
+function nameOf({ kind, name, scopes, roles }: Principal): string {
+  if (kind === 'person') return `${name} has the role ${roles.join(' and ') || 'of nobody'}`;
+  return `the key "${name}" has the scope ${scopes.join(' and ')}`;
+}

@@ -8,7 +8,7 @@ import { loadConfig, settingsByHand, type Config } from './config.ts';
 import { featuresOf } from './console/features.ts';
 import { startConsole } from './console/console.ts';
 import { openDocs } from './port/docs.ts';
-import { healthOf, listen, type HttpServer } from './port/http.ts';
+import { healthOf, type HttpServer } from './port/http.ts';
 import { tryModel } from './language/llm/model-trial.ts';
 import { startLanguageRunner } from './language/runner.ts';
 import { isLoopback } from './port/addresses.ts';
@@ -22,7 +22,7 @@ import { version } from './lib/version.ts';
 import { nodeIdOf } from './lib/node-id.ts';
 import { startNodes, type NodesPart } from './nodes/nodes.ts';
 import { Objects } from './objects/objects.ts';
-import { People } from './people/people.ts';
+import { openPort } from './people/people-part.ts';
 import { startOutbox } from './outbox/outbox.ts';
 import type { SealingOptions } from './outbox/sealing.ts';
 import type { SpeechTarget } from './speech-client/service-api.ts';
@@ -86,29 +86,14 @@ export async function main(env: Readonly<Record<string, string | undefined>>): P
     }),
   );
   const internalKey = randomBytes(32).toString('base64url');
-  const node = await nodeIdOf(config.store.dataDir);
-  const people = stack.use(
-    await People.open({
-      config: config.people,
-      settingKeys: config.http.apiKeys,
-      store,
-      clock: systemClock,
-      log,
-      node,
-    }),
-  );
-  const http = stack.use(
-    await listen({
-      config: config.http,
-      directory: people.directory,
-      noted: people.noted,
-      failedAt: people.failedAt,
-      insecure: config.insecure,
-      internalKey,
-      log,
-      isStarting: true,
-    }),
-  );
+  const { http, people } = await openPort(stack, {
+    config: config.people,
+    store,
+    clock: systemClock,
+    log,
+    node: await nodeIdOf(config.store.dataDir),
+    port: { config: config.http, insecure: config.insecure, internalKey, isStarting: true },
+  });
   const parts: Part[] = [];
   const opened: OpenProcess = {
     config,
@@ -125,9 +110,8 @@ export async function main(env: Readonly<Record<string, string | undefined>>): P
     },
   };
   http.mount({ name: 'store', health: () => store.health() });
-  const ofPeople = people.part(http);
-  parts.push(ofPeople);
-  http.mount(ofPeople);
+  parts.push(people);
+  http.mount(people);
   await openParts(opened, internalKey);
   http.started();
   await sayReady(opened);

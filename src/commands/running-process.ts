@@ -85,7 +85,8 @@ export async function refusedBy(api: Api, response: Response): Promise<Trunkline
 /** The process that a command talks to: the one given by URL, or the one on this machine with the same settings. */
 export function runningProcess(url: string | undefined): { api: Api; config: Config } {
   const { config } = loadConfig(process.env);
-  const [key] = config.http.apiKeys;
+  // A named key in the environment is for commands alone; the process itself has the keys of its settings.
+  const key = process.env['TRUNKLINE_KEY'] || config.http.apiKeys[0];
   const own = `http://127.0.0.1:${config.http.port}`;
   const address = (url ?? process.env['TRUNKLINE_URL'] ?? own).replace(/\/+$/, '');
   return { api: { url: address, key }, config };

@@ -32,3 +32,16 @@ export async function printStream(file: Readable): Promise<void> {
 function printableLines(text: string): string {
   return text.split('\n').map(printable).join('\n');
 }
+
+/** Prints rows as columns under their headings. */
+export function printTable(headings: readonly string[], rows: readonly string[][]): void {
+  const all = [headings, ...rows];
+  const widths = headings.map((_, at) => Math.max(...all.map((row) => row[at]?.length ?? 0)));
+  for (const row of all)
+    printLine(
+      row
+        .map((cell, at) => cell.padEnd(widths[at] ?? 0))
+        .join('  ')
+        .trimEnd(),
+    );
+}

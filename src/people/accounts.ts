@@ -3,14 +3,14 @@ import { newId } from '../lib/ids.ts';
 import { Problem } from '../port/problem.ts';
 import type { ApiPerson, NewPerson, PersonChange } from '../protocol/people-reports.ts';
 import type { PeopleTable } from '../store/schema.ts';
-import { rolesOf, teamsOf, type Known } from './known.ts';
+import { rolesOf, teamsOf, type Holders } from './holders.ts';
 import { isPassword, storedPassword } from './passwords.ts';
 import type { SignIns } from './sign-ins.ts';
 
 /** At most this many people have an account. All of them are held in memory. */
 export const maxPeople = 10_000;
 
-type AccountsOptions = { known: Known; signIns: SignIns; clock: Clock };
+type AccountsOptions = { known: Holders; signIns: SignIns; clock: Clock };
 
 /** The accounts of people who sign in here by name and password, or come from a provider. */
 export class Accounts {

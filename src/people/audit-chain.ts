@@ -18,7 +18,6 @@ export function hashAfter(before: string, line: UnchainedLine): string {
 /** Says why this line does not follow there. Undefined if it does. */
 export function whyBroken(before: ChainLink, line: AuditTable): string | undefined {
   if (line.seq !== before.seq + 1) return `line ${before.seq + 1} is missing`;
-  if (line.hash !== hashAfter(before.hash, line))
-    return `line ${line.seq} or its hash was changed`;
+  if (line.hash !== hashAfter(before.hash, line)) return `line ${line.seq} or its hash was changed`;
   return undefined;
 }

@@ -31,14 +31,14 @@ export type AuditEntry = Pick<AuditTable, 'actor_kind' | 'actor_id' | 'actor' | 
   address: string;
 };
 
-type Waiting = { entry: AuditEntry; at: number; done: (seq: number) => void; failed: (error: unknown) => void }; // prettier-ignore
+type WaitingLine = { entry: AuditEntry; at: number; done: (seq: number) => void; failed: (error: unknown) => void }; // prettier-ignore
 
 type AuditOptions = { store: Store; clock: Clock; log: Logger; node: string };
 
 /** The record of who did what: lines that are only ever added, each chained to the one before. */
 export class Audit {
   readonly #options: AuditOptions;
-  #waiting: Waiting[] = [];
+  #waiting: WaitingLine[] = [];
   #isWriting = false;
   /** The latest time of each deed that may come in many requests. */
   readonly #latest = new Map<string, number>();
@@ -131,7 +131,7 @@ export class Audit {
   }
 
   /** The row of the last line is changed first. Its lock puts the lines of all nodes in one order. */
-  #commit(batch: readonly Waiting[]): Promise<number> {
+  #commit(batch: readonly WaitingLine[]): Promise<number> {
     const { store, node } = this.#options;
     return store.transaction(async (tx) => {
       const last = await tx
@@ -262,7 +262,12 @@ export type AuditFilter = {
   action?: string | undefined;
 };
 
-export function actorOf({ kind, id, name }: Principal): Pick<AuditEntry, 'actor_kind' | 'actor_id' | 'actor'> { // prettier-ignore
+export function actorOf({
+  kind,
+  id,
+  name,
+}: Principal): Pick<AuditEntry, 'actor_kind' | 'actor_id' | 'actor'> {
+  // prettier-ignore
   return { actor_kind: kind, actor_id: id, actor: name };
 }
 

@@ -5,14 +5,14 @@ import { Problem } from '../port/problem.ts';
 import type { ApiKeyMade, ApiKeyShown, NewApiKey } from '../protocol/people-reports.ts';
 import type { ApiKeysTable } from '../store/schema.ts';
 import { newKey } from './key-form.ts';
-import { scopesOf, type Known } from './known.ts';
+import { scopesOf, type Holders } from './holders.ts';
 import type { SignIns } from './sign-ins.ts';
 
 /** At most this many keys are held, those that were revoked included. All of them are in memory. */
 export const maxNamedKeys = 10_000;
 const dayMs = 24 * 3_600_000;
 
-type NamedKeysOptions = { known: Known; signIns: SignIns; clock: Clock };
+type NamedKeysOptions = { known: Holders; signIns: SignIns; clock: Clock };
 
 /** Keys with a name, scopes and a life. A key is shown once, when it is made; only its hash is stored. */
 export class NamedKeys {
@@ -42,7 +42,12 @@ export class NamedKeys {
     const madeAt = clock.now();
     const row = await known.change(async (tx, revision) => {
       const made: ApiKeysTable = {
-        ...{ id: newId('key', madeAt), name, scopes: JSON.stringify(scopes), digest: digestOf(key) },
+        ...{
+          id: newId('key', madeAt),
+          name,
+          scopes: JSON.stringify(scopes),
+          digest: digestOf(key),
+        },
         ...{ made_by: madeBy, made_at: madeAt, revoked_at: null, revision },
         expires_at: days === undefined ? null : madeAt + days * dayMs,
       };

@@ -15,13 +15,13 @@ import {
 import { check } from '../protocol/validation.ts';
 import type { Accounts } from './accounts.ts';
 import { actorOf, type Audit } from './audit.ts';
-import type { Known } from './known.ts';
+import type { Holders } from './holders.ts';
 import type { NamedKeys } from './named-keys.ts';
 import type { SignIns } from './sign-ins.ts';
 
 type PeopleApiOptions = {
   door: Door;
-  known: Known;
+  known: Holders;
   accounts: Accounts;
   keys: NamedKeys;
   signIns: SignIns;
@@ -29,13 +29,26 @@ type PeopleApiOptions = {
 };
 
 /** Routes by which admins make keys, add people and end sign-ins. */
-export function peopleApi({ door, known, accounts, keys, signIns, audit }: PeopleApiOptions): Router {
-  const router = Router();
-  const tell = async (request: Request<never> | Request, response: Response, action: string, detail: string): Promise<void> => { // prettier-ignore
+export function peopleApi(options: PeopleApiOptions): Router {
+  return Router().use(keysApi(options), accountsApi(options), signInsApi(options));
+}
+
+/** Keeps a line about something that was done. */
+function tellerOf({ door, audit }: PeopleApiOptions) {
+  return async (
+    request: Request<never> | Request,
+    response: Response,
+    action: string,
+    detail: string,
+  ): Promise<void> => {
     const actor = actorOf(principalOf(response) ?? thisMachine);
     await audit.add({ ...actor, action, detail, address: door.clientOf(request) });
   };
+}
 
+function keysApi({ keys, ...options }: PeopleApiOptions): Router {
+  const router = Router();
+  const tell = tellerOf({ keys, ...options });
   router.get('/api/keys', (_request, response) => {
     response.json({ items: keys.list() } satisfies ApiKeyList);
   });
@@ -54,6 +67,12 @@ export function peopleApi({ door, known, accounts, keys, signIns, audit }: Peopl
     response.status(204).end();
   });
 
+  return router;
+}
+
+function accountsApi({ accounts, ...options }: PeopleApiOptions): Router {
+  const router = Router();
+  const tell = tellerOf({ accounts, ...options });
   router.get('/api/people', (_request, response) => {
     response.json({ items: accounts.list() } satisfies PersonList);
   });
@@ -76,6 +95,12 @@ export function peopleApi({ door, known, accounts, keys, signIns, audit }: Peopl
     response.status(204).end();
   });
 
+  return router;
+}
+
+function signInsApi({ known, signIns, ...options }: PeopleApiOptions): Router {
+  const router = Router();
+  const tell = tellerOf({ known, signIns, ...options });
   router.get('/api/sign-ins', (request, response) => {
     const own = known.signInOf(request)?.id;
     const list: SignInList = {

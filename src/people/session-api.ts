@@ -12,16 +12,16 @@ import { actionsOf } from '../protocol/rights.ts';
 import { check } from '../protocol/validation.ts';
 import type { Accounts } from './accounts.ts';
 import { actorOf, type Audit } from './audit.ts';
-import { markOf, signInCookie, type Known } from './known.ts';
+import { markOf, signInCookie, type Holders } from './holders.ts';
 import type { SignIns } from './sign-ins.ts';
 
 /** People and keys have counts of their own: who mistypes a password makes no program wait. */
 const peopleDoor = 'people';
 
-export type SessionOptions = {
+export type SignInOptions = {
   door: Door;
   secrets: SecretJudge;
-  known: Known;
+  known: Holders;
   accounts: Accounts;
   signIns: SignIns;
   audit: Audit;
@@ -37,7 +37,7 @@ export function cookieFor(request: IncomingMessage, publicUrl: PublicUrl) {
 }
 
 /** Serves /api/session: takes a key or a password, and returns a cookie that no script can read and no other site can send. */
-export function sessionApi(options: SessionOptions): Router {
+export function sessionApi(options: SignInOptions): Router {
   const { door, known, signIns, audit, publicUrl, provider } = options;
   options.secrets.open(peopleDoor);
   const router = Router();
@@ -65,8 +65,7 @@ export function sessionApi(options: SessionOptions): Router {
       'key' in parsed.value
         ? await withKey(options, request, parsed.value.key)
         : await withPassword(options, request, parsed.value);
-    if (cookie !== undefined)
-      response.cookie(signInCookie, cookie, cookieFor(request, publicUrl));
+    if (cookie !== undefined) response.cookie(signInCookie, cookie, cookieFor(request, publicUrl));
     response.status(204).end();
   });
 
@@ -91,7 +90,7 @@ function whoIs({ name, kind, roles, scopes }: Principal): NonNullable<SignInStat
 }
 
 async function withKey(
-  { door, signIns, audit }: SessionOptions,
+  { door, signIns, audit }: SignInOptions,
   request: IncomingMessage,
   key: string,
 ): Promise<string | undefined> {
@@ -110,7 +109,7 @@ async function withKey(
 }
 
 async function withPassword(
-  { door, secrets, known, accounts, signIns, audit }: SessionOptions,
+  { door, secrets, known, accounts, signIns, audit }: SignInOptions,
   request: IncomingMessage,
   { login, password }: { login: string; password: string },
 ): Promise<string> {

@@ -4,7 +4,7 @@ import type { Clock } from '../lib/clock.ts';
 import { digestOf } from '../lib/digest.ts';
 import { newId } from '../lib/ids.ts';
 import type { Store } from '../store/store.ts';
-import type { Known } from './known.ts';
+import type { Holders } from './holders.ts';
 
 /** A sign-in lasts a working day. */
 export const signInLifeMs = 12 * 60 * 60_000;
@@ -19,9 +19,9 @@ type SignInHolder = { kind: 'person' | 'key' | 'setting'; holder: string };
 export class SignIns {
   readonly #store: Store;
   readonly #clock: Clock;
-  readonly #known: Known;
+  readonly #known: Holders;
 
-  constructor({ store, clock, known }: { store: Store; clock: Clock; known: Known }) {
+  constructor({ store, clock, known }: { store: Store; clock: Clock; known: Holders }) {
     this.#store = store;
     this.#clock = clock;
     this.#known = known;

@@ -15,6 +15,8 @@ type GuardOptions = {
 /** Stands before every route and lets through only what the table of rights allows. */
 export class Guard {
   readonly #options: GuardOptions;
+  /** Answers that are under way, such as feeds and recordings. The connections of the port bound their number. */
+  readonly #underWay = new Map<Response, { request: Request; principal: Principal }>();
 
   constructor(options: GuardOptions) {
     this.#options = options;
@@ -54,11 +56,25 @@ export class Guard {
     next();
   };
 
+  /**
+   * Ends the answers whose key was revoked, whose sign-in was ended, or whose person may do other things now. Clients of
+   * feeds come back and are judged anew. Called once a second.
+   */
+  look(): void {
+    const { keyCheck } = this.#options;
+    for (const [response, { request, principal }] of this.#underWay) {
+      const now = keyCheck.holderNow(request, principal);
+      if (now === undefined || !isSame(now, principal)) response.destroy();
+    }
+  }
+
   /** Throws the refusal if the table does not let this principal do this. */
   async #admit(principal: Principal, request: Request, response: Response): Promise<void> {
     const { table, directory } = this.#options;
     const path = pathOf(request.originalUrl);
     response.locals['principal'] = principal;
+    this.#underWay.set(response, { request, principal });
+    response.once('close', () => this.#underWay.delete(response));
     if (request.method === 'OPTIONS') return;
     const row = table.find(request.method, path);
     if (row === undefined) throw this.#unlisted(request, path);
@@ -88,13 +104,20 @@ export class Guard {
   /** The answer about a route without a row. The speech interface says which methods an address has. */
   #unlisted({ method }: Request, path: string): Problem {
     const methods = this.#options.table.methodsAt(path);
-    if (methods.length === 0 || !/^\/(?:v2|file)\//i.test(path)) return new Problem(404, 'Not found');
+    if (methods.length === 0 || !/^\/(?:v2|file)\//i.test(path))
+      return new Problem(404, 'Not found');
     const allow = ['GET', 'POST', 'PATCH', 'DELETE']
       .filter((one) => methods.includes(one))
       .flatMap((one) => (one === 'GET' ? ['GET', 'HEAD'] : [one]))
       .join(', ');
-    return new Problem(405, `${method} is not answered here, only ${allow}`, { headers: { allow } });
+    return new Problem(405, `${method} is not answered here, only ${allow}`, {
+      headers: { allow },
+    });
   }
+}
+
+function isSame(one: Principal, other: Principal): boolean {
+  return one === other || JSON.stringify(one) === JSON.stringify(other);
 }
 
 function callIn(path: string): string {

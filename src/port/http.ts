@@ -95,6 +95,7 @@ export async function listen(options: HttpOptions): Promise<HttpServer> {
   const room = connectionRoom(config.maxConnections, limit);
   const isProxy = proxiesIn(config.trustedProxies);
   let elsewhere = (): number => 0;
+  let endRevoked = (): void => undefined;
   const secrets = new SecretJudge({ clock: systemClock, log: log.child({ part: 'port' }) });
   const connections = new Connections({
     server,
@@ -104,16 +105,13 @@ export async function listen(options: HttpOptions): Promise<HttpServer> {
     clock: systemClock,
     eachLook: () => {
       secrets.tick();
+      endRevoked();
       server.maxConnections = Math.max(leastConnections, room.connectionsAtMost - elsewhere());
     },
   });
   const port = await startListening(server, config);
   const ownUrl = ownAddress(config.host, port);
-  const publicUrl = publicUrls({
-    configured: config.publicUrl,
-    isProxy,
-    own: () => ownUrl,
-  });
+  const publicUrl = publicUrls({ ...{ configured: config.publicUrl, isProxy }, own: () => ownUrl });
   const keyCheck = new KeyCheck({
     config,
     insecure,
@@ -125,9 +123,19 @@ export async function listen(options: HttpOptions): Promise<HttpServer> {
     onWrong: options.failedAt,
     onKnown: (request) => connections.know(request),
   });
+  const guard = guardOf(options, keyCheck);
+  endRevoked = () => guard.look();
   const parts: Part[] = [];
   const state: ServerState = { isStarting: options.isStarting ?? false, isAccepting: true };
-  const routers = answer(server, { options, publicUrl, keyCheck, connections, parts, state });
+  const routers = answer(server, {
+    options,
+    publicUrl,
+    keyCheck,
+    guard,
+    connections,
+    parts,
+    state,
+  });
   return {
     port,
     ownUrl,
@@ -157,6 +165,15 @@ export async function listen(options: HttpOptions): Promise<HttpServer> {
       await Promise.resolve();
     },
   };
+}
+
+function guardOf(options: HttpOptions, keyCheck: KeyCheck): Guard {
+  return new Guard({
+    keyCheck,
+    table: options.rights ?? new RightsTable(),
+    directory: options.directory ?? emptyDirectory,
+    noted: options.noted ?? (() => Promise.resolve(undefined)),
+  });
 }
 
 function newServer(): Server {
@@ -314,6 +331,7 @@ type AnswerContext = {
   options: HttpOptions;
   publicUrl: PublicUrl;
   keyCheck: KeyCheck;
+  guard: Guard;
   connections: Connections;
   parts: Part[];
   state: ServerState;
@@ -327,6 +345,7 @@ function createApp({
   options,
   publicUrl,
   keyCheck,
+  guard,
   routers,
   parts,
   state,
@@ -347,12 +366,6 @@ function createApp({
     response.set({ 'x-request-id': id, 'x-aipi-call-id': id, 'cache-control': 'no-store' });
     const foreign = keyCheck.whyForeign(request);
     next(foreign === undefined ? undefined : new Problem(403, foreign));
-  });
-  const guard = new Guard({
-    keyCheck,
-    table: options.rights ?? new RightsTable(),
-    directory: options.directory ?? emptyDirectory,
-    noted: options.noted ?? (() => Promise.resolve(undefined)),
   });
   app.use(healthRoutes({ keyCheck, guard, parts, state }));
   app.use(guard.openOnly(routers.public));
@@ -407,7 +420,7 @@ function healthRoutes({
   guard,
   parts,
   state,
-}: Pick<AppContext, 'keyCheck' | 'parts' | 'state'> & { guard: Guard }): Router {
+}: Pick<AppContext, 'keyCheck' | 'guard' | 'parts' | 'state'>): Router {
   const router = express.Router();
   router.get('/health/live', (_request, response) => {
     response.json({ status: 'ok' });

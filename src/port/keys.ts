@@ -72,8 +72,7 @@ type KeyCheckOptions = {
 /** The verdict on a key. `wait` means that the client guessed too often. */
 export type KeyVerdict = SecretVerdict | { is: 'missing' };
 
-type Identity =
-  { is: 'right'; principal: Principal } | Exclude<KeyVerdict, { is: 'right' }>;
+type Identity = { is: 'right'; principal: Principal } | Exclude<KeyVerdict, { is: 'right' }>;
 
 /**
  * Decides who a request comes from. If keys are set, or keys or people were made, a request must show a proof.
@@ -168,7 +167,8 @@ export class KeyCheck {
 
   /** True if a request shows any valid key, including that of the bridge of this process. */
   hasKey(request: IncomingMessage): boolean {
-    if (!this.#internalKey.accepts(keyOf(request))) return this.#identifyNow(request).is === 'right';
+    if (!this.#internalKey.accepts(keyOf(request)))
+      return this.#identifyNow(request).is === 'right';
     this.#options.onKnown(request);
     return true;
   }
@@ -176,15 +176,28 @@ export class KeyCheck {
   /** True if the request shows a proof of somebody who may see how the installation does. */
   maySee(request: IncomingMessage): boolean {
     const found = this.#identifyNow(request);
-    return (
-      found.is === 'right' && reachOf(found.principal, 'installation.read') !== undefined
-    );
+    return found.is === 'right' && reachOf(found.principal, 'installation.read') !== undefined;
   }
 
   /** Who asks, by a sign-in or a key. A sign-in or key that was made at another node a moment ago is looked up. */
   async identify(request: IncomingMessage): Promise<Identity> {
     if (this.#isNew(request, keyOf(request))) await this.#directory.refresh();
     return this.#identifyNow(request);
+  }
+
+  /** Who the proof of this request belongs to now, without counting it again. Undefined once it was taken back. */
+  holderNow(request: IncomingMessage, before: Principal): Principal | undefined {
+    if (before.kind === 'machine') return this.required ? undefined : before;
+    if (before.kind === 'process') return before;
+    const key = keyOf(request);
+    return (
+      this.#directory.signedIn(request) ??
+      (key === undefined
+        ? undefined
+        : this.#keys.accepts(key)
+          ? settingKey
+          : this.#directory.holderOf(key))
+    );
   }
 
   #isNew(request: IncomingMessage, key: string | undefined): boolean {

@@ -86,10 +86,7 @@ export const emptyDirectory: Directory = {
 };
 
 /** The agents to whose calls this principal is bound, or undefined if all calls are open to them. */
-export function agentsWithin(
-  { agents }: Principal,
-  reach: Reach,
-): readonly string[] | undefined {
+export function agentsWithin({ agents }: Principal, reach: Reach): readonly string[] | undefined {
   return reach === 'all' ? undefined : agents[reach];
 }
 
@@ -101,6 +98,15 @@ export function bindTo(response: Response, agents: readonly string[] | undefined
 /** The agents whose calls this answer may have. Undefined: all calls. */
 export function agentsAllowed(response: Response): readonly string[] | undefined {
   return response.locals['agents'] as readonly string[] | undefined;
+}
+
+/** The form of an agent's id in which two ids are compared. Upper and lower case do not matter. */
+export function agentKey(agent: string): string {
+  return agent.normalize('NFKC').toLowerCase();
+}
+
+export function isOneOf(agents: readonly string[], agent: string): boolean {
+  return agents.some((one) => agentKey(one) === agentKey(agent));
 }
 
 /** Who asked. Undefined on routes that ask for no proof. */

@@ -35,6 +35,21 @@ export const actions = {
     keys: ['read', 'operate', 'admin'],
     people: everybody,
   },
+  'calls.export': {
+    what: 'take many calls away as a file',
+    keys: ['read', 'operate', 'admin'],
+    people: { supervisor: 'team', quality: 'all', operator: 'all', admin: 'all' },
+  },
+  'searches.read': {
+    what: 'see searches that were saved',
+    keys: ['read', 'operate', 'admin'],
+    people: { supervisor: 'all', quality: 'all', operator: 'all', admin: 'all' },
+  },
+  'searches.change': {
+    what: 'save searches for everybody',
+    keys: ['operate', 'admin'],
+    people: { supervisor: 'all', quality: 'all', operator: 'all', admin: 'all' },
+  },
   'calls.note': {
     what: 'write notes, tags and the record of a call',
     keys: ['operate', 'assist', 'admin'],
@@ -44,6 +59,11 @@ export const actions = {
     what: 'pause and resume a call, and say what it expects',
     keys: ['operate', 'assist', 'admin'],
     people: { agent: 'own', supervisor: 'team', operator: 'all', admin: 'all' },
+  },
+  'calls.bind': {
+    what: 'say which agent has a call',
+    keys: ['operate', 'assist', 'admin'],
+    people: { supervisor: 'team', operator: 'all', admin: 'all' },
   },
   'calls.inspect': {
     what: 'see how a call came in, and what the carrier said of it',
@@ -126,14 +146,14 @@ export const actions = {
     people: {},
   },
 } as const satisfies Record<string, ActionRights>;
-export type Action = keyof typeof actions;
+export type Right = keyof typeof actions;
 
 /** Routes that ask for no key: they are open, or judge a proof of their own (a link's signature, a carrier's secret). */
-type OpenAction = 'open' | 'own proof';
+type OpenRight = 'open' | 'own proof';
 
-type RouteRight = { method: string; path: string; action: Action | OpenAction };
+type RouteRight = { method: string; path: string; action: Right | OpenRight };
 
-const routesOf: Record<Action | OpenAction, readonly string[]> = {
+const routesOf: Record<Right | OpenRight, readonly string[]> = {
   open: [
     'GET /',
     'GET /page/{file}',
@@ -164,6 +184,9 @@ const routesOf: Record<Action | OpenAction, readonly string[]> = {
     'GET /api/calls/{id}/assist',
   ],
   'calls.hear': ['GET /api/calls/{id}/recording'],
+  'calls.export': ['GET /api/search/export'],
+  'searches.read': ['GET /api/saved-searches'],
+  'searches.change': ['PUT /api/saved-searches/{name}', 'DELETE /api/saved-searches/{name}'],
   'calls.note': [
     'PATCH /api/calls/{id}',
     'PUT /api/calls/{id}/wrap-up',
@@ -174,6 +197,7 @@ const routesOf: Record<Action | OpenAction, readonly string[]> = {
     'POST /api/calls/{id}/resume',
     'POST /api/calls/{id}/expect',
   ],
+  'calls.bind': ['PUT /api/calls/{id}/agent', 'DELETE /api/calls/{id}/agent'],
   'calls.inspect': ['GET /api/calls/{id}/statuses', 'GET /api/calls/{id}/evidence'],
   'calls.erase': ['DELETE /api/calls/{id}', 'DELETE /api/calls/{id}/links'],
   'calls.again': ['POST /api/calls/transcribe', 'POST /api/calls/{id}/transcribe'],
@@ -257,7 +281,7 @@ export const routeRights: readonly RouteRight[] = Object.entries(routesOf).flatM
   ([action, routes]) =>
     routes.map((route) => {
       const [method = '', path = ''] = route.split(' ');
-      return { method, path, action: action as Action | OpenAction };
+      return { method, path, action: action as Right | OpenRight };
     }),
 );
 
@@ -265,6 +289,7 @@ export const routeRights: readonly RouteRight[] = Object.entries(routesOf).flatM
 export const listsOfCalls: ReadonlySet<string> = new Set([
   'GET /api/calls',
   'GET /api/search',
+  'GET /api/search/export',
   'GET /api/live',
 ]);
 
@@ -286,7 +311,10 @@ export const deeds: Readonly<Record<string, string>> = {
   'GET /shared/calls/{id}/transcript': 'told',
   'GET /shared/calls/{id}/recording': 'told',
   'GET /api/search': 'searched',
+  'GET /api/search/export': 'exported',
   'GET /api/live': 'watched',
+  'PUT /api/saved-searches/{name}': 'saved a search',
+  'DELETE /api/saved-searches/{name}': 'removed a search',
   'GET /api/deliveries/{id}': 'read an event',
   'PATCH /api/calls/{id}': 'noted',
   'PUT /api/calls/{id}/wrap-up': 'edited the record',
@@ -294,6 +322,8 @@ export const deeds: Readonly<Record<string, string>> = {
   'POST /api/calls/{id}/pause': 'paused',
   'POST /api/calls/{id}/resume': 'resumed',
   'POST /api/calls/{id}/expect': 'told what to expect',
+  'PUT /api/calls/{id}/agent': 'changed the agent',
+  'DELETE /api/calls/{id}/agent': 'changed the agent',
   'DELETE /api/calls/{id}': 'erased',
   'DELETE /api/calls/{id}/links': 'closed links',
   'POST /api/calls/transcribe': 'ordered to read all again',
@@ -344,7 +374,7 @@ export type Holder = { scopes: readonly KeyScope[]; roles: readonly PersonRole[]
 const widest: readonly Reach[] = ['own', 'team', 'all'];
 
 /** The calls on which this holder may do this, or undefined if the holder may not do it at all. */
-export function reachOf({ scopes, roles }: Holder, action: Action): Reach | undefined {
+export function reachOf({ scopes, roles }: Holder, action: Right): Reach | undefined {
   const { keys, people }: ActionRights = actions[action];
   if (scopes.some((scope) => keys.includes(scope))) return 'all';
   const reaches = roles.flatMap((role) => people[role] ?? []);
@@ -352,9 +382,9 @@ export function reachOf({ scopes, roles }: Holder, action: Action): Reach | unde
 }
 
 /** Everything that this holder may do, for the page. */
-export function actionsOf(holder: Holder): Partial<Record<Action, Reach>> {
+export function actionsOf(holder: Holder): Partial<Record<Right, Reach>> {
   return Object.fromEntries(
-    (Object.keys(actions) as Action[]).flatMap((action) => {
+    (Object.keys(actions) as Right[]).flatMap((action) => {
       const reach = reachOf(holder, action);
       return reach === undefined ? [] : [[action, reach]];
     }),
@@ -362,7 +392,7 @@ export function actionsOf(holder: Holder): Partial<Record<Action, Reach>> {
 }
 
 /** Names who may do this, for the answer to somebody who may not. */
-export function mayDo(action: Action): string {
+export function mayDo(action: Right): string {
   const { keys, people }: ActionRights = actions[action];
   const roles = Object.keys(people);
   return [

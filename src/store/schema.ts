@@ -2,7 +2,7 @@ import type { Generated } from 'kysely';
 
 /*
  * The one schema, on SQLite and on Postgres, as the types of its rows. Migrations make the tables; these types follow
- * the newest migration. Times are ms since 1970, JSON is text, booleans are 0 and 1.
+ * the newest migration. Long because the tables of all parts stand together. Times are ms since 1970, JSON is text, booleans are 0 and 1.
  */
 
 /* Tables of the bridge: calls and what belongs to them. */

@@ -63,7 +63,10 @@ export const CallListQuery = z.object({
   // The stored form of a carrier's call id is searched for, so ids with unusual characters are found too.
   carrier_call_id: z.string().max(300).transform(storableText).optional(),
 });
-export type CallListQuery = z.output<typeof CallListQuery>;
+/** `among` is set by us: the agents whose calls may be seen by those who ask. */
+export type CallListQuery = z.output<typeof CallListQuery> & {
+  among?: readonly string[] | undefined;
+};
 
 /** Maps filter names of other APIs to our names, for the hint in an error message. */
 export const namesOfOthers: Record<string, string> = {
@@ -180,8 +183,11 @@ function keysAsked({
   tag,
   agent,
   search,
-}: Pick<CallListQuery, 'number' | 'tag' | 'agent' | 'search'>): KeysAsked[] {
+  among,
+}: Pick<CallListQuery, 'number' | 'tag' | 'agent' | 'search' | 'among'>): KeysAsked[] {
   const asked: KeysAsked[] = [];
+  // Somebody without an agent sees no call. No call has an empty key.
+  if (among !== undefined) asked.push({ keys: [{ kind: 'agent', in: among.length === 0 ? [''] : among.map(tagKey) }] }); // prettier-ignore
   if (number !== undefined) asked.push({ keys: ofParty(number) });
   if (tag !== undefined) asked.push({ keys: ofTag(tag) });
   if (agent !== undefined) asked.push({ keys: [{ kind: 'agent', in: [tagKey(agent)] }] });

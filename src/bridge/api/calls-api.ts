@@ -1,5 +1,6 @@
 import { Router } from 'express';
 import type { Clock } from '../../lib/clock.ts';
+import { agentsAllowed } from '../../port/principal.ts';
 import { Problem } from '../../port/problem.ts';
 import { storable } from '../../lib/storable.ts';
 import { CallNotes, type CallPage } from '../../protocol/api.ts';
@@ -44,7 +45,8 @@ export function callsApi(options: CallsApiOptions): Router {
 
   router.get('/api/calls', async (request, response) => {
     const query = readKnown(CallListQuery, request, namesOfOthers);
-    const { ids, nextCursor } = await findCalls(db, query);
+    const among = agentsAllowed(response);
+    const { ids, nextCursor } = await findCalls(db, { ...query, among });
     const page: CallPage = { items: await callItems({ db, ids, live }), next_cursor: nextCursor };
     response.json(page);
   });

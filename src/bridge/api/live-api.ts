@@ -6,6 +6,7 @@ import { firstId, newId } from '../../lib/ids.ts';
 import { round3 } from '../../lib/round.ts';
 import type { LiveFeedMessage } from '../../protocol/api.ts';
 import { typesNamed } from '../../outbox/config.ts';
+import { agentsAllowed, isOneOf } from '../../port/principal.ts';
 import { Problem } from '../../port/problem.ts';
 import type { Database } from '../../store/schema.ts';
 import type { Store } from '../../store/store.ts';
@@ -25,6 +26,7 @@ export const maxUnsentBytes = 4_000_000;
  */
 export const maxMessagesWaiting = 10_000;
 export const maxWatchers = 1_000;
+const maxAgentsKept = 5_000;
 const heartbeatMs = 15_000;
 const levelsMs = 250;
 /** All changes of one call within this time are sent as one message. */
@@ -32,6 +34,10 @@ const gatherMs = 100;
 
 type Watch = {
   callId: string | undefined;
+  /** The agents whose calls the watcher may see. Undefined: all calls. */
+  agents: readonly string[] | undefined;
+  /** Messages of calls whose agent is still being looked up, in their order. Bounded by `maxMessagesWaiting`. */
+  lookUps: { last: Promise<void>; count: number };
   /**
    * The event types that a listener requested. A listener receives only these events and none of the messages for
    * pages. Undefined if the client is a page.
@@ -54,6 +60,9 @@ export class LiveApi implements Disposable {
   readonly #options: LiveApiOptions;
   readonly #watches = new Set<Watch>();
   readonly #changed = new Set<string>();
+  /** The agents of calls that were told of lately, for watchers who may see some calls only. */
+  readonly #agents = new Map<string, string>();
+  #agentsGeneration = 0;
   #gathering = false;
   #stopFeed: (() => void) | undefined;
   #loops: Loop[] = [];
@@ -82,7 +91,9 @@ export class LiveApi implements Disposable {
   ): Promise<void> {
     if (this.#watches.size >= maxWatchers)
       throw new Problem(503, 'too many event streams are open');
-    const watch: Watch = { callId, types, response, waiting: [], seen: new Set() };
+    const agents = agentsAllowed(response);
+    const lookUps = { last: Promise.resolve(), count: 0 };
+    const watch: Watch = { callId, agents, lookUps, types, response, waiting: [], seen: new Set() };
     response.writeHead(200, {
       'content-type': 'text/event-stream; charset=utf-8',
       'cache-control': 'no-store',
@@ -121,11 +132,13 @@ export class LiveApi implements Disposable {
       for (const event of past.events) this.#writePast(watch, event);
       return;
     }
+    const maySee = async (id: string): Promise<boolean> =>
+      watch.agents === undefined || isOneOf(watch.agents, await this.#agentOf(id));
     if (lastId !== undefined) {
       const missed = feed.since(lastId);
       const past = missed.outcome === 'known' ? missed.events : await eventsAfter(db, lastId);
       if (past === undefined) now(messageText({ type: 'reset' }));
-      for (const event of past ?? []) this.#writePast(watch, event);
+      for (const event of past ?? []) if (await maySee(event.callId)) this.#writePast(watch, event);
     }
     if (watch.types !== undefined) {
       // Gives the client an id to resume from before the first event. Ids begin with their time.
@@ -140,7 +153,7 @@ export class LiveApi implements Disposable {
       .limit(2_000)
       .execute();
     for (const call of await callsJson({ db, rows, live: (id) => calls.get(id) }))
-      now(callText(call));
+      if (await maySee(call.id)) now(callText(call));
   }
 
   #writePast(watch: Watch, event: FeedEvent): void {
@@ -162,6 +175,7 @@ export class LiveApi implements Disposable {
   #stop(): void {
     this.#stopFeed?.();
     this.#stopFeed = undefined;
+    this.#forgetAgents();
     for (const loop of this.#loops) void loop.stop();
     this.#loops = [];
   }
@@ -169,6 +183,7 @@ export class LiveApi implements Disposable {
   #take(message: FeedMessage): void {
     switch (message.kind) {
       case 'event':
+        if (message.event.type === 'call.agent') this.#forgetAgents();
         return this.#tell(message.event.callId, eventText(message.event), message.event);
       case 'partial':
         return this.#tell(message.callId, messageText(message.message));
@@ -178,6 +193,7 @@ export class LiveApi implements Disposable {
           messageText({ type: 'call-deleted', call_id: message.callId }),
         );
       case 'reset':
+        this.#forgetAgents();
         for (const watch of this.#pages())
           if (watch.callId === undefined) this.#write(watch, messageText({ type: 'reset' }));
         return;
@@ -208,14 +224,65 @@ export class LiveApi implements Disposable {
       if (watch.callId !== undefined && watch.callId !== callId) continue;
       if (watch.types !== undefined && (event === undefined || !watch.types.has(event.type))) continue; // prettier-ignore
       if (event !== undefined && watch.seen.has(event.id)) continue;
-      if (watch.waiting !== undefined) {
-        if (event !== undefined) watch.seen.add(event.id);
-        // A watcher that is disconnected comes back and asks for the events it missed. An unbounded queue would take
-        // memory from everybody.
-        if (watch.waiting.length < maxMessagesWaiting) watch.waiting.push(text);
-        else watch.response.destroy();
-      } else this.#write(watch, text);
+      if (watch.agents === undefined) this.#give(watch, text, event);
+      else this.#giveWhereAllowed(watch, watch.agents, { callId, text, event });
     }
+  }
+
+  #give(watch: Watch, text: string, event: { id: string } | undefined): void {
+    if (watch.waiting !== undefined) {
+      if (event !== undefined) watch.seen.add(event.id);
+      // A watcher that is disconnected comes back and asks for the events it missed. An unbounded queue would take
+      // memory from everybody.
+      if (watch.waiting.length < maxMessagesWaiting) watch.waiting.push(text);
+      else watch.response.destroy();
+    } else this.#write(watch, text);
+  }
+
+  /** Gives a message of a call to somebody who may see some calls only, after the messages before it. */
+  #giveWhereAllowed(
+    watch: Watch,
+    agents: readonly string[],
+    { callId, text, event }: { callId: string; text: string; event: { id: string } | undefined },
+  ): void {
+    if (watch.lookUps.count >= maxMessagesWaiting) {
+      watch.response.destroy();
+      return;
+    }
+    watch.lookUps.count++;
+    watch.lookUps.last = watch.lookUps.last.then(async () => {
+      // If the agent cannot be read, the watcher is cut off and comes back.
+      const agent = await this.#agentOf(callId).catch(() => undefined);
+      watch.lookUps.count--;
+      if (agent === undefined) watch.response.destroy();
+      else if (isOneOf(agents, agent)) this.#give(watch, text, event);
+    });
+  }
+
+  /** The id of the agent who has this call, and no text for nobody. */
+  async #agentOf(callId: string): Promise<string> {
+    const known = this.#agents.get(callId);
+    if (known !== undefined) return known;
+    const generation = this.#agentsGeneration;
+    const row = await this.#options.store.db
+      .selectFrom('calls')
+      .select('agent')
+      .where('id', '=', callId)
+      .executeTakeFirst();
+    const agent = row?.agent == null ? '' : (JSON.parse(row.agent) as { id: string }).id;
+    // The call may have got another agent while its row was read.
+    if (generation !== this.#agentsGeneration) return agent;
+    for (const oldest of this.#agents.keys()) {
+      if (this.#agents.size < maxAgentsKept) break;
+      this.#agents.delete(oldest);
+    }
+    this.#agents.set(callId, agent);
+    return agent;
+  }
+
+  #forgetAgents(): void {
+    this.#agents.clear();
+    this.#agentsGeneration++;
   }
 
   /** The watchers that are pages. Clients that only requested event types are left out. */
@@ -245,10 +312,12 @@ export class LiveApi implements Disposable {
     if (levels.length === 0) return;
     for (const watch of this.#pages()) {
       if (watch.waiting !== undefined) continue;
-      const own =
-        watch.callId === undefined
-          ? levels
-          : levels.filter((level) => level.call_id === watch.callId);
+      const { agents } = watch;
+      const own = levels.filter(
+        ({ call_id: id }) =>
+          (watch.callId === undefined || watch.callId === id) &&
+          (agents === undefined || isOneOf(agents, this.#agents.get(id) ?? '')),
+      );
       if (own.length > 0) this.#write(watch, messageText({ type: 'levels', levels: own }));
     }
   }

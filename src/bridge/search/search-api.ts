@@ -2,6 +2,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { Router } from 'express';
 import { z } from 'zod';
+import { agentsAllowed } from '../../port/principal.ts';
 import { Problem } from '../../port/problem.ts';
 import type { SearchPage } from '../../protocol/search.ts';
 import { reasonOf } from '../../lib/errors.ts';
@@ -62,7 +63,10 @@ export function searchApi({ store, calls, backlog, log }: SearchApiOptions): Rou
     if ('problem' in parsed) throw invalid([`q: ${parsed.problem}`]);
     const { conditions } = parsed;
     const progress = await backlog.progress();
-    const found = await findSaid({ store, conditions, filters, below: cursor, limit });
+    const found = await findSaid({
+      ...{ store, conditions, below: cursor, limit },
+      filters: { ...filters, among: agentsAllowed(response) },
+    });
     const items = await callItems({
       db: store.db,
       ids: found.callIds,
@@ -99,7 +103,8 @@ export function searchApi({ store, calls, backlog, log }: SearchApiOptions): Rou
     if (exports >= maxExportsAtOnce)
       throw new Problem(429, 'other searches are being exported: try again soon');
     const { conditions } = parsed;
-    const text = exportedSearch({ store, calls, conditions, filters, format, most });
+    const allowed = { ...filters, among: agentsAllowed(response) };
+    const text = exportedSearch({ store, calls, conditions, filters: allowed, format, most });
     exports += 1;
     try {
       response.setHeader('content-disposition', `attachment; filename="search.${format}"`);

@@ -34,6 +34,7 @@ import type {
 import type { ApiModel, LanguageModelTrial, ModelList } from '../../protocol/model-reports.ts';
 import type { NamedEntity, SentimentItem, Word } from '../../protocol/addons.ts';
 import type { CallEvent, EventLeg, GapCause, Party, Role, Turn } from '../../protocol/events.ts';
+import type { SignInState } from '../../protocol/people-reports.ts';
 import type { CallWrapUp, WrapUp } from '../../protocol/wrap-up.ts';
 import type { SavedSearch, SavedSearchList, SearchPage } from '../../protocol/search.ts';
 import type { PreRecordedJobList, PreRecordedJobRecord } from '../../protocol/job.ts';
@@ -162,8 +163,6 @@ export type View = {
 /** A call that a search found, and the places of the words in it. */
 export type FoundCall = SearchPage['items'][number];
 export type FoundPlace = FoundCall['hits'][number];
-
-export type SignInState = { key_needed: boolean; signed_in: boolean };
 
 type Changed = { changed: number };
 

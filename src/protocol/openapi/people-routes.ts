@@ -123,7 +123,10 @@ export const peopleRoutes: readonly Route[] = [
     ...{ method: 'get', path: '/api/audit/export', ...key },
     summary: 'All lines of the record, oldest first',
     answers: {
-      200: { description: 'One line of JSON each.', content: { 'application/x-ndjson': AuditLine } },
+      200: {
+        description: 'One line of JSON each.',
+        content: { 'application/x-ndjson': AuditLine },
+      },
     },
   },
   {

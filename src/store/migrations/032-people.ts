@@ -56,11 +56,7 @@ export async function up(db: Kysely<any>): Promise<void> {
     .addColumn('revision', 'bigint', (column) => column.notNull())
     .execute();
   for (const table of ['people', 'api_keys', 'sign_ins'])
-    await db.schema
-      .createIndex(`${table}_by_revision`)
-      .on(table)
-      .columns(['revision'])
-      .execute();
+    await db.schema.createIndex(`${table}_by_revision`).on(table).columns(['revision']).execute();
   await db.schema
     .createTable('audit')
     .addColumn('seq', 'bigint', (column) => column.primaryKey())

@@ -1,7 +1,7 @@
 import { systemClock, type Clock } from '../../../src/lib/clock.ts';
 import { createLog } from '../../../src/lib/log.ts';
 import { PeopleConfig } from '../../../src/people/config.ts';
-import { People } from '../../../src/people/people.ts';
+import { People } from '../../../src/people/people-part.ts';
 import { HttpConfig } from '../../../src/port/config.ts';
 import { listen, type HttpServer } from '../../../src/port/http.ts';
 import type { RightsTable } from '../../../src/protocol/rights.ts';
@@ -23,7 +23,13 @@ export type PortWithPeople = AsyncDisposable & { http: HttpServer; people: Peopl
 /** The real port with the real keys, sign-ins and record, on a store of its own unless one is given. */
 export async function portWithPeople(options: PortOptions = {}): Promise<PortWithPeople> {
   await using stack = new AsyncDisposableStack();
-  const { apiKeys = [], port = 0, rights, clock = systemClock, node = 'node-of-this-test' } = options;
+  const {
+    apiKeys = [],
+    port = 0,
+    rights,
+    clock = systemClock,
+    node = 'node-of-this-test',
+  } = options;
   const log = createLog({ level: 'silent' });
   const store = options.store ?? stack.use(await temporaryStore());
   const people = stack.use(

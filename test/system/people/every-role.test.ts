@@ -5,13 +5,13 @@ import {
   personRoles,
   reachOf,
   RightsTable,
-  type Action,
+  type Right,
   type Holder,
 } from '../../../src/protocol/rights.ts';
 import { cookieOf } from '../../support/people/people.ts';
 import { startApp } from '../../support/process/app.ts';
 
-type Description = { paths: Record<string, Record<string, unknown>> };
+type DescribedPaths = { paths: Record<string, Record<string, unknown>> };
 type Asker = { name: string; holder: Holder; headers: Record<string, string> };
 
 const key = 'key-of-the-settings-in-the-test';
@@ -68,7 +68,7 @@ test(
   async () => {
     await using app = await startApp({ env: { TRUNKLINE_API_KEYS: key } });
     const askers = await everybody(app.url);
-    const { paths } = (await (await app.get('/openapi.json')).json()) as Description;
+    const { paths } = (await (await app.get('/openapi.json')).json()) as DescribedPaths;
     const wrong: string[] = [];
     let asked = 0;
     for (const [path, methods] of Object.entries(paths))
@@ -79,7 +79,10 @@ test(
         const target = path.replaceAll(/\{\w+\}/g, 'call_unknown');
         for (const { name: asker, holder, headers } of askers)
           // The headers of an event stream are not sent before its first event, which a HEAD never gets.
-          for (const one of method === 'GET' && !path.endsWith('/live') ? ['GET', 'HEAD'] : [method]) { // prettier-ignore
+          for (const one of method === 'GET' && !path.endsWith('/live')
+            ? ['GET', 'HEAD']
+            : [method]) {
+            // prettier-ignore
             const { status, text } = await statusOf(app.url + target, one, headers);
             asked++;
             const mayIt = isAllowed(holder, action);
@@ -94,7 +97,7 @@ test(
   },
 );
 
-function isAllowed(holder: Holder, action: Action): boolean {
+function isAllowed(holder: Holder, action: Right): boolean {
   return reachOf(holder, action) !== undefined;
 }
 

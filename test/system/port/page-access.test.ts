@@ -1,7 +1,7 @@
 import express from 'express';
 import { request as ask } from 'node:http';
 import { expect, test } from 'vitest';
-import { signInCookie } from '../../../src/people/known.ts';
+import { signInCookie } from '../../../src/people/holders.ts';
 import { cookieOf, portWithPeople } from '../../support/people/people.ts';
 
 /** The real port and the real sign-in, with a speech interface that says what reached it. */

@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import { expect, test } from 'vitest';
-import { Known, signInCookie } from '../../../src/people/known.ts';
+import { Holders, signInCookie } from '../../../src/people/holders.ts';
 import { maxSignIns, SignIns } from '../../../src/people/sign-ins.ts';
-import { markOf } from '../../../src/people/known.ts';
+import { markOf } from '../../../src/people/holders.ts';
 import { movedClock } from '../../support/clock/test-clock.ts';
 import { temporaryStore } from '../../support/store/store.ts';
 
@@ -24,7 +24,7 @@ function request(
 async function rig() {
   const clock = movedClock();
   const store = await temporaryStore();
-  const known = await Known.open({ store, clock, settingKeys: [key] });
+  const known = await Holders.open({ store, clock, settingKeys: [key] });
   known.answersAt(() => 'https://trunkline.example.net');
   const signIns = new SignIns({ store, clock, known });
   return {
@@ -88,8 +88,8 @@ test('a sign-in is known after a restart, and not once its key left the settings
   await using at = await rig();
   const cookie = await at.open();
   const { store, clock } = at;
-  const again = await Known.open({ store, clock, settingKeys: ['another-key-00000', key] });
+  const again = await Holders.open({ store, clock, settingKeys: ['another-key-00000', key] });
   expect(again.signedIn(request(cookie))).toMatchObject({ kind: 'setting', scopes: ['admin'] });
-  const without = await Known.open({ store, clock, settingKeys: ['another-key-00000'] });
+  const without = await Holders.open({ store, clock, settingKeys: ['another-key-00000'] });
   expect(without.signedIn(request(cookie))).toBeUndefined();
 });

@@ -12,7 +12,7 @@ import {
   reachOf,
   RightsTable,
   routeRights,
-  type Action,
+  type Right,
 } from '../../../src/protocol/rights.ts';
 
 const table = new RightsTable();
@@ -50,7 +50,18 @@ describe('the table of rights', () => {
     const found = (path: string) => table.find('GET', path)?.path;
     expect(found('/API/Calls/')).toBe('/api/calls');
     expect(found('/api/calls/x')).toBe('/api/calls/{id}');
-    for (const odd of ['//api/calls', '/api//calls', '/api/calls//', '/api/callsx', '/apixcalls', '/api/calls/x/y', '/api/calls/x/recording/more', '/', '///']) // prettier-ignore
+    for (const odd of [
+      '//api/calls',
+      '/api//calls',
+      '/api/calls//',
+      '/api/callsx',
+      '/apixcalls',
+      '/api/calls/x/y',
+      '/api/calls/x/recording/more',
+      '/',
+      '///',
+    ])
+      // prettier-ignore
       expect([odd, odd === '/' ? undefined : found(odd)]).toEqual([odd, undefined]);
     expect(table.find('HEAD', '/api/calls')?.path).toBe('/api/calls');
     expect(table.find('PUT', '/api/calls')).toBeUndefined();
@@ -69,14 +80,13 @@ describe('the table of rights', () => {
     for (const { method, path, action } of routeRights) {
       if (action === 'open' || action === 'own proof') continue;
       const limited = Object.values(actions[action].people).some((reach) => reach !== 'all');
-      const isOfCalls =
-        path.startsWith('/api/calls/{id}') || listsOfCalls.has(`${method} ${path}`);
+      const isOfCalls = path.startsWith('/api/calls/{id}') || listsOfCalls.has(`${method} ${path}`);
       expect([path, limited && !isOfCalls]).toEqual([path, false]);
     }
   });
 
   test('an admin may do all, nobody may do nothing, and more roles never take away', () => {
-    const all = Object.keys(actions) as Action[];
+    const all = Object.keys(actions) as Right[];
     const ofPeople = all.filter((action) => action !== 'speech');
     expect(Object.keys(actionsOf({ scopes: ['admin'], roles: [] }))).toEqual(all);
     expect(Object.keys(actionsOf({ scopes: [], roles: ['admin'] }))).toEqual(ofPeople);

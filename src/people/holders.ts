@@ -3,20 +3,15 @@ import type { Kysely, Transaction } from 'kysely';
 import type { Clock } from '../lib/clock.ts';
 import { digestOf } from '../lib/digest.ts';
 import { isFromOwnOrigin, type PublicUrl } from '../port/addresses.ts';
-import { settingKey, type Directory, type Principal } from '../port/principal.ts';
+import { isOneOf, settingKey, type Directory, type Principal } from '../port/principal.ts';
 import type { KeyScope, PersonRole } from '../protocol/rights.ts';
-import type {
-  ApiKeysTable,
-  Database,
-  PeopleTable,
-  SignInsTable,
-} from '../store/schema.ts';
+import type { ApiKeysTable, Database, PeopleTable, SignInsTable } from '../store/schema.ts';
 import type { Store } from '../store/store.ts';
 import { hasKeyForm } from './key-form.ts';
 
 export const signInCookie = 'trunkline_session';
 
-type KnownOptions = {
+type HoldersOptions = {
   store: Store;
   clock: Clock;
   /** The keys of the settings. A browser that signed in with one that is gone is signed out. */
@@ -27,8 +22,8 @@ type KnownOptions = {
  * All keys, people and sign-ins, in memory, because every request asks for them. Each change has a number, and all
  * nodes look for changes once a second and when they meet a key that they do not know.
  */
-export class Known implements Directory {
-  readonly #options: KnownOptions;
+export class Holders implements Directory {
+  readonly #options: HoldersOptions;
   readonly #people = new Map<string, PeopleTable>();
   readonly #keys = new Map<string, ApiKeysTable>();
   readonly #signIns = new Map<string, SignInsTable>();
@@ -38,13 +33,13 @@ export class Known implements Directory {
   #reading: Promise<void> | undefined;
   #nextReading: Promise<void> | undefined;
 
-  private constructor(options: KnownOptions) {
+  private constructor(options: HoldersOptions) {
     this.#options = options;
     this.#settingMarks = new Set(options.settingKeys.map(markOf));
   }
 
-  static async open(options: KnownOptions): Promise<Known> {
-    const known = new Known(options);
+  static async open(options: HoldersOptions): Promise<Holders> {
+    const known = new Holders(options);
     await known.refresh();
     return known;
   }
@@ -79,7 +74,9 @@ export class Known implements Directory {
   hasAdminBeside(id: string): boolean {
     return (
       this.#settingMarks.size > 0 ||
-      this.keys.some((key) => key.id !== id && this.#isGood(key) && scopesOf(key).includes('admin')) || // prettier-ignore
+      this.keys.some(
+        (key) => key.id !== id && this.#isGood(key) && scopesOf(key).includes('admin'),
+      ) || // prettier-ignore
       this.people.some((person) => person.id !== id && rolesOf(person).includes('admin'))
     );
   }
@@ -147,17 +144,16 @@ export class Known implements Directory {
     if (agents.length === 0) return false;
     const row = await this.#options.store.db
       .selectFrom('calls')
-      .select('custom_metadata')
+      .select('agent')
       .where('id', '=', callId)
       .executeTakeFirst();
-    const agent = row === undefined ? undefined : agentIn(row.custom_metadata);
-    return agent !== undefined && agents.includes(agent);
+    if (row?.agent == null) return false;
+    const { id } = JSON.parse(row.agent) as { id: string };
+    return isOneOf(agents, id);
   }
 
   /** Changes something in one transaction. All changes are made one after another, in the order of their numbers. */
-  async change<T>(
-    work: (tx: Transaction<Database>, revision: number) => Promise<T>,
-  ): Promise<T> {
+  async change<T>(work: (tx: Transaction<Database>, revision: number) => Promise<T>): Promise<T> {
     const result = await this.#options.store.transaction(async (tx) => {
       const { revision } = await tx
         .updateTable('people_state')
@@ -268,12 +264,6 @@ export function rolesOf({ roles }: Pick<PeopleTable, 'roles'>): PersonRole[] {
 
 export function teamsOf({ teams }: Pick<PeopleTable, 'teams'>): string[] {
   return JSON.parse(teams) as string[];
-}
-
-/** The agent that a call names in its metadata. */
-function agentIn(customMetadata: string): string | undefined {
-  const { agent_id: agent } = JSON.parse(customMetadata) as Record<string, unknown>;
-  return typeof agent === 'string' || typeof agent === 'number' ? String(agent) : undefined;
 }
 
 function tokenOf(request: IncomingMessage): string | undefined {

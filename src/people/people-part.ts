@@ -2,7 +2,7 @@ import type { Clock } from '../lib/clock.ts';
 import { every, type Loop } from '../lib/every.ts';
 import type { Logger } from '../lib/log.ts';
 import type { PublicUrl } from '../port/addresses.ts';
-import type { Door } from '../port/http.ts';
+import { listen, type Door, type HttpServer } from '../port/http.ts';
 import type { Part } from '../port/part.ts';
 import type { Deed, Directory } from '../port/principal.ts';
 import type { SecretJudge } from '../port/secrets.ts';
@@ -11,7 +11,7 @@ import { Accounts } from './accounts.ts';
 import { Audit } from './audit.ts';
 import { auditApi } from './audit-api.ts';
 import type { PeopleConfig } from './config.ts';
-import { Known } from './known.ts';
+import { Holders } from './holders.ts';
 import { NamedKeys } from './named-keys.ts';
 import { peopleApi } from './people-api.ts';
 import { sessionApi } from './session-api.ts';
@@ -34,11 +34,11 @@ type PeopleOptions = {
 /** The keys, people and sign-ins of this installation, and the record of who did what. */
 export class People implements AsyncDisposable {
   readonly #options: PeopleOptions;
-  readonly #known: Known;
+  readonly #known: Holders;
   readonly #audit: Audit;
   readonly #loops: Loop[];
 
-  private constructor(options: PeopleOptions, known: Known) {
+  private constructor(options: PeopleOptions, known: Holders) {
     const { store, clock, log, config } = options;
     this.#options = options;
     this.#known = known;
@@ -66,7 +66,7 @@ export class People implements AsyncDisposable {
   /** Opens before the port does, which asks for a proof from its first request on. */
   static async open(options: PeopleOptions): Promise<People> {
     const { store, clock, settingKeys } = options;
-    return new People(options, await Known.open({ store, clock, settingKeys }));
+    return new People(options, await Holders.open({ store, clock, settingKeys }));
   }
 
   get directory(): Directory {
@@ -109,4 +109,19 @@ export class People implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await Promise.all(this.#loops.map((loop) => loop.stop()));
   }
+}
+
+/** Opens the port, which asks for a proof from its first request on, and the people who have one. */
+export async function openPort(
+  stack: AsyncDisposableStack,
+  options: Omit<PeopleOptions, 'settingKeys'> & {
+    port: Omit<Parameters<typeof listen>[0], 'directory' | 'noted' | 'failedAt' | 'log'>;
+  },
+): Promise<{ http: HttpServer; people: Part }> {
+  const { port, ...own } = options;
+  const settingKeys = port.config.apiKeys;
+  const people = stack.use(await People.open({ ...own, settingKeys }));
+  const { directory, noted, failedAt } = people;
+  const http = stack.use(await listen({ ...port, log: own.log, directory, noted, failedAt }));
+  return { http, people: people.part(http) };
 }

@@ -231,6 +231,7 @@ const routesOf: Record<Right | OpenRight, readonly string[]> = {
   ],
   'installation.change': [
     'POST /api/connections/trial',
+    'POST /api/connections/{name}/trial',
     'PUT /api/connections/{name}',
     'DELETE /api/connections/{name}',
     'POST /api/models/{name}/install',
@@ -339,6 +340,7 @@ export const deeds: Readonly<Record<string, string>> = {
   'POST /api/assist/try': 'tried rules',
   'POST /api/assist/reload': 'changed rules',
   'POST /api/connections/trial': 'tried a connection',
+  'POST /api/connections/{name}/trial': 'tried a connection',
   'PUT /api/connections/{name}': 'changed settings',
   'DELETE /api/connections/{name}': 'changed settings',
   'POST /api/models/{name}/install': 'changed settings',

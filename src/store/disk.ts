@@ -52,7 +52,7 @@ export class DiskWatch {
     this.#hasBallast = await exists(this.#ballastPath);
     await this.check();
     // An earlier run may have been killed on its full disk, before it gave the reserve back.
-    if (this.#freeBytes < startBytes) await this.releaseBallast();
+    if (this.#hasBallast && this.#freeBytes < startBytes) await this.releaseBallast();
     this.#checks = every(this.#clock, checkEveryMs, () => this.check(), {
       failed: (error) => this.#options.log.warn({ err: error }, 'the disk check failed'),
     });

@@ -63,10 +63,10 @@ function cells(turn: Turn): string[] {
   return [start.toFixed(3), end.toFixed(3), who, oneLine(text)];
 }
 
-/** A spreadsheet would run a cell that begins like a formula, and a caller can say anything. */
+/** A spreadsheet would run a cell that begins like a formula, and a caller can say anything. A phone number is none. */
 function cell(value: string): string {
   const plain = oneLine(value);
-  const isFormula = /^[=+\-@]/.test(plain) && !/^\+\d+$/.test(plain);
+  const isFormula = /^[=+\-@]/.test(plain) && !/^\+\d{7,15}$/.test(plain);
   const safe = isFormula ? `'${plain}` : plain;
   return `"${safe.replaceAll('"', '""')}"`;
 }

@@ -25,7 +25,7 @@ describe('the catalogue', () => {
     expect(entry.model?.languages).toEqual(['en']);
     expect(catalogue.some((one) => (one.model?.languages.length ?? 0) > 10)).toBe(true);
     expect(new Set(catalogue.map(({ role }) => role))).toEqual(
-      new Set(['recognition', 'second-reader', 'diarization', 'punctuation']),
+      new Set(['recognition', 'second-reader', 'diarization', 'punctuation', 'meaning']),
     );
   });
 

@@ -28,7 +28,7 @@ export function registerAssist(program: Command): void {
   assist
     .command('list', { isDefault: true })
     .description('the playbooks of the running process')
-    .option('--url <url>', 'the running process; by default the one of these settings')
+    .option('--url <url>', 'the running process; by default that of the settings')
     .action(list);
   assist
     .command('check [path]')
@@ -43,8 +43,11 @@ export function registerAssist(program: Command): void {
     .description('says what a playbook would have done in calls that are over; changes nothing')
     .option('--call <id>', 'this call; may be repeated', collect, [])
     .option('--last <days>', 'the calls of the last days, such as 30d', '30d')
-    .option('--text <file>', 'a call as JSON lines of role, text, start and end; asks no process')
-    .option('--url <url>', 'the running process; by default the one of these settings')
+    .option(
+      '--text <file>',
+      'a call as JSON lines of role, text, start and end; without asking a running process',
+    )
+    .option('--url <url>', 'the running process; by default that of the settings')
     .option('--json', 'as data')
     .action(tryPlaybook);
 }

@@ -207,7 +207,7 @@ function addCallOptions(command: Command): Command {
     .option('--to <ws url>', 'the bridge; with a path of its own for a bridge that is not ours')
     .option('--url <http url>', 'operator API of the bridge, for the token and the transcript')
     .option('--speed <times>', 'faster than real time', positive, 1)
-    .option('--calls <count>', 'so many calls at once', count, 1)
+    .option('--calls <count>', 'how many calls to place at once', count, 1)
     .option('--drop <share>', 'share of media frames that never arrive, 2% or 0.02', share)
     .option('--reorder [share]', 'share of media frames that change places, 5% if not said', share)
     .option('--cut <time>', 'break the socket without a close, after 5s or 1500ms', duration)

@@ -29,7 +29,7 @@ export function registerCarriers(program: Command): void {
       knownCarrier,
     )
     .description('the carriers: what is set, what is missing, which address each is told')
-    .option('--url <url>', 'the running process; by default the one of these settings')
+    .option('--url <url>', 'the running process; by default that of the settings')
     .option('--json', 'as data')
     .action((name: CarrierName | undefined, options: SetupListOptions) =>
       name !== undefined && pbxNames.includes(name)

@@ -46,10 +46,10 @@ export function registerCrm(program: Command): void {
       'what to make at the CRM; with a token, tries it, and with --yes connects the running process',
     )
     .option('--token <token>', 'the token or key; it is tried')
-    .option('--url <url>', 'the address of its API, where it is not the usual one')
+    .option('--url <url>', 'the address of its API, if it is not the usual one')
     .option('--option <name=value>', 'an option of the CRM; may be repeated', collect, [])
     .option('--name <name>', 'the name of the endpoint', 'crm')
-    .option('--yes', 'connects the running process, which keeps the token sealed')
+    .option('--yes', 'connects the running process, which stores the token encrypted')
     .option('--process <url>', 'the running process; by default that of the settings')
     .action(connect);
   crm
@@ -73,7 +73,7 @@ export function registerCrm(program: Command): void {
     .description(
       'sends this call to the CRM again; without a call, a test record that is removed at once',
     )
-    .option('--endpoint <name>', 'which endpoint, where there are several')
+    .option('--endpoint <name>', 'the endpoint, if there are several')
     .option('--keep', 'leaves the test record there')
     .option('--process <url>', 'the running process; by default that of the settings')
     .action(tryCall);

@@ -71,7 +71,7 @@ function add(
   return parent
     .command(name, how)
     .description(description)
-    .option('--url <url>', 'the running process; by default the one of these settings')
+    .option('--url <url>', 'the running process; by default that of the settings')
     .option('--json', 'as the API answers');
 }
 

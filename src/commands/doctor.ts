@@ -12,7 +12,7 @@ export function registerDoctor(program: Command): void {
     .command('doctor')
     .argument('[call]', 'the id of a call, ours or the carrier’s')
     .description('evidence of one call, or of this installation, and what to do')
-    .option('--url <url>', 'the running process; by default the one of these settings')
+    .option('--url <url>', 'the running process; by default that of the settings')
     .option('--json', 'as data')
     .action((call: string | undefined, options: DoctorOptions) =>
       call === undefined ? installation(options) : oneCall(call, options),

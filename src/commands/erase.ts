@@ -16,7 +16,7 @@ export function registerErase(program: Command): void {
     .option('--number <number>', 'all calls that have this number, in any form')
     .option('--links-only', 'erase nothing and close the links of the calls for good')
     .option('--yes', 'erase what is listed; without it nothing is erased')
-    .option('--url <url>', 'the running process; by default the one of these settings')
+    .option('--url <url>', 'the running process; by default that of the settings')
     .action(erase);
 }
 

@@ -1,7 +1,6 @@
 import { createWriteStream } from 'node:fs';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import type { ReadableStream } from 'node:stream/web';
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { reasonOf, TrunklineError } from '../lib/errors.ts';
 import { fetchWithKey, isKeyRefused, keyRefused } from '../player/api-client.ts';
@@ -32,8 +31,12 @@ export function registerExport(program: Command): void {
     .option('--out <file>', 'writes to this file in place of the terminal')
     .option('--from <date>', 'calls that began on this day or later, as 2026-11-28')
     .option('--to <date>', 'calls that began on this day or earlier')
-    .option('--calls <n>', 'at most so many calls of a search; 1,000 unless given', wholeNumber)
-    .option('--url <url>', 'the running process; by default that of these settings')
+    .option(
+      '--calls <n>',
+      'the greatest number of calls of a search; 1,000 by default',
+      wholeNumber,
+    )
+    .option('--url <url>', 'the running process; by default that of the settings')
     .action(exportWords);
 }
 
@@ -51,7 +54,7 @@ async function exportWords(call: string | undefined, options: ExportOptions): Pr
   });
   if (isKeyRefused(response.status)) throw keyRefused(api, response.status);
   if (!response.ok || response.body === null) throw await refusedBy(api, response);
-  const words = Readable.fromWeb(response.body as ReadableStream);
+  const words = Readable.fromWeb(response.body);
   try {
     if (options.out === undefined) await printStream(words);
     else await pipeline(words, createWriteStream(options.out));
@@ -71,5 +74,5 @@ function pathOf(call: string | undefined, options: ExportOptions): string {
   if (from !== undefined) query.set('from_date', from);
   if (to !== undefined) query.set('to_date', to);
   if (calls !== undefined) query.set('calls', calls);
-  return `/api/search/export?${query}`;
+  return `/api/search/export?${query.toString()}`;
 }

@@ -42,7 +42,7 @@ export function registerListen(program: Command): void {
       'sends each event there, signed, such as http://localhost:3000/hook',
     ) // prettier-ignore
     .option('--events <list>', 'types, or completed, live, all; with commas', 'all')
-    .option('--url <url>', 'the running process; by default the one of these settings')
+    .option('--url <url>', 'the running process; by default that of the settings')
     .option(
       '--allow-remote',
       'lets --forward-to lead to another machine: events hold what was said',

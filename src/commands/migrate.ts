@@ -8,7 +8,9 @@ import { printLine } from './terminal.ts';
 export function registerMigrate(program: Command): void {
   program
     .command('migrate')
-    .description('bring the database to the schema of this version; nodes on Postgres go on')
+    .description(
+      'bring the database to the schema of this version; other nodes on Postgres keep running',
+    )
     .option('--check', 'only say what is missing; ends with 1 where something is')
     .action(migrateNow);
 }

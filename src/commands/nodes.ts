@@ -10,7 +10,7 @@ export function registerNodes(program: Command): void {
   program
     .command('nodes')
     .description('the processes that share the database, and which of them is lost')
-    .option('--url <url>', 'the running process; by default the one of these settings')
+    .option('--url <url>', 'the running process; by default that of the settings')
     .option('--json', 'as data')
     .action(list);
 }

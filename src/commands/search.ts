@@ -14,8 +14,8 @@ export function registerSearch(program: Command): void {
     )
     .option('--from <date>', 'calls that began on this day or later, as 2026-11-28')
     .option('--to <date>', 'calls that began on this day or earlier')
-    .option('--limit <n>', 'at most so many calls', '20')
-    .option('--url <url>', 'the running process; by default the one of these settings')
+    .option('--limit <n>', 'the greatest number of calls to show', '20')
+    .option('--url <url>', 'the running process; by default that of the settings')
     .option('--json', 'as data')
     .action(search);
 }
@@ -41,7 +41,7 @@ async function search(words: string[], options: SearchOptions): Promise<void> {
   }
   if (page.items.length === 0) printLine('No call has these words.');
   if (page.older_calls_missing)
-    printLine('Older calls are still being put into the search: they are not found yet.');
+    printLine('Older calls are still being added to the search and are not found yet.');
   if (page.next_cursor !== null)
     printLine('There are more calls: narrow the search, or raise --limit.');
 }

@@ -13,7 +13,7 @@ export function registerTranscribeAgain(program: Command): void {
     .argument('[call]', 'the id of a call')
     .description('read the recording of a call again, to have the words that it lacks')
     .option('--incomplete', 'every ended call that lacks words')
-    .option('--url <url>', 'the running process; by default the one of these settings')
+    .option('--url <url>', 'the running process; by default that of the settings')
     .option('--json', 'as the API answers')
     .action(again);
 }

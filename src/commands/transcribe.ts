@@ -83,10 +83,13 @@ export function registerTranscribe(program: Command): void {
       '-o, --output <folder>',
       'where the results go; - is stdout (default: beside each file)',
     )
-    .option('--force', 'overwrite results that are there')
+    .option('--force', 'overwrite results that exist')
     .option('--parallel <n>', 'recordings at a time, at most 32', count, 4)
     .option('--url <url>', 'the speech service; by default the one of these settings')
-    .option('--key <key>', 'its key; TRUNKLINE_API_KEYS keeps it out of the list of processes')
+    .option(
+      '--key <key>',
+      'its key; TRUNKLINE_API_KEYS in its place keeps the key out of the list of processes',
+    )
     .addHelpText('after', more)
     .action(async (given: string[], options: TranscribeOptions) => {
       process.exitCode = await transcribe(given, options, command);

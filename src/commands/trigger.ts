@@ -27,7 +27,7 @@ export function registerTrigger(program: Command): void {
       '--endpoint <name>',
       'only to this webhook; one with a mapping gets examples only so, because its CRM cannot see that they are tests',
     )
-    .option('--url <url>', 'the running process; by default the one of these settings')
+    .option('--url <url>', 'the running process; by default that of the settings')
     .option('--json', 'one JSON line per webhook')
     .action(trigger);
 }

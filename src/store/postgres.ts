@@ -121,7 +121,7 @@ export async function openPostgres(options: BackendOptions): Promise<Backend> {
       // If the database is known to be unreachable, closing waits no longer than this.
       const waitMs = watch.health().state === 'down' ? maxDatabaseWaitMs : maxCloseMs;
       if (await within(clock, waitMs, destroyed)) return;
-      log.warn('Postgres does not answer: what it was asked last may or may not be stored');
+      log.warn('Postgres does not answer: its last change may or may not be stored');
       // Breaks the connection of a running statement. Its caller gets an error.
       connections.breakAll();
     },

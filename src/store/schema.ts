@@ -228,7 +228,7 @@ type SaidTable = {
 
 type SavedSearchesTable = { name: string; query: string; saved_at: number };
 
-/** How far earlier calls are in the search. */
+/** The progress of adding earlier calls. */
 type SaidBacklogTable = { name: string; before_call: string; next_id: number; done: number };
 
 /** A rule of a playbook that fired in a call. */

@@ -232,7 +232,7 @@ test('the links of a call are closed on its page, after a second word', async ()
   await opened.screenshot('call-close-links');
   expect(await opened.violations()).toEqual([]);
   await page.getByRole('button', { name: 'Close them for good' }).click();
-  await page.getByText('Its links are closed: nobody opens the call by one any more.').waitFor();
+  await page.getByText('Its links are closed. They no longer open the call.').waitFor();
   expect(posts).toEqual([`/api/calls/${callId}/links`]);
   await close(opened);
 });

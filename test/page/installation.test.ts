@@ -112,7 +112,7 @@ test('a CRM is chosen, tried, connected and disconnected on the page', async () 
   expect(await opened.violations()).toEqual([]);
   await form.getByLabel('Token or key').fill('a-token-of-the-page-test');
   await form.getByRole('button', { name: 'Try it' }).click();
-  await page.getByText('All is well. It can be connected.').waitFor();
+  await page.getByText('Everything is in place. You can connect it.').waitFor();
   await form.getByRole('button', { name: 'Connect' }).click();
   await page.getByText('crm is connected. It gets each call from now on.').waitFor();
   const setting = { preset: 'zendesk', token: 'a-token-of-the-page-test', options: { subdomain: 'example' } }; // prettier-ignore

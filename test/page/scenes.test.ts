@@ -73,7 +73,7 @@ const scenes: PageScene[] = [
   { name: 'call', hash: ofCall, whole: '.talk, .summary' },
   { name: 'call-erase', hash: ofCall, whole: '.summary', act: press('Erase') },
   { name: 'call-wrap-up', hash: ofCall, whole: '.wrap-up dl', act: press('Show wrap-up') },
-  { name: 'call-wrap-up-edit', hash: ofCall, whole: '.wrap-up form', act: async (page) => (await press('Show wrap-up')(page), press('Edit wrap-up')(page)) }, // prettier-ignore
+  { name: 'call-wrap-up-edit', hash: ofCall, whole: '.promise-rows input', act: async (page) => (await press('Show wrap-up')(page), press('Edit wrap-up')(page)) }, // prettier-ignore
   { name: 'call-download', hash: ofCall, whole: '.menu[open] .panel', act: (page) => page.getByText('Download', { exact: true }).click() }, // prettier-ignore
   { name: 'call-keys', hash: ofCall, whole: 'dialog[open]', act: async (page) => (await page.locator('.summary').first().waitFor(), page.keyboard.press('?')) }, // prettier-ignore
   { name: 'call-live', hash: ofLive, whole: '.conversation .text' },
@@ -110,6 +110,8 @@ afterAll(async () => {
 test.each(scenes)('the scene $name is whole at four widths, at 200 % and dark', async (scene) => {
   const { page } = opened;
   const before = opened.problems.length;
+  // A dialog of the scene before may be open.
+  await page.keyboard.press('Escape');
   await page.evaluate(`location.hash = '#/nonsense'`);
   if (scene.data) {
     Object.assign(data, scene.data(data));

@@ -85,7 +85,7 @@ test('filters stand in the address and in the question, and a wrong query says w
   await page.getByRole('searchbox').fill('zeppelin');
   await page.getByText('No call has these words.').waitFor();
   await page.getByRole('link', { name: 'Clear the search' }).click();
-  await page.getByText('Enter words that were said').waitFor();
+  await page.getByText('Enter words from a call').waitFor();
   await page.context().close();
 });
 
@@ -133,7 +133,7 @@ test('while older calls are indexed, the page says how far back they are found',
   const data = recorded({ indexing: { from: from ?? '', reached: reached ?? '', oldest: oldest ?? '' } }); // prettier-ignore
   await using api = await startRecordedApi(data);
   const { page, ...opened } = await browser.open(`${api.url}/#/search?q=angry`);
-  await page.getByText('Older calls are being put into the search, 50 %. Calls since 19 Feb 2026').waitFor(); // prettier-ignore
+  await page.getByText('Older calls are being added to the search, 50 %. Calls since 19 Feb 2026').waitFor(); // prettier-ignore
   expect(await opened.violations()).toEqual([]);
   await page.context().close();
 });

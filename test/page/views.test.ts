@@ -180,7 +180,9 @@ test('a receiver that takes nothing and a service that refuses are shouted on ev
   await page.evaluate(`location.hash = '#/calls/${callId}'`);
   await page.getByText('is not delivered (2 attempts): connect ECONNREFUSED').waitFor();
   await page.getByRole('button', { name: 'Transcribe again' }).click();
-  await page.getByText('Transcribing the recording again; the new words appear here.').waitFor();
+  await page
+    .getByText('Transcribing the recording again; the new words will appear here.')
+    .waitFor();
   await opened.screenshot('call-read-again');
   expect(posts).toEqual([`/api/calls/${callId}/transcribe`]);
   // The words of the recording take the place of those that were heard.
@@ -405,7 +407,7 @@ test('a parked call is inspected beside the list, tried again and released', asy
   const row = page.locator('.deliveries tbody tr');
   await eventually(() => row.count()).toBe(1);
   await row.getByRole('button', { name: /Inspect/ }).click();
-  const panel = page.getByRole('complementary', { name: /Call ….* to crm/ });
+  const panel = page.getByRole('complementary', { name: '+15550100123 → +15550100200 to crm' });
   // The event that the others wait for is the one that is shown.
   await panel.getByRole('heading', { name: '#13' }).waitFor();
   await panel.locator('dd', { hasText: 'the endpoint answers 422' }).waitFor();

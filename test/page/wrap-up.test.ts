@@ -52,7 +52,7 @@ test('the wrap-up of a call that just ended is there by itself', async () => {
   const { page } = await browser.open(`${api.url}/#/calls/${callId}`);
   const panel = page.getByRole('region', { name: 'Wrap-up' });
   await panel.getByText('Customer reported that the lamp is broken.').waitFor();
-  await panel.getByText('It goes out by itself shortly').waitFor();
+  await panel.getByText('It is sent by itself in a moment').waitFor();
   expect(await panel.getByRole('button', { name: 'Show wrap-up' }).count()).toBe(0);
   call.ended_at = ended_at;
   await page.context().close();
@@ -72,7 +72,7 @@ test('a wrap-up is read, heard where its words were said, edited, and shown as i
   const { page } = opened;
   const panel = page.getByRole('region', { name: 'Wrap-up' });
   await panel.getByRole('button', { name: 'Show wrap-up' }).click();
-  await panel.getByText('It goes out by itself shortly').waitFor();
+  await panel.getByText('It is sent by itself in a moment').waitFor();
   await panel.getByText('Agent: call the customer back, by 2026-02-06').waitFor();
   await panel.getByText('Amount: 89.00 USD').waitFor();
   expect(await opened.violations()).toEqual([]);

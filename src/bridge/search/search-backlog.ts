@@ -118,7 +118,7 @@ export class SearchBacklog implements AsyncDisposable {
   }
 
   /**
-   * How far back the calls of before the search are indexed, or undefined if all are. Times are given and no number,
+   * The progress of indexing the calls of before the search, or undefined if all are. Times are given and no number,
    * because a count would read the whole table.
    */
   async progress(): Promise<IndexingProgress | undefined> {

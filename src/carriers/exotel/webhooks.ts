@@ -66,7 +66,7 @@ function streamUrl(
   publicUrl: string,
 ): string {
   // Exotel skips an applet that gets no address, and the call flow continues.
-  if (token === undefined) throw new Problem(503, 'no stream can be had now');
+  if (token === undefined) throw new Problem(503, 'no stream can be opened now: try again');
   const url = new URL(`${socketUrlOf(publicUrl, 'exotel')}/${token}`);
   url.searchParams.set('sample-rate', '16000');
   const direction = /^(?:in|out)/.exec(fields['Direction'] ?? '')?.[0];

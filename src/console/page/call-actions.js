@@ -128,7 +128,7 @@ export class CallActions {
   async #closeLinks() {
     await erase(`/api/calls/${this.#id}/links`);
     this.#linksSure.ask(false);
-    setText(this.#said, 'Its links are closed: nobody opens the call by one any more.');
+    setText(this.#said, 'Its links are closed. They no longer open the call.');
   }
 
   /** @param {(text: string) => void} onErased */

@@ -128,7 +128,7 @@ export class MissingNote {
       try {
         await again();
         this.#again.hidden = true;
-        setText(this.#said, 'Transcribing the recording again; the new words appear here.');
+        setText(this.#said, 'Transcribing the recording again; the new words will appear here.');
       } catch (error) {
         setText(this.#said, messageOf(error));
       }

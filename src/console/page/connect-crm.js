@@ -188,7 +188,7 @@ export class ConnectCrm {
       );
       const preset = this.#presets.find((one) => one.name === this.#choice.value);
       this.#told.replaceChildren(
-        h('p', {}, ok ? 'All is well. It can be connected.' : 'Something is missing:'),
+        h('p', {}, ok ? 'Everything is in place. You can connect it.' : 'Something is missing:'),
         h(
           'ul',
           { class: 'trial', 'aria-label': 'Result' },

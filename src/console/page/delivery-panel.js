@@ -2,7 +2,7 @@ import { get, post } from './api.js';
 import { deliveryStates } from './delivery-words.js';
 import { h, setText } from './dom.js';
 import { messageOf } from './failures.js';
-import { moment } from './format.js';
+import { moment, parties } from './format.js';
 import { PageState } from './page-state.js';
 
 /** @import { ApiExchange } from '../../protocol/delivery-reports.ts' */
@@ -92,11 +92,21 @@ export class DeliveryPanel {
     this.#detail.replaceChildren();
     setText(this.#told, '');
     if (lane === undefined) return;
-    setText(this.#heading, `Call …${lane.callId.slice(-6)} to ${lane.endpoint}`);
+    setText(this.#heading, `Call to ${lane.endpoint}`);
+    void this.#name(lane);
     this.#call.href = `#/calls/${lane.callId}`;
     this.element.focus({ preventScroll: true });
     this.#isOpened = true;
     void this.#load();
+  }
+
+  /**
+   * Names the call by its parties, as the list does.
+   * @param {{ callId: string, endpoint: string }} lane
+   */
+  async #name(lane) {
+    const call = await get(`/api/calls/${lane.callId}`).catch(() => undefined);
+    if (call && lane === this.#lane) setText(this.#heading, `${parties(call)} to ${lane.endpoint}`);
   }
 
   async #load() {

@@ -59,7 +59,7 @@ export class JobSound {
     if (!this.#audio.hasAttribute('src')) return;
     setText(
       this.#note,
-      'This browser cannot play the audio: it is gone, or of a format that it does not know.',
+      'This browser cannot play the audio. It was deleted, or the browser does not know its format.',
     );
   }
 }

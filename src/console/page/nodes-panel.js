@@ -43,7 +43,7 @@ export class NodesPanel {
       h(
         'p',
         { class: 'quiet' },
-        'The calls of a lost node go on at the others. Started again on its own disk, it is here again.',
+        'The calls of a lost node go on at the others. A node that starts again on its own disk comes back.',
       ),
     );
   }

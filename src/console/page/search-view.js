@@ -219,7 +219,7 @@ export class SearchView {
     this.#cursor = null;
     if (!this.#query.has('q')) {
       this.#clearList();
-      this.#state.ready('Enter words that were said in a call, or stand in its notes or summary.');
+      this.#state.ready('Enter words from a call, from its notes or from its summary.');
       this.#drawDownloads();
       return;
     }
@@ -294,7 +294,7 @@ export class SearchView {
     this.#progress.value = share;
     setText(
       this.#indexingText,
-      `Older calls are being put into the search, ${percent(share)}. Calls since ${fullDay(indexing.reached)} are found already.`,
+      `Older calls are being added to the search, ${percent(share)}. Calls since ${fullDay(indexing.reached)} are found already.`,
     );
     this.#looking = setTimeout(() => void this.#lookAtProgress(), progressEveryMs);
   }
@@ -309,7 +309,7 @@ export class SearchView {
     const query = askedOf(this.#query, zoneNow());
     this.#downloads.hidden = this.#found.size === 0;
     this.#downloads.querySelector('.panel')?.replaceChildren(
-      h('p', { class: 'quiet' }, 'The whole transcripts of the calls found, at most 1,000.'),
+      h('p', { class: 'quiet' }, 'Whole transcripts of the calls found, 1,000 calls at most.'),
       ...formats.map(([format, name]) => {
         query.set('format', format);
         const href = `/api/search/export?${query}`;

@@ -193,7 +193,7 @@ export class WrapUpPanel {
 
 /** @param {CallWrapUp} answer */
 function stateOf({ state }) {
-  if (state === 'waiting') return 'Nobody edited it yet. It goes out by itself shortly.';
+  if (state === 'waiting') return 'Nobody has edited it yet. It is sent by itself in a moment.';
   return state === 'draft' ? 'A draft from the words so far.' : '';
 }
 

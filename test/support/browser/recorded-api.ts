@@ -49,7 +49,7 @@ export type Recorded = {
   wrapUp?: CallWrapUp;
   /** Searches that were saved. */
   saved?: SavedSearch[];
-  /** How far back older calls are indexed; all of them unless said. */
+  /** The progress of indexing older calls; all of them are indexed unless said. */
   indexing?: SearchPage['indexing'];
   /** Called for each request that changes data, and for each search. */
   onPost?: (path: string, body: unknown) => unknown;

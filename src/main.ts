@@ -21,6 +21,7 @@ import type { Part } from './port/part.ts';
 import { version } from './lib/version.ts';
 import { nodeIdOf } from './lib/node-id.ts';
 import { startNodes, type NodesPart } from './nodes/nodes.ts';
+import { SentenceMeaning } from './meaning/meaning.ts';
 import { Objects } from './objects/objects.ts';
 import { openPort } from './people/people-part.ts';
 import { startOutbox } from './outbox/outbox.ts';
@@ -28,6 +29,7 @@ import type { SealingOptions } from './outbox/sealing.ts';
 import type { SpeechTarget } from './speech-client/service-api.ts';
 import { speechUrls } from './speech-client/config.ts';
 import type { SpeechNode } from './speech-client/speech-nodes.ts';
+import { ModelShelf } from './hearing/models/shelf.ts';
 import { startRecognisers } from './hearing/pool/recognisers.ts';
 import type { Recogniser } from './hearing/recogniser.ts';
 import type { OtherSpeechNodes } from './speech-service/live/sockets.ts';
@@ -270,12 +272,17 @@ async function openBridge(
   const outbox = mount(
     await startOutbox({ config: config.outbox, store, log, sealing: sealingOf(config) }),
   );
+  const { recogniser } = config.speechService;
+  const meaning = own(
+    new SentenceMeaning({ models: new ModelShelf(recogniser).folder, clock: systemClock, log }),
+  );
   const playbooks = own(
     await Playbooks.open({
       folder: config.assist.folder ?? join(config.store.dataDir, 'assist'),
       starter: config.assist.starter === 'on',
       clock: systemClock,
       log,
+      meaning,
     }),
   );
   const bridge = mount(

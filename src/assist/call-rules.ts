@@ -1,7 +1,8 @@
 import { Course } from './call-course.ts';
 import { heardWords, type HeardFinal, type PlainWord } from './heard-text.ts';
 import { HintGate } from './hint-gate.ts';
-import { doneBy, type Cause, type Done, type Hit } from './hits.ts';
+import { doneBy, isInDoubt, type Cause, type Done, type Hit } from './hits.ts';
+import type { Action } from './playbook.ts';
 import type { PhraseMatch } from './phrase-matcher.ts';
 import {
   isInScope,
@@ -18,6 +19,9 @@ const tailWords = 12;
 /** A tag or a step may make other rules fire, which may tag again: at most so deep. */
 const maxDepth = 4;
 
+const noneMeant: ReadonlyMap<number, number> = new Map();
+
+type LastFired = { at: number; wasInDoubt: boolean };
 type Tail = { words: PlainWord[]; end: number };
 
 /**
@@ -32,7 +36,7 @@ export class CallRules {
   readonly #course = new Course();
   readonly #gate = new HintGate();
   readonly #states = new Map<number, WatchState>();
-  readonly #lastFired = new Map<WatchedRule, number>();
+  readonly #lastFired = new Map<WatchedRule, LastFired>();
   readonly #tails = new Map<string, Tail>();
   readonly tags = new Set<string>();
   readonly stepsDone = new Set<string>();
@@ -75,7 +79,10 @@ export class CallRules {
     const { words, matches } = this.#phrasesIn(final);
     const { utteranceId: utterance_id, legId: leg_id, role, start, end } = final;
     const cause = { utterance_id, leg_id, role, start, end };
-    return this.#all({ kind: 'final', role, matches, cause, matched: (match) => matchedText(final.text, words, match) }); // prettier-ignore
+    const { text, direction } = final;
+    const meant = direction === undefined ? noneMeant : this.#set.means.in(role, direction);
+    const matched = (match: PhraseMatch): string => matchedText(text, words, match);
+    return this.#all({ kind: 'final', role, matches, cause, matched, meant, text });
   }
 
   /** Somebody is speaking: no final yet, and no silence either. */
@@ -136,7 +143,7 @@ export class CallRules {
         nowS: input.cause.end,
         stepsDone: this.stepsDone,
       });
-      if (cause === undefined || !this.#mayFire(watched, input.cause.end)) continue;
+      if (cause === undefined || !this.#mayFire(watched, cause, input.cause.end)) continue;
       const hit = this.#fire(watched, cause);
       if (hit === undefined) continue;
       hits.push(...this.#gate.pass(hit, this.#nowS));
@@ -145,10 +152,28 @@ export class CallRules {
     return hits;
   }
 
-  #mayFire(watched: WatchedRule, nowS: number): boolean {
+  #mayFire(watched: WatchedRule, cause: Cause, nowS: number): boolean {
+    if (!this.#isResting(watched, nowS)) return true;
+    // A meaning in doubt showed its hint; the rest of the rule still waits for more.
+    return this.#lastFired.get(watched)?.wasInDoubt === true && !isInDoubt(cause);
+  }
+
+  #isResting(watched: WatchedRule, nowS: number): boolean {
     const last = this.#lastFired.get(watched);
-    if (last === undefined) return true;
-    return !watched.rule.once && nowS - last >= watched.rule.cooldown;
+    if (last === undefined) return false;
+    return watched.rule.once || nowS - last.at < watched.rule.cooldown;
+  }
+
+  /** Takes over what an earlier process found by its meaning, so that it is not found again. */
+  restored(hit: Hit): void {
+    const watched = this.#rules.find(({ playbook, rule }) => playbook.id === hit.playbook && rule.id === hit.rule); // prettier-ignore
+    if (watched === undefined) return;
+    this.#lastFired.set(watched, { at: hit.cause.end, wasInDoubt: isInDoubt(hit.cause) });
+    if (hit.isShadow) return;
+    for (const done of hit.did) {
+      if (done.kind === 'tag') this.tags.add(done.tag);
+      if (done.kind === 'step') this.stepsDone.add(`${done.checklist}.${done.step}`);
+    }
   }
 
   #fire(watched: WatchedRule, cause: Cause): Hit | undefined {
@@ -156,10 +181,14 @@ export class CallRules {
     const fill = (text: string) => filled(text, cause, this.#call);
     const { tags, stepsDone } = this;
     const stepTitle = (step: string) => titleOfStep(playbook, step);
+    const inDoubt = isInDoubt(cause);
+    const wasShown = this.#isResting(watched, cause.end);
     const did = rule.then
+      .filter((action) => !inDoubt || isForTheAgent(action))
+      .filter((action) => !wasShown || !isForTheAgent(action))
       .map((action) => doneBy(action, rule, { fill, tags, stepsDone, stepTitle }))
       .filter((done): done is Done => done !== undefined);
-    this.#lastFired.set(watched, cause.end);
+    this.#lastFired.set(watched, { at: cause.end, wasInDoubt: inDoubt });
     if (did.length === 0) return undefined;
     const place = cause.utterance_id ?? String(cause.end);
     return {
@@ -191,6 +220,11 @@ export class CallRules {
     }
     return hits;
   }
+}
+
+/** Hints and steps are seen by the agent alone, who hears at once that they are wrong. */
+function isForTheAgent(action: Action): boolean {
+  return 'hint' in action || 'step' in action;
 }
 
 function matchedText(text: string, words: readonly PlainWord[], { from, to }: PhraseMatch): string {

@@ -1,3 +1,4 @@
+import type { SentenceDirection } from '../meaning/directions.ts';
 import { soundOf } from '../language/rewrite/pronunciation.ts';
 
 /** A final of the call, redacted as everybody else reads it. */
@@ -8,6 +9,8 @@ export type HeardFinal = {
   start: number;
   end: number;
   text: string;
+  /** Its meaning, where a rule waits for one and the model was in time. */
+  direction?: SentenceDirection | undefined;
 };
 
 /** A word as phrases are compared with it: lower case, contractions taken apart, fillers left out. */

@@ -1,3 +1,4 @@
+import { strongThreshold } from './means-rules.ts';
 import type { Action } from './playbook.ts';
 
 /** The utterance, or the second, that made a rule fire. */
@@ -9,11 +10,18 @@ export type Cause = {
   end: number;
   /** The words that matched. */
   matched?: string | undefined;
-  /** 1 for the very words. */
+  /** 1 for the very words; the likelihood where `by` is `meaning`. */
   score?: number | undefined;
+  /** The sentence means what the rule waits for, in whatever words. */
+  by?: 'meaning' | undefined;
   /** The type of an entity. */
   entity?: string | undefined;
 };
+
+/** A meaning that is likely enough for a hint, and for nothing that reaches others. */
+export function isInDoubt({ by, score = 1 }: Cause): boolean {
+  return by === 'meaning' && score < strongThreshold;
+}
 
 export type HintLink = { title: string; url: string };
 

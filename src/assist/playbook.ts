@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { hintThreshold } from './means-rules.ts';
 
 /**
  * A playbook: what to listen for in a call, and what to show or do then. A person writes it in YAML. No rule holds code
@@ -40,8 +41,32 @@ const PhraseTrigger = z
   .refine(({ any, near }) => any !== undefined || near !== undefined, 'needs any or near');
 export type PhraseTrigger = z.infer<typeof PhraseTrigger>;
 
+const Examples = z.array(z.string().min(8).max(300)).min(5).max(20);
+
+const MeansTrigger = z
+  .union([
+    Examples,
+    z.strictObject({
+      role: Party.default('customer'),
+      like: Examples,
+      threshold: z
+        .number()
+        .min(0.2)
+        .max(0.95)
+        .default(hintThreshold)
+        .describe('The likelihood from which on a hint is shown.'),
+    }),
+  ])
+  .describe('Sentences that mean the same: other words are understood too.')
+  .transform((means) =>
+    Array.isArray(means)
+      ? { role: 'customer' as const, like: means, threshold: hintThreshold }
+      : means,
+  );
+
 const triggers = {
   phrase: PhraseTrigger,
+  means: MeansTrigger,
   entity: z.strictObject({ role: Party.optional(), type: z.string().min(1).max(60) }),
   sentiment: z
     .strictObject({

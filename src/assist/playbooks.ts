@@ -2,9 +2,11 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../lib/clock.ts';
+import { sentenceModelRemedy, type Meaning } from '../meaning/meaning.ts';
 import { reasonOf } from '../lib/errors.ts';
 import { every, type Loop } from '../lib/every.ts';
 import type { Logger } from '../lib/log.ts';
+import { KeptWeights } from './means-rules.ts';
 import {
   maxPlaybookBytes,
   playbookFrom,
@@ -80,7 +82,14 @@ async function filesAsTheyAre(path: string): Promise<string> {
   return JSON.stringify(await Promise.all(seen));
 }
 
-type PlaybooksOptions = { folder: string; starter: boolean; clock: Clock; log: Logger };
+type PlaybooksOptions = {
+  folder: string;
+  starter: boolean;
+  clock: Clock;
+  log: Logger;
+  /** Understands what is meant. Without it rules listen for their phrases alone. */
+  meaning?: Meaning | undefined;
+};
 
 /** The folder is looked at this often. */
 const lookMs = 10_000;
@@ -99,6 +108,9 @@ export class Playbooks {
   #files = '';
   #set: RuleSet | undefined;
   problems: readonly PlaybookProblem[] = [];
+  readonly #weights = new KeptWeights();
+  #isWaitTold = false;
+  #isTeaching = false;
 
   private constructor(options: PlaybooksOptions) {
     this.#options = options;
@@ -157,10 +169,39 @@ export class Playbooks {
   /** Makes changed rules ready before the next call asks for them. */
   async #look(): Promise<void> {
     await this.load();
-    if (this.#set !== undefined) return;
-    const files = this.#files;
-    const set = await ruleSetInSlices(this.#all());
-    if (files === this.#files) this.#set ??= set;
+    if (this.#set === undefined) {
+      const files = this.#files;
+      const set = await ruleSetInSlices(this.#all());
+      if (files === this.#files) this.#set ??= set;
+    }
+    if (this.#set !== undefined) await this.#teachCurrent(this.#set);
+  }
+
+  /** Teaches the rules of the calls. Where the model is missing, this is said once, and looked for again. */
+  async #teachCurrent(set: RuleSet): Promise<void> {
+    if (set.means.isTaught || this.#isTeaching) return;
+    this.#isTeaching = true;
+    const { log } = this.#options;
+    const isTaught = await this.teach(set).finally(() => (this.#isTeaching = false));
+    const rules = set.means.size;
+    if (isTaught) log.info({ rules }, 'rules with examples understand what is meant');
+    else if (!this.#isWaitTold)
+      log.info({ rules, remedy: sentenceModelRemedy }, 'rules with examples wait for the model; their phrases work'); // prettier-ignore
+    this.#isWaitTold = !isTaught;
+  }
+
+  /** Rules with examples that wait for the model, and what a person does about it. */
+  get waiting(): { rules: number; remedy: string } | undefined {
+    const rules = this.#set?.means.size ?? 0;
+    return this.#isWaitTold ? { rules, remedy: sentenceModelRemedy } : undefined;
+  }
+
+  /** Teaches a set what its examples mean. Returns false if there is no model. */
+  async teach(set: RuleSet): Promise<boolean> {
+    const { meaning } = this.#options;
+    if (set.means.size === 0) return true;
+    if (meaning === undefined || !(await meaning.isThere())) return false;
+    return set.means.teach(meaning, this.#weights);
   }
 
   #all(): LoadedPlaybook[] {

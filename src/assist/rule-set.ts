@@ -5,12 +5,14 @@ import { reasonOf } from '../lib/errors.ts';
 import { nearestName } from '../lib/nearest-name.ts';
 import { TimeSlice } from '../lib/time-slice.ts';
 import { Playbook, type PhraseTrigger, type Rule, type Scope, type Trigger } from './playbook.ts';
+import { MeansRules } from './means-rules.ts';
 import { PhraseMatcher, type PhraseSpec } from './phrase-matcher.ts';
 import { wordingsOf } from './template.ts';
 
 /** A trigger with its number, under which a call keeps what it has seen of it. */
 export type TriggerWatch =
   | { id: number; on: 'phrase'; phrase: number }
+  | { id: number; on: 'means'; means: number }
   | { id: number; on: 'any' | 'all'; parts: TriggerWatch[] }
   | { id: number; on: 'not'; part: TriggerWatch }
   | { id: number; on: 'then'; first: TriggerWatch; next: TriggerWatch; within: number }
@@ -19,6 +21,7 @@ export type TriggerWatch =
 type PlainTrigger = Exclude<
   Trigger,
   | { phrase: unknown }
+  | { means: unknown }
   | { any: unknown }
   | { all: unknown }
   | { not: unknown }
@@ -48,6 +51,8 @@ export type RuleSet = {
   playbooks: readonly LoadedPlaybook[];
   rules: readonly WatchedRule[];
   phrases: PhraseMatcher;
+  /** Learnt after the rules are ready, where the model is. Until then these triggers find nothing. */
+  means: MeansRules;
 };
 
 export const maxPlaybookBytes = 512 * 1024;
@@ -143,35 +148,40 @@ function* rulesInSteps(playbooks: readonly LoadedPlaybook[]): Generator<undefine
       yield;
     }
   yield* made.phrases.finishing();
-  return { playbooks, rules: made.rules, phrases: made.phrases };
+  return { playbooks, rules: made.rules, phrases: made.phrases, means: made.means };
 }
 
 /** Gives each trigger its number, and each phrase its wordings. */
 class RuleSetMaker {
   readonly rules: WatchedRule[] = [];
   readonly phrases = new PhraseMatcher();
+  readonly means = new MeansRules();
   #last = 0;
   #wordings = 0;
 
   add(playbook: LoadedPlaybook, rule: Rule): void {
-    const lists = new Map(Object.entries(playbook.words));
+    const of = { playbook, rule, lists: new Map(Object.entries(playbook.words)) };
     const isTimed = triggersIn(rule.when).some(dependsOnTime);
     try {
-      this.rules.push({ playbook, rule, watch: this.#watchOf(rule.when, lists), isTimed });
+      this.rules.push({ playbook, rule, watch: this.#watchOf(rule.when, of), isTimed });
     } catch (error) {
       throw new Error(`rules.${rule.id}: ${reasonOf(error)}`, { cause: error });
     }
   }
 
-  #watchOf(trigger: Trigger, lists: WordLists): TriggerWatch {
+  #watchOf(trigger: Trigger, around: TriggerPlace): TriggerWatch {
     const id = this.#last++;
-    const of = (part: Trigger): TriggerWatch => this.#watchOf(part, lists);
+    const of = (part: Trigger): TriggerWatch => this.#watchOf(part, around);
     if ('phrase' in trigger) {
-      const spec = specOf(trigger.phrase, lists);
+      const spec = specOf(trigger.phrase, around.lists);
       this.#wordings += wordingsIn(spec);
       if (this.#wordings > maxWordingsOfAll)
         throw new Error(`all phrases together stand for more than ${maxWordingsOfAll} wordings`);
       return { id, on: 'phrase', phrase: this.phrases.add(spec) };
+    }
+    if ('means' in trigger) {
+      const spec = { rule: around.rule.id, ...trigger.means };
+      return { id, on: 'means', means: this.means.add(around.playbook.id, spec) };
     }
     if ('any' in trigger) return { id, on: 'any', parts: trigger.any.map(of) };
     if ('all' in trigger) return { id, on: 'all', parts: trigger.all.map(of) };
@@ -188,6 +198,7 @@ class RuleSetMaker {
   }
 }
 
+type TriggerPlace = { playbook: LoadedPlaybook; rule: Rule; lists: WordLists };
 type WordLists = ReadonlyMap<string, readonly string[]>;
 
 function specOf(trigger: PhraseTrigger, lists: WordLists): PhraseSpec {

@@ -17,6 +17,16 @@ export type RuleInput =
   | { kind: 'entity'; role: string; end: number; type: string; utteranceId: string }
   | { kind: 'wait'; end: number };
 
+/** The finals with their directions, where a rule waits for a meaning. The sentences are asked for one by one. */
+export async function understood(set: RuleSet, inputs: readonly RuleInput[]): Promise<RuleInput[]> {
+  const known: RuleInput[] = [];
+  for (const input of inputs)
+    if (input.kind === 'final' && set.means.wants(input.role, input.text))
+      known.push({ ...input, direction: await set.means.stored(input.text) });
+    else known.push(input);
+  return known;
+}
+
 /** The hits that the rules would have had in a call that is over: by the same engine as live. */
 export function tryCall(
   set: RuleSet,
@@ -63,12 +73,18 @@ const wordsPerSecond = 2.5;
 const breathS = 0.5;
 
 /** Runs the tests that a playbook brings. Its scope does not count: the test says what is said, not by whom. */
-export function testsOf(playbook: LoadedPlaybook): TestResult[] {
+export async function testsOf(
+  playbook: LoadedPlaybook,
+  teach: (set: RuleSet) => Promise<unknown> = () => Promise.resolve(),
+): Promise<TestResult[]> {
   const set = ruleSetOf([{ ...playbook, scope: {}, status: 'live' }]);
-  return playbook.tests.map(({ name, turns, expect }) => {
+  await teach(set);
+  const results: TestResult[] = [];
+  for (const { name, turns, expect } of playbook.tests) {
     const { inputs, endS } = inputsOf(turns);
     const call: CallScope = { direction: null, carrier: 'test', to: null, metadata: {} };
-    const hits = tryCall(set, call, [...inputs, { kind: 'wait', end: endS }]);
+    const heard = await understood(set, [...inputs, { kind: 'wait', end: endS }]);
+    const hits = tryCall(set, call, heard);
     const found = {
       hits: unique(hits.map(({ rule }) => rule)),
       steps: unique(hits.flatMap(({ did }) => did.flatMap((done) => (done.kind === 'step' ? [`${done.checklist}.${done.step}`] : [])))), // prettier-ignore
@@ -83,8 +99,9 @@ export function testsOf(playbook: LoadedPlaybook): TestResult[] {
       ];
       return is === should ? [] : [`${what}: ${is || 'none'}, expected ${should || 'none'}`];
     });
-    return { name, isPassed: wrong.length === 0, why: wrong.join('; ') };
-  });
+    results.push({ name, isPassed: wrong.length === 0, why: wrong.join('; ') });
+  }
+  return results;
 }
 
 function unique(names: readonly string[]): string[] {

@@ -1,7 +1,11 @@
 import type { Course } from './call-course.ts';
-import type { Cause } from './hits.ts';
+import { round3 } from '../lib/round.ts';
+import { isInDoubt, type Cause } from './hits.ts';
 import type { PhraseMatch } from './phrase-matcher.ts';
 import type { TriggerWatch } from './rule-set.ts';
+
+/** A hit quotes at most so much of a sentence that was meant. */
+const mostMatchedLetters = 300;
 
 /** One thing that happened in a call, as rules see it. */
 export type Seen = { cause: Cause } & (
@@ -10,6 +14,9 @@ export type Seen = { cause: Cause } & (
       role: string;
       matches: ReadonlyMap<number, PhraseMatch>;
       matched: (match: PhraseMatch) => string;
+      /** Triggers `means` that the sentence meets, with their likelihood. */
+      meant: ReadonlyMap<number, number>;
+      text: string;
     }
   | { kind: 'sentiment'; role: string }
   | { kind: 'entity'; role: string; type: string }
@@ -37,10 +44,18 @@ export function seen(watch: TriggerWatch, input: Seen, around: WatchContext): Ca
       if (match === undefined || input.kind !== 'final') return undefined;
       return { ...input.cause, matched: input.matched(match), score: match.score };
     }
+    case 'means': {
+      const score = input.kind === 'final' ? input.meant.get(watch.means) : undefined;
+      if (score === undefined || input.kind !== 'final') return undefined;
+      const matched = input.text.slice(0, mostMatchedLetters);
+      return { ...input.cause, matched, score: round3(score), by: 'meaning' };
+    }
     case 'any': {
       // Each part is asked, because some of them remember.
       const causes = watch.parts.map((part) => seen(part, input, around));
-      return causes.find((cause) => cause !== undefined);
+      // A phrase, or a meaning that is beyond doubt, allows more than one in doubt.
+      const met = causes.filter((cause) => cause !== undefined);
+      return met.find((cause) => !isInDoubt(cause)) ?? met[0];
     }
     case 'all':
       return allSeen(watch, input, around);

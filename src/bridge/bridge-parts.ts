@@ -1,6 +1,5 @@
 import { join } from 'node:path';
 import type { Transaction } from 'kysely';
-import type { Playbooks } from '../assist/playbooks.ts';
 import type { LanguageRunner } from '../language/runner.ts';
 import type { NodeLink } from '../nodes/link.ts';
 import type { Membership } from '../nodes/membership.ts';
@@ -18,6 +17,7 @@ import { Calls } from './call/calls.ts';
 import { CallLinks } from './call-links.ts';
 import { installationKey } from './installation-key.ts';
 import type { BridgeConfig } from './config.ts';
+import type { ListeningPlaybooks } from './api/assist-api.ts';
 import { Eraser } from './api/erasure.ts';
 import { openJournal, type Journal } from './journal/journal.ts';
 import { LiveApi } from './api/live-api.ts';
@@ -57,7 +57,7 @@ export type BridgeOptions = {
   /** Connects this node with the other nodes. If absent, streams and requests for their calls are not relayed. */
   link?: NodeLink | undefined;
   /** The playbooks that calls listen with. */
-  playbooks: Pick<Playbooks, 'current' | 'problems' | 'load'>;
+  playbooks: ListeningPlaybooks;
   /** The carrier names that `POST /api/streams` accepts. */
   carriers: readonly string[];
   /** Extracts facts about a call from the carrier's callbacks. If absent, callbacks are only stored. */

@@ -3,10 +3,16 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { playbooksIn, starterPlaybooks } from '../assist/playbooks.ts';
-import { playbookFrom, ruleSetOf, type LoadedPlaybook } from '../assist/rule-set.ts';
-import { testsOf, tryCall, type RuleInput } from '../assist/trial.ts';
+import { playbookFrom, ruleSetOf, type LoadedPlaybook, type RuleSet } from '../assist/rule-set.ts';
+import { testsOf, tryCall, understood, type RuleInput } from '../assist/trial.ts';
+import { KeptWeights } from '../assist/means-rules.ts';
+import { checkMeans } from '../assist/means-check.ts';
 import { loadConfig } from '../config.ts';
+import { ModelShelf } from '../hearing/models/shelf.ts';
+import { sentenceModelRemedy, SentenceMeaning } from '../meaning/meaning.ts';
+import { systemClock } from '../lib/clock.ts';
 import { TrunklineError } from '../lib/errors.ts';
+import { createLog } from '../lib/log.ts';
 import { printable } from '../lib/printable.ts';
 import type { PlaybookList, PlaybookTrial } from '../protocol/assist-events.ts';
 import { answerOf, requestOf, runningProcess } from './running-process.ts';
@@ -58,11 +64,16 @@ function collect(value: string, before: string[]): string[] {
 
 async function list({ url }: { url?: string }): Promise<void> {
   const { api } = runningProcess(url);
-  const { playbooks, problems } = await answerOf<PlaybookList>(api, '/api/assist/playbooks');
+  const { playbooks, problems, waiting } = await answerOf<PlaybookList>(
+    api,
+    '/api/assist/playbooks',
+  );
   for (const { id, version, status, title, rules } of playbooks)
     printLine(`${id}@${version}  ${status}  ${rules.length} rules  ${printable(title ?? '')}`);
   if (playbooks.length === 0) printLine('There is no playbook.');
   for (const { file, reason } of problems) printLine(`! ${file}: ${printable(reason)}`);
+  if (waiting !== null)
+    printLine(`! ${waiting.rules} rules with examples listen for their phrases alone. To install the model: ${waiting.remedy}`); // prettier-ignore
 }
 
 /** The playbooks at a path, or those of the settings. A file that cannot be read ends the command. */
@@ -85,20 +96,27 @@ async function chosen(path: string | undefined): Promise<LoadedPlaybook[]> {
 
 async function checkAll(path: string | undefined): Promise<void> {
   const playbooks = await chosen(path);
+  await using meaning = ownMeaning();
+  const teach = teaching(meaning);
   for (const playbook of playbooks) {
-    const { phrases } = ruleSetOf([playbook]);
+    const set = ruleSetOf([playbook]);
+    const { phrases, means } = set;
     printLine(
-      `${playbook.id}@${playbook.version}  ${playbook.status}  ${playbook.rules.length} rules, ${phrases.size} wordings, ${playbook.tests.length} tests`,
+      `${playbook.id}@${playbook.version}  ${playbook.status}  ${playbook.rules.length} rules, ${phrases.size} wordings, ${means.size} with examples, ${playbook.tests.length} tests`,
     );
+    if (means.size > 0 && (await teach(set)))
+      for (const line of await checkMeans(means.groups, meaning)) printLine(`  ${printable(line)}`);
   }
   if (playbooks.length === 0) printLine('There is no playbook.');
 }
 
 async function testAll(path: string | undefined): Promise<void> {
+  await using meaning = ownMeaning();
+  const teach = teaching(meaning);
   let failed = 0;
   let passed = 0;
   for (const playbook of await chosen(path))
-    for (const { name, isPassed, why } of testsOf(playbook)) {
+    for (const { name, isPassed, why } of await testsOf(playbook, teach)) {
       if (isPassed) passed++;
       else failed++;
       if (!isPassed) printLine(`FAILED  ${playbook.id}: ${printable(name)}: ${printable(why)}`);
@@ -143,6 +161,25 @@ const TextLine = z.object({
   end: z.number().min(0),
 });
 
+/** The model on this machine, for a command that asks no process. */
+function ownMeaning(): SentenceMeaning {
+  const { folder } = new ModelShelf(loadConfig(process.env).config.speechService.recogniser);
+  return new SentenceMeaning({ models: folder, clock: systemClock, log: createLog() });
+}
+
+/** Teaches rules their examples, or says once that these wait for the model. */
+function teaching(meaning: SentenceMeaning): (set: RuleSet) => Promise<boolean> {
+  const kept = new KeptWeights();
+  let isTold = false;
+  return async (set) => {
+    if (set.means.size === 0) return true;
+    if (await meaning.isThere()) return set.means.teach(meaning, kept);
+    if (!isTold) printLine(`! Rules with "means" wait for the model and listen for their phrases alone. To install it: ${sentenceModelRemedy}`); // prettier-ignore
+    isTold = true;
+    return false;
+  };
+}
+
 async function tryText(playbook: string, file: string): Promise<void> {
   const set = ruleSetOf([playbookFrom(playbook)]);
   const lines = (await readFile(file, 'utf8')).split('\n').filter((line) => line.trim() !== '');
@@ -158,7 +195,9 @@ async function tryText(playbook: string, file: string): Promise<void> {
     };
   });
   const call = { direction: null, carrier: 'text', to: null, metadata: {} };
-  const hits = tryCall(set, call, inputs);
+  await using meaning = ownMeaning();
+  await teaching(meaning)(set);
+  const hits = tryCall(set, call, await understood(set, inputs));
   for (const { rule, at, cause } of hits)
     printLine(
       `${at.toFixed(1)} s  ${rule}  ${cause.role ?? 'time'}: ${printable(cause.matched ?? '')}`,

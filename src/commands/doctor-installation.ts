@@ -6,6 +6,7 @@ import { endpointsOf } from '../outbox/config.ts';
 import type { Api } from '../player/api-client.ts';
 import { isLoopback } from '../port/addresses.ts';
 import type { CallPage, CarrierList, Installation, JobCallbackPage } from '../protocol/api.ts';
+import type { PlaybookList } from '../protocol/assist-events.ts';
 import type { ApiEndpoint, EndpointPage } from '../protocol/delivery-reports.ts';
 import { LanguageModelTrial } from '../protocol/model-reports.ts';
 import { answerOf, askProcess, requestOf, whyUnreachable } from './running-process.ts';
@@ -77,6 +78,7 @@ export async function installationFindings(
       ...(roles.includes('speech') ? await callbackFindings(api) : []),
       ...(roles.includes('bridge') ? await incompleteFindings(api) : []),
       ...(roles.includes('bridge') ? await refusedFindings(api) : []),
+      ...(roles.includes('bridge') ? await meaningFindings(api) : []),
       keysFinding(config),
       ...(await languageModelFindings(api)),
       ...webhookFindings(endpoints.items),
@@ -180,6 +182,14 @@ async function incompleteFindings(api: Api): Promise<InstallationFinding[]> {
       todo: 'npx trunkline transcribe-again --incomplete reads their recordings again',
     },
   ];
+}
+
+/** Rules that would understand other words too, if the model were there. They work without it. */
+async function meaningFindings(api: Api): Promise<InstallationFinding[]> {
+  const { waiting } = await answerOf<PlaybookList>(api, '/api/assist/playbooks');
+  if (waiting === null) return [];
+  const detail = `${waiting.rules} rules with examples listen for their phrases alone: the model that understands other words is not installed`;
+  return [{ what: 'rules', state: 'ok', detail, todo: waiting.remedy }];
 }
 
 /** Asks the process to try its language model on an invented call. Without such a model nothing is said. */

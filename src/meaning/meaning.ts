@@ -43,7 +43,7 @@ type EncoderProcess = {
  * The sentence encoder, in a process of its own that is started when somebody asks for the first direction. Without the
  * model every answer is undefined.
  */
-export class SentenceMeaning implements Meaning, Disposable {
+export class SentenceMeaning implements Meaning, AsyncDisposable {
   readonly #options: { models: string; clock: Clock; log: Logger };
   readonly #queue: SentenceQueue;
   #encoder: EncoderProcess | undefined;
@@ -76,9 +76,10 @@ export class SentenceMeaning implements Meaning, Disposable {
     return answer?.type === 'learnt' ? answer.weights : undefined;
   }
 
-  [Symbol.dispose](): void {
+  [Symbol.asyncDispose](): Promise<void> {
     this.#isClosed = true;
     if (this.#encoder) this.#end(this.#encoder, 'closed');
+    return Promise.resolve();
   }
 
   get #rests(): boolean {

@@ -17,7 +17,14 @@ const ofRule = {
     start: Seconds,
     end: Seconds,
     matched: z.string().optional().describe('The words that matched.'),
-    score: z.number().optional().describe('1 for the very words, less where they sound alike.'),
+    score: z
+      .number()
+      .optional()
+      .describe('1 for the very words, less where they sound alike. By meaning: the likelihood.'),
+    by: z
+      .enum(['meaning'])
+      .optional()
+      .describe('The sentence means it, in whatever words.'),
   }),
 };
 
@@ -119,6 +126,10 @@ const PlaybookReport = z.object({
 
 export const PlaybookList = z
   .object({
+    waiting: z
+      .object({ rules: z.int(), remedy: z.string() })
+      .nullable()
+      .describe('Rules with examples that listen for their phrases alone: there is no model.'),
     playbooks: z.array(PlaybookReport),
     problems: z
       .array(z.object({ file: z.string(), reason: z.string() }))

@@ -4,7 +4,7 @@ import type { Hit } from '../../assist/hits.ts';
 import { hitsOf, judgeHit } from '../../assist/hit-rows.ts';
 import type { Playbooks } from '../../assist/playbooks.ts';
 import { playbookFrom, ruleSetOf, type CallScope, type RuleSet } from '../../assist/rule-set.ts';
-import { trialHits } from '../../assist/trial.ts';
+import { trialHits, understood } from '../../assist/trial.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { reasonOf } from '../../lib/errors.ts';
 import { firstId } from '../../lib/ids.ts';
@@ -25,9 +25,13 @@ import type { CallRecord } from '../records/call-record.ts';
 import { callInputs } from '../events/assist-inputs.ts';
 import { invalid } from './query.ts';
 
+/** The playbooks of the process. Tests may have some that teach nobody. */
+export type ListeningPlaybooks = Pick<Playbooks, 'current' | 'problems' | 'load'> &
+  Partial<Pick<Playbooks, 'teach' | 'waiting'>>;
+
 type AssistApiOptions = {
   store: Store;
-  playbooks: Pick<Playbooks, 'current' | 'problems' | 'load'>;
+  playbooks: ListeningPlaybooks;
   clock: Clock;
 };
 
@@ -69,6 +73,7 @@ export function assistApi({ store, playbooks, clock }: AssistApiOptions): Router
     if (!parsed.ok) throw invalid(parsed.validationErrors);
     const { playbook, call_ids: ids, last_days: days = 30, limit } = parsed.value;
     const set = setFrom(playbook);
+    await playbooks.teach?.(set);
     const calls = await callsFor(store, { ids, sinceMs: clock.now() - days * dayMs, limit });
     response.json(await trialOf(store, set, calls));
   });
@@ -84,8 +89,9 @@ function setFrom(text: string): RuleSet {
   }
 }
 
-function listOf({ current, problems }: AssistApiOptions['playbooks']): PlaybookList {
+function listOf({ current, problems, waiting }: ListeningPlaybooks): PlaybookList {
   return {
+    waiting: waiting ?? null,
     playbooks: current.playbooks.map(({ id, version, digest, title = null, status, rules }) => ({
       id,
       version,
@@ -131,7 +137,7 @@ async function trialOf(
   const slice = new TimeSlice(sliceMs);
   for (const { id, scope } of calls) {
     const fired = new Set<string>();
-    for (const hits of trialHits(set, scope, await callInputs(db, id))) {
+    for (const hits of trialHits(set, scope, await understood(set, await callInputs(db, id)))) {
       for (const hit of hits) noteHit(rules, hit, id, fired);
       await slice.stepped();
     }

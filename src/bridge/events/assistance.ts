@@ -1,6 +1,7 @@
 import type { Kysely } from 'kysely';
 import { CallRules } from '../../assist/call-rules.ts';
 import type { HeardFinal } from '../../assist/heard-text.ts';
+import { hitsOf } from '../../assist/hit-rows.ts';
 import type { Done, Hit } from '../../assist/hits.ts';
 import type { RuleSet } from '../../assist/rule-set.ts';
 import { settledS } from '../../assist/trial.ts';
@@ -20,7 +21,17 @@ type AssistanceOptions = {
   tell(hit: Hit, said: Said[]): void;
   /** Pauses the call for so many seconds. */
   pause(seconds: number): void;
+  /** A mistake in the rules costs no result. */
+  failed(error: unknown): void;
 };
+
+/** Something that the rules hear. Its text has to be understood first, where a rule waits for a meaning. */
+type HeardInput = { text?: string; hear: (direction?: HeardFinal['direction']) => void };
+
+/** Behind so many inputs a final is heard by its words alone: the model is much too slow then. */
+const maxUnderstoodWaiting = 100;
+/** After a restart so many finals are understood again. Older ones have told what they meant. */
+const maxUnderstoodAgain = 30;
 
 /**
  * The rules of playbooks in one running call. They hear what everybody else reads: redacted words, in the order in
@@ -29,7 +40,10 @@ type AssistanceOptions = {
 export class Assistance {
   readonly #options: AssistanceOptions;
   readonly #rules: CallRules;
+  readonly #inputs: HeardInput[] = [];
+  #isUnderstanding = false;
   #isRestoring = false;
+  #settled = Promise.withResolvers<undefined>();
 
   constructor(options: AssistanceOptions) {
     this.#options = options;
@@ -48,13 +62,75 @@ export class Assistance {
     const legId = leg.record.id;
     const role = leg.roleOf(channel);
     const utteranceId = utteranceIdOf(legId, sessionId, result.data.utterance_id);
-    if (result.type === 'call.transcript')
+    if (result.type === 'call.transcript') {
       // The wordings of a playbook are those of speech.
-      this.#heard({ utteranceId, legId, role, start, end, text: result.spoken ?? result.text });
+      const text = result.spoken ?? result.text;
+      const final = { utteranceId, legId, role, start, end, text };
+      this.#take(role, text, (direction) => this.#heard({ ...final, direction }));
+    }
     if (result.type === 'call.sentiment')
-      for (const { sentiment } of result.data.results) this.#felt(role, end, sentiment);
+      this.#after(() => {
+        for (const { sentiment } of result.data.results) this.#felt(role, end, sentiment);
+      });
     if (result.type === 'call.entities')
-      for (const entity of result.data.results) this.#entity(role, utteranceId, entity);
+      this.#after(() => {
+        for (const entity of result.data.results) this.#entity(role, utteranceId, entity);
+      });
+  }
+
+  /** Resolves when everything that came so far has been heard. */
+  async settled(): Promise<void> {
+    if (this.#isUnderstanding) await this.#settled.promise;
+  }
+
+  #take(role: string, text: string, hear: (direction?: HeardFinal['direction']) => void): void {
+    const isUnderstood = this.#inputs.length < maxUnderstoodWaiting && this.#options.set.means.wants(role, text); // prettier-ignore
+    this.#inputs.push(isUnderstood ? { text, hear } : { hear });
+    this.#work();
+  }
+
+  /** Everything keeps its order: nothing overtakes a final that is being understood, which takes 0.3 s at most. */
+  #after(hear: () => void): void {
+    this.#inputs.push({ hear });
+    this.#work();
+  }
+
+  #work(): void {
+    while (!this.#isUnderstanding) {
+      const input = this.#inputs.shift();
+      if (input === undefined) return;
+      if (input.text === undefined) this.#hear(input);
+      else void this.#understand(input.text, input);
+    }
+  }
+
+  async #understand(text: string, input: HeardInput): Promise<void> {
+    this.#begin();
+    const direction = await this.#options.set.means.live(text).catch(() => undefined);
+    this.#hear(input, direction);
+    this.#end();
+  }
+
+  /** A mistake in the rules must cost no result. */
+  #hear(input: HeardInput, direction?: HeardFinal['direction']): void {
+    try {
+      input.hear(direction);
+    } catch (error) {
+      this.#options.failed(error);
+    }
+  }
+
+  #begin(): void {
+    this.#isUnderstanding = true;
+  }
+
+  /** Hears what came meanwhile. */
+  #end(): void {
+    this.#isUnderstanding = false;
+    this.#work();
+    if (this.#isUnderstanding) return;
+    this.#settled.resolve(undefined);
+    this.#settled = Promise.withResolvers();
   }
 
   #heard(final: HeardFinal): void {
@@ -74,24 +150,49 @@ export class Assistance {
   }
 
   pressed(atS: number): void {
-    this.#tell(this.#rules.pressed(atS));
+    this.#after(() => this.#tell(this.#rules.pressed(atS)));
   }
 
   /** Judges what depends on time, once the finals of that time have come. */
   tick(nowS: number): void {
-    if (!this.isIdle) this.#tell(this.#rules.advance(nowS - settledS));
+    if (!this.isIdle) this.#after(() => this.#advance(nowS));
+  }
+
+  #advance(nowS: number): void {
+    this.#tell(this.#rules.advance(nowS - settledS));
   }
 
   /** Hears again what an earlier process heard. Its hits have the same keys, and only those that are missing are told. */
   async restore(db: Kysely<Database>): Promise<void> {
     if (this.isIdle) return;
+    this.#begin();
     this.#isRestoring = true;
-    for (const input of await callInputs(db, this.#options.record.id)) {
-      this.tick(input.end);
-      if (input.kind === 'final') this.#heard(input);
+    try {
+      await this.#hearAgain(db);
+    } finally {
+      this.#isRestoring = false;
+      this.#end();
+    }
+  }
+
+  async #hearAgain(db: Kysely<Database>): Promise<void> {
+    const { record, set } = this.#options;
+    const inputs = await callInputs(db, record.id);
+    const again = new Set(inputs.filter(({ kind }) => kind === 'final').slice(-maxUnderstoodAgain));
+    const told = Map.groupBy(
+      (await hitsOf(db, record.id)).filter(({ cause }) => cause.by === 'meaning'),
+      ({ cause }) => cause.utterance_id,
+    );
+    for (const input of inputs) {
+      this.#advance(input.end);
+      if (input.kind === 'final') {
+        const { role, text, utteranceId } = input;
+        const isUnderstood = again.has(input) && set.means.wants(role, text);
+        this.#heard(isUnderstood ? { ...input, direction: await set.means.live(text) } : input);
+        for (const hit of told.get(utteranceId) ?? []) this.#rules.restored(hit);
+      }
       if (input.kind === 'sentiment') this.#felt(input.role, input.end, input.sentiment);
     }
-    this.#isRestoring = false;
   }
 
   #tell(hits: readonly Hit[]): void {
@@ -106,7 +207,7 @@ export class Assistance {
 
 /** The event of an action. A pause has the events that every pause has. */
 function toldOf(hit: Hit, done: Done): Said | undefined {
-  const { utterance_id, role, start, end, matched, score } = hit.cause;
+  const { utterance_id, role, start, end, matched, score, by } = hit.cause;
   const ofRule = {
     hit_id: hit.key,
     rule: hit.rule,
@@ -121,6 +222,7 @@ function toldOf(hit: Hit, done: Done): Said | undefined {
       end: round3(end),
       matched,
       score,
+      by,
     },
   };
   switch (done.kind) {

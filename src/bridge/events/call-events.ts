@@ -119,6 +119,10 @@ export class CallEvents {
       record,
       tell: (hit, said) => this.#addHit(hit, said),
       pause: (seconds) => options.pause(seconds),
+      failed: (error) => {
+        this.count('bug');
+        log.error({ err: error }, 'the rules of playbooks failed on a result');
+      },
     });
     this.#written = new WrittenFinals({
       language,
@@ -289,6 +293,7 @@ export class CallEvents {
   async #passedOn(): Promise<void> {
     await this.#entities.settled();
     await this.#written.settled();
+    await this.assistance.settled();
   }
 
   /**
@@ -329,17 +334,7 @@ export class CallEvents {
         : { rows: (tx) => keepHidden(tx, this.#id, leg, result) }),
     });
     if (type === 'call.transcript') bridgeMetrics.finals.inc();
-    this.#assist(leg, result);
-  }
-
-  /** Lets the rules of playbooks hear a result. A mistake in them must cost no result. */
-  #assist(leg: ToldLeg, result: Result): void {
-    try {
-      this.assistance.take(leg, result);
-    } catch (error) {
-      this.count('bug');
-      this.#options.log.error({ err: error }, 'the rules of playbooks failed on a result');
-    }
+    this.assistance.take(leg, result);
   }
 
   #addHit(hit: Hit, said: readonly Said[]): void {
@@ -557,6 +552,8 @@ export class CallEvents {
     await this.#passedOn();
     await this.#held?.flush();
     this.#gaps.flush();
+    // Results that were held back have been heard by now.
+    await this.assistance.settled();
     await this.#commits.settled();
   }
 

@@ -26,11 +26,13 @@ function rule(id: string, when: string, then = `{ tag: ${id} }`, more = '') {
 }
 const phrase = (words: string) => `{ phrase: { any: ['${words}'] } }`;
 
-test.each(
-  starterPlaybooks().flatMap((playbook) =>
-    testsOf(playbook).map((one) => [playbook.id, one.name, one] as const),
+const starterTests = await Promise.all(
+  starterPlaybooks().map(async (playbook) =>
+    (await testsOf(playbook)).map((one) => [playbook.id, one.name, one] as const),
   ),
-)(
+);
+
+test.each(starterTests.flat())(
   // prettier-ignore
   'the starter playbook %s: %s',
   (_, __, { why }) => {

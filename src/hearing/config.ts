@@ -2,6 +2,8 @@ import { z } from 'zod';
 
 /** The model that reads recordings a second time. */
 export const secondReader = 'whisper-tiny-en';
+/** The model that reads other languages beside the default model, and tells languages apart. */
+export const languagesModel = 'whisper-base';
 /** The model that tells voices apart. */
 export const voiceModel = 'voice-encoder';
 /** The model that tells what sentences mean. */

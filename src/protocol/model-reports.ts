@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** A model that no call needs and a feature of recordings does. */
+/** A model that a feature needs and the start of the process does not. */
 export const ApiModel = z
   .object({
     name: z.string(),

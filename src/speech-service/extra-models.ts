@@ -1,4 +1,4 @@
-import { secondReader, sentenceModel, voiceModel } from '../hearing/config.ts';
+import { languagesModel, secondReader, sentenceModel, voiceModel } from '../hearing/config.ts';
 import type { ModelShelf } from '../hearing/models/shelf.ts';
 import { reasonOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/log.ts';
@@ -8,6 +8,8 @@ import type { Progress } from '../lib/progress-bars.ts';
 const gains = {
   [voiceModel]: 'tells the speakers of a recording apart',
   [secondReader]: 'halves the wrong words of recordings',
+  [languagesModel]:
+    'hears Spanish, French, Italian, German, Russian and more, in calls and recordings',
   [sentenceModel]: 'lets rules and knowledge understand what is meant, in other words too',
 } as const;
 

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { TrunklineError } from '../../lib/errors.ts';
 import { nearestName } from '../../lib/nearest-name.ts';
+import { languagesModel } from '../config.ts';
 import list from './catalogue.json' with { type: 'json' };
 import { ModelDescription } from './model-folder.ts';
 
@@ -97,5 +98,8 @@ export function modelsFor(languages: readonly string[]): string {
   );
   if (serving.length === 0) return '; no model of the catalogue does';
   const names = serving.map(({ name }) => name).join(' or ');
-  return `; ${names} would: trunkline models pull, then TRUNKLINE_MODEL`;
+  const isBeside = serving.some(({ name }) => name === languagesModel);
+  const pull = isBeside ? `npx trunkline models pull ${languagesModel}, and nothing else` : '';
+  const other = 'trunkline models pull, then TRUNKLINE_MODEL';
+  return `; ${names} would: ${pull === '' ? other : `${pull}; for another, ${other}`}`;
 }

@@ -12,7 +12,7 @@ export type BackgroundRecogniser = Recogniser & {
 type BackgroundOptions = {
   /** Starts the processes with the model of the live recogniser. */
   start(): Promise<Recogniser>;
-  live: Recogniser;
+  live: Pick<Recogniser, 'status' | 'admits' | 'mostProcesses'>;
   clock: Clock;
   log: Logger;
 };

@@ -75,6 +75,14 @@ export class KeptAudio {
 export const maxSentAheadS = 4;
 const pieceS = 0.5;
 
+/** The pool of a stream, as the stream needs it. */
+export type PoolHooks = {
+  onDone: () => void;
+  /** Called when detection is sure of the language of all further speech. */
+  onSettled: (language: string) => void;
+  newNumber: () => number;
+};
+
 type Expectation = { answer: ExpectedAnswer | undefined; from: number };
 
 /**
@@ -97,11 +105,10 @@ const mostDeaths = 3;
  *     end        what the session has pushed
  */
 export class PoolStream implements RecogniserStream {
-  readonly options: RecogniserStreamOptions;
+  #options: RecogniserStreamOptions;
   readonly #kept = new KeptAudio();
   readonly #onEvent: (event: RecogniserEvent) => void;
-  readonly #onDone: () => void;
-  readonly #newNumber: () => number;
+  #hooks: PoolHooks;
   /** The expected answers, each from a sample of the stream on. Those before the last decided one are dropped. */
   readonly #expectations: Expectation[] = [];
   #process: RecogniserProcess | undefined;
@@ -120,16 +127,16 @@ export class PoolStream implements RecogniserStream {
 
   constructor(
     options: RecogniserStreamOptions,
-    hooks: {
-      onEvent: (event: RecogniserEvent) => void;
-      onDone: () => void;
-      newNumber: () => number;
-    },
+    onEvent: (event: RecogniserEvent) => void,
+    hooks: PoolHooks,
   ) {
-    this.options = options;
-    this.#onEvent = hooks.onEvent;
-    this.#onDone = hooks.onDone;
-    this.#newNumber = hooks.newNumber;
+    this.#options = options;
+    this.#onEvent = onEvent;
+    this.#hooks = hooks;
+  }
+
+  get options(): RecogniserStreamOptions {
+    return this.#options;
   }
 
   get process(): RecogniserProcess | undefined {
@@ -176,11 +183,19 @@ export class PoolStream implements RecogniserStream {
     this.#onEvent({ type: 'failed', reason });
   }
 
+  /** Leaves its pool for another one, where it waits for a process. Nothing after the last decided second is lost. */
+  moveTo(hooks: PoolHooks): void {
+    this.#process?.send({ type: 'close', stream: this.#number });
+    this.#process?.forget(this.#number);
+    this.#process = undefined;
+    this.#hooks = hooks;
+  }
+
   /** Continues in this process, which gets the audio after the last decided second again. */
   attach(process: RecogniserProcess): void {
     if (this.#done) return;
     this.#process = process;
-    this.#number = this.#newNumber();
+    this.#number = this.#hooks.newNumber();
     this.#base = { sample: this.#kept.start, index: this.#index };
     this.#sent = this.#kept.start;
     this.#consumed = this.#kept.start;
@@ -257,6 +272,7 @@ export class PoolStream implements RecogniserStream {
         this.#index = utterance.index + 1;
         this.#decided(decidedS);
         this.#onEvent({ type: event.type, utterance, decidedS });
+        if (event.settledLanguage !== undefined) this.#settle(event.settledLanguage);
         return;
       }
       case 'progress': {
@@ -289,6 +305,14 @@ export class PoolStream implements RecogniserStream {
     this.#onEvent({ type, at });
   }
 
+  /** From here on a new process need not find the language again, and a process of another model may read it. */
+  #settle(language: string): void {
+    const { languages } = this.#options;
+    if (this.#done || (languages.length === 1 && languages[0] === language)) return;
+    this.#options = { ...this.#options, languages: [language], codeSwitching: false };
+    this.#hooks.onSettled(language);
+  }
+
   #decided(second: number): void {
     const position = Math.floor(second * this.options.sampleRate);
     this.#kept.dropBefore(position);
@@ -316,6 +340,6 @@ export class PoolStream implements RecogniserStream {
     this.#done = true;
     this.#process?.forget(this.#number);
     this.#process = undefined;
-    this.#onDone();
+    this.#hooks.onDone();
   }
 }

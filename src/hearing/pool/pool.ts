@@ -9,7 +9,7 @@ import { capacityOf, capacityOfAll, leastOf, overloaded } from './admission.ts';
 import type { RecogniserConfig } from '../config.ts';
 import type { LegCost } from '../engine/child-messages.ts';
 import { restartsTotal, showPool, type PoolLoad, type PoolName } from './metrics.ts';
-import { PoolStream } from './pool-stream.ts';
+import { type PoolHooks, PoolStream } from './pool-stream.ts';
 import { RecogniserProcess } from './process.ts';
 import type {
   StreamAdmission,
@@ -29,9 +29,15 @@ type RecogniserOptions = {
   inBackground?: boolean;
   /** The folder of the model that reads recordings a second time. */
   secondReader?: string | undefined;
+  /** True if another pool of the same kind reads most streams. This one then has no figures of its own. */
+  isBeside?: boolean;
+  /** Gives away a stream whose language was found. Returns false if nobody takes it. */
+  handOver?: (stream: PoolStream, language: string) => boolean;
 };
 
 export type RecogniserPool = Recogniser & {
+  /** Reads a stream of another pool from its last decided second on. Returns false if there is no room for it. */
+  adopt(stream: PoolStream, language: string): boolean;
   /** The running processes and their load, for operators. */
   processes(): { pid: number | undefined; streams: number; busy: number; rssBytes: number }[];
 };
@@ -77,19 +83,21 @@ class Pool implements RecogniserPool {
   #closing: Promise<void> | undefined;
   readonly #name: PoolName;
   readonly #hide: () => void;
+  readonly #handOver: RecogniserOptions['handOver'];
 
   constructor(
-    { config, log, inBackground = false, secondReader }: RecogniserOptions,
+    { config, log, inBackground = false, secondReader, isBeside, handOver }: RecogniserOptions,
     supply: ModelSupply,
   ) {
     this.#config = config;
+    this.#handOver = handOver;
     this.#secondReader = secondReader;
     this.#inBackground = inBackground;
     this.#log = log.child({ part: 'recogniser' });
     this.#supply = supply;
     this.mostProcesses = config.processes ?? Math.min(4, availableParallelism());
     this.#name = inBackground ? 'jobs' : 'live';
-    this.#hide = showPool(this.#name, () => this.#load());
+    this.#hide = isBeside ? () => undefined : showPool(this.#name, () => this.#load());
     supply.onChange(() => this.#modelCame());
     this.#grow();
   }
@@ -152,18 +160,42 @@ class Pool implements RecogniserPool {
   ): StreamAdmission {
     const admission = this.admits(options, 1);
     if (admission.outcome !== 'admitted') return admission;
-    const stream: PoolStream = new PoolStream(options, {
+    const stream: PoolStream = new PoolStream(
+      options,
       onEvent,
-      onDone: () => {
-        this.#streams.delete(stream);
-        this.#placeAll();
-      },
-      newNumber: () => this.#nextNumber++,
-    });
+      this.#hooksOf(() => stream),
+    );
+    this.#take(stream);
+    return { outcome: 'admitted', stream };
+  }
+
+  adopt(stream: PoolStream, language: string): boolean {
+    if (!this.status().languages.includes(language)) return false;
+    if (this.admits({ languages: [language] }, 1).outcome !== 'admitted') return false;
+    stream.moveTo(this.#hooksOf(() => stream));
+    this.#take(stream);
+    return true;
+  }
+
+  #take(stream: PoolStream): void {
     this.#streams.add(stream);
     this.#place(stream);
     this.#grow();
-    return { outcome: 'admitted', stream };
+  }
+
+  #hooksOf(stream: () => PoolStream): PoolHooks {
+    return {
+      onDone: () => {
+        this.#streams.delete(stream());
+        this.#placeAll();
+      },
+      onSettled: (language) => {
+        if (this.#handOver?.(stream(), language) !== true) return;
+        this.#streams.delete(stream());
+        this.#placeAll();
+      },
+      newNumber: () => this.#nextNumber++,
+    };
   }
 
   processes(): { pid: number | undefined; streams: number; busy: number; rssBytes: number }[] {

@@ -37,17 +37,30 @@ test.skipIf(!voices)(
     expect((JSON.parse(line) as { notInstalled: string[] }).notInstalled).toEqual([
       'voice-encoder (28 MB, tells the speakers of a recording apart)',
       'whisper-tiny-en (76 MB, halves the wrong words of recordings)',
+      'whisper-base (145 MB, hears Spanish, French, Italian, German, Russian and more, in calls and recordings)',
       'sentence-encoder-en (83 MB, lets rules and knowledge understand what is meant, in other words too)',
     ]);
-    expect((await list()).map(({ state }) => state)).toEqual(['missing', 'missing', 'missing']);
+    expect((await list()).map(({ state }) => state)).toEqual([
+      'missing',
+      'missing',
+      'missing',
+      'missing',
+    ]);
 
     const wrong = await app.get('/api/models/moonshine-tiny-en/install', { method: 'POST' });
     expect(wrong.status).toBe(404);
-    expect(await wrong.text()).toContain('there are voice-encoder, whisper-tiny-en, sentence-encoder-en');
+    expect(await wrong.text()).toContain(
+      'there are voice-encoder, whisper-tiny-en, whisper-base, sentence-encoder-en',
+    );
     const begun = await app.get('/api/models/voice-encoder/install', { method: 'POST' });
     expect(begun.status).toBe(202);
     await until(async () => (await voiceEncoder())?.state === 'installed');
-    expect((await list()).map(({ state }) => state)).toEqual(['installed', 'missing', 'missing']);
+    expect((await list()).map(({ state }) => state)).toEqual([
+      'installed',
+      'missing',
+      'missing',
+      'missing',
+    ]);
   },
 );
 

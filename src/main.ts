@@ -197,6 +197,7 @@ async function openParts(opened: OpenProcess, internalKey: string): Promise<void
   const recogniser = roles.has('speech') ? await openSpeech(opened, shared) : undefined;
   if (!roles.has('bridge')) return;
   const bridge = await openBridge(opened, shared, internalKey);
+  http.acceptTokens(bridge.tokenDoor);
   if (!roles.has('console')) return;
   mount(
     await startConsole({
@@ -205,6 +206,7 @@ async function openParts(opened: OpenProcess, internalKey: string): Promise<void
       players: [firstCarrier.player, ...carrierNames.map((name) => carriers[name].player)],
       http,
       log,
+      panelOrigins: config.bridge.panelOrigins,
       installation: {
         roles: config.roles,
         insecure: config.insecure,

@@ -23,6 +23,8 @@ import { openJournal, type Journal } from './journal/journal.ts';
 import { LiveApi } from './api/live-api.ts';
 import type { Outbox } from '../outbox/outbox.ts';
 import { LiveFeed } from './live-feed.ts';
+import { PanelDoor } from './panel/panel-door.ts';
+import { PanelTokens } from './panel/panel-tokens.ts';
 import { relayTo } from './relay/relay.ts';
 import { LostRecordings } from './recordings/lost-recordings.ts';
 import { Recordings } from './recordings/recordings.ts';
@@ -80,6 +82,8 @@ export type BridgeParts = {
   eraser: Eraser;
   retention: Retention;
   live: LiveApi;
+  panelTokens: PanelTokens;
+  panelDoor: PanelDoor;
   /** True if calls are recorded. */
   recording: boolean;
   /** True if a link to one call also opens its recording. */
@@ -153,14 +157,36 @@ export async function openParts(
   const retention = new Retention({ store, recordings, eraser, tokens, clock, log, days });
   opened.defer(() => retention.stop());
   const live = opened.use(new LiveApi({ store, calls, feed, clock }));
-  return { ...parts, calls, tokens, eraser, retention, live, withRecording };
+  const panelTokens = new PanelTokens({ store, clock, secret: config.panelSecret });
+  const panelDoor = opened.use(new PanelDoor({ store, tokens: panelTokens, clock }));
+  return {
+    ...parts,
+    calls,
+    tokens,
+    eraser,
+    retention,
+    live,
+    panelTokens,
+    panelDoor,
+    withRecording,
+  };
 }
 
 /** Creates the calls and the eraser. One eraser serves both requests and calls whose consent was withdrawn. */
 function openCalls(
   opened: AsyncDisposableStack,
   options: BridgeOptions,
-  parts: Omit<BridgeParts, 'calls' | 'tokens' | 'eraser' | 'retention' | 'live' | 'withRecording'>,
+  parts: Omit<
+    BridgeParts,
+    | 'calls'
+    | 'tokens'
+    | 'eraser'
+    | 'retention'
+    | 'live'
+    | 'withRecording'
+    | 'panelTokens'
+    | 'panelDoor'
+  >,
 ): { calls: Calls; eraser: Eraser } {
   const { config, store, outbox, language, nodes, link, objects } = options;
   const { node, journal, clock, log } = parts;

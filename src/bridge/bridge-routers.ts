@@ -7,6 +7,7 @@ import { sharedCalls } from './api/shared-calls.ts';
 import { streamsApi } from './api/streams-api.ts';
 import { testEventsApi } from './api/test-events.ts';
 import type { BridgeOptions, BridgeParts } from './bridge-parts.ts';
+import { PanelApi } from './panel/panel-api.ts';
 import { openRelay } from './relay/relay.ts';
 import { SearchBacklog } from './search/search-backlog.ts';
 import { savedSearches } from './search/saved-searches.ts';
@@ -47,6 +48,17 @@ export function bridgeRouters(
             log,
           }),
         );
+  const panel = opened.use(
+    new PanelApi({
+      store,
+      tokens: parts.panelTokens,
+      calls,
+      feed,
+      agents: config.agents,
+      publicUrl,
+      clock,
+    }),
+  );
   const backlog = opened.use(new SearchBacklog({ store, clock, log }));
   return [
     { access: 'operator', router: streamsApi({ tokens, publicUrl, carriers }) },
@@ -58,6 +70,7 @@ export function bridgeRouters(
     { access: 'operator', router: assistApi({ store, playbooks, clock }) },
     { access: 'operator', router: operatorCalls },
     { access: 'operator', router: agents },
+    { access: 'operator', router: panel.router },
     {
       access: 'public',
       router: sharedCalls({ store, recordings, links, clock, withRecording, stereoRoles }),

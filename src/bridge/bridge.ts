@@ -3,6 +3,7 @@ import { counted } from '../lib/counted.ts';
 import { reasonOf } from '../lib/errors.ts';
 import type { Health } from '../lib/health.ts';
 import { memoryShortage } from '../port/memory.ts';
+import type { TokenDoor } from '../port/keys.ts';
 import type { Part } from '../port/part.ts';
 import type { Bridge } from './streams.ts';
 import type { Calls } from './call/calls.ts';
@@ -23,6 +24,8 @@ export type BridgePart = Bridge &
     readonly calls: Calls;
     readonly feed: LiveFeed;
     readonly retention: Retention;
+    /** Lets the tokens of the panel in. */
+    readonly tokenDoor: TokenDoor;
   };
 
 /**
@@ -51,6 +54,7 @@ export async function startBridge(options: BridgeOptions): Promise<BridgePart> {
     calls,
     feed,
     retention,
+    tokenDoor: parts.panelDoor,
     routers,
     ...streamsOf(options, parts),
     health: () => healthOf(parts),

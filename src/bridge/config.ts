@@ -2,8 +2,18 @@ import { z } from 'zod';
 import { defaultRoleRules, roleRuleSchema } from './roles.ts';
 import { AgentSetting } from '../protocol/agents.ts';
 import { longestNumberPauseS } from '../protocol/session-hints.ts';
+import { SharedSecret } from '../port/secrets.ts';
 import { redactionProblem } from '../language/redaction/redaction-names.ts';
 import { SessionTemplate } from './session/session-template.ts';
+
+/** An origin: scheme, host and perhaps a port, as browsers name the page around a frame. */
+const PanelOrigin = z
+  .string()
+  .refine(
+    (given) =>
+      /^https?:$/.test(URL.parse(given)?.protocol ?? '') && URL.parse(given)?.origin === given,
+    'must be a scheme and a host, perhaps with a port, and nothing after them: https://crm.example.com',
+  );
 
 const day = z.number().min(0).max(36_500);
 
@@ -72,6 +82,22 @@ export const BridgeConfig = z.strictObject({
     description:
       'Agents by id, with their name, extension and numbers: a call that names an extension, or on one of the numbers, is theirs.',
   }),
+  panelOrigins: z.array(PanelOrigin).max(100).default([]).meta({
+    env: 'TRUNKLINE_PANEL_ORIGINS',
+    description:
+      'The addresses of desktops whose pages may show the panel in a frame, such as https://crm.example.com; none by default.',
+  }),
+  panelSecret: SharedSecret.min(
+    32,
+    'must have at least 32 characters: make one with openssl rand -hex 32',
+  )
+    .optional()
+    .meta({
+      env: 'TRUNKLINE_PANEL_SECRET',
+      secret: true,
+      description:
+        'The secret with which a desktop signs tokens of the panel itself; without it only minted tokens open the panel.',
+    }),
   stereoRoles: z
     .tuple([z.enum(['customer', 'agent']), z.enum(['customer', 'agent'])])
     .default(['customer', 'agent'])

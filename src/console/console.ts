@@ -27,6 +27,8 @@ type ConsoleOptions = {
     readonly ownUrl: string;
     readonly publicUrl: PublicUrl;
   };
+  /** The origins of pages that may show the panel in a frame. */
+  panelOrigins: readonly string[];
   installation: Omit<InstallationFacts, 'publicUrl' | 'startedAtMs'>;
 };
 
@@ -63,6 +65,7 @@ export async function startConsole(options: ConsoleOptions): Promise<Part & Asyn
     name: 'console',
     routers: [
       { access: 'public', router: pageFiles() },
+      { access: 'public', router: panelPages(options.panelOrigins) },
       { access: 'operator', router: operator },
     ],
     [Symbol.asyncDispose]: () => testCalls[Symbol.asyncDispose](),
@@ -118,6 +121,36 @@ export function pageFiles(): Router {
   router.get('/', (request, response) => send('index.html', request, response));
   router.get('/page/:file', (request, response) => send(request.params.file, request, response));
   return router;
+}
+
+/**
+ * Serves the panel, which pages of the listed origins and our own demo may show in a frame, and that demo. All other
+ * pages of this process can be in no frame.
+ */
+export function panelPages(origins: readonly string[]): Router {
+  const read = (name: string): string => readFileSync(new URL(name, pageFolder), 'utf8');
+  const html = types['html'] ?? '';
+  const meta = '<meta name="trunkline-origins" content="';
+  const panel = staticFile(read('panel.html').replace(meta, meta + origins.join(' ')), html);
+  const demo = staticFile(read('panel-demo.html'), html);
+  const router = Router();
+  router.get('/panel', (request, response) => {
+    const ancestors = ["'self'", ...origins].join(' ');
+    setPolicy(response, "frame-ancestors 'none'", `frame-ancestors ${ancestors}`);
+    // The older header knows no list, and would refuse every page that is not ours.
+    response.removeHeader('x-frame-options');
+    sendStatic(panel, request, response);
+  });
+  router.get('/panel/demo', (request, response) => {
+    setPolicy(response, "base-uri 'none'", "base-uri 'none';frame-src 'self'");
+    sendStatic(demo, request, response);
+  });
+  return router;
+}
+
+function setPolicy(response: Response, part: string, instead: string): void {
+  const policy = String(response.getHeader('content-security-policy'));
+  response.setHeader('content-security-policy', policy.replace(part, instead));
 }
 
 /** Reads the files into a map by name. A request can only reach a file in this map. */

@@ -56,6 +56,9 @@ type NodeLinkOptions = {
   log: Logger;
 };
 
+/** Tells the node that has a call that the request showed a token, which opens less than a key. */
+export const byTokenHeader = 'x-by-token';
+
 /**
  * The port that only nodes use. A peer that knows the key is a node. Other peers get no answer that says what this port
  * is.
@@ -222,12 +225,13 @@ export class NodeLink implements AsyncDisposable {
     const send = target.startsWith('https:') ? httpsRequest : httpRequest;
     const { range, accept } = request.headers;
     const lastId = request.headers['last-event-id'];
+    const byToken = request.headers[byTokenHeader];
     const body = request.body === undefined ? undefined : JSON.stringify(request.body);
     const passed = send(target, {
       method: request.method,
       headers: {
         ...this.#headers,
-        ...withoutUndefined({ range, accept, 'last-event-id': lastId }),
+        ...withoutUndefined({ range, accept, 'last-event-id': lastId, [byTokenHeader]: byToken }),
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
       },
       ca: this.#ca,

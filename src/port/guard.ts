@@ -1,6 +1,6 @@
 import type { Request, RequestHandler, Response, Router } from 'express';
 import { mayDo, reachOf, listsOfCalls, type RightsTable } from '../protocol/rights.ts';
-import { refusalOf, type KeyCheck } from './keys.ts';
+import { markByToken, refusalOf, tokenNotAccepted, type KeyCheck } from './keys.ts';
 import { agentsWithin, bindTo, type Deed, type Directory, type Principal } from './principal.ts';
 import { pathOf, Problem } from './problem.ts';
 
@@ -42,8 +42,14 @@ export class Guard {
   }
 
   readonly operator: RequestHandler = async (request, response, next) => {
-    const found = await this.#options.keyCheck.identify(request);
-    if (found.is !== 'right') return next(refusalOf(found, request));
+    const shown = await this.#options.keyCheck.identifyToken(request);
+    if (shown?.is === 'wrong') throw new Problem(401, tokenNotAccepted);
+    const found = shown ?? (await this.#options.keyCheck.identify(request));
+    if (found.is !== 'right' && found.is !== 'token') return next(refusalOf(found, request));
+    if (found.is === 'token') {
+      markByToken(response);
+      await found.admit(request, response);
+    }
     await this.#admit(found.principal, request, response);
     this.#options.keyCheck.noteChange(request);
     next();

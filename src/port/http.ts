@@ -14,7 +14,7 @@ import type { IsProxy, PublicUrl } from './addresses.ts';
 import type { HttpConfig } from './config.ts';
 import { connectionRoom, Connections, handleLimit, leastConnections } from './connections.ts';
 import { Guard } from './guard.ts';
-import { KeyCheck } from './keys.ts';
+import { KeyCheck, type TokenDoor } from './keys.ts';
 import type { Access, Part } from './part.ts';
 import { askForBody } from './body.ts';
 import { emptyDirectory, type Deed, type Directory } from './principal.ts';
@@ -45,6 +45,8 @@ export type HttpServer = AsyncDisposable & {
   mount(part: Part): void;
   /** Finds out who asks, and judges keys that were not shown in a header. */
   readonly door: Door;
+  /** Sets the door of tokens that open a few routes in place of a key. */
+  acceptTokens(door: TokenDoor): void;
   /** Judges shared secrets, for parts whose clients show other secrets than keys. */
   readonly secrets: SecretJudge;
   /** Called once every part is mounted. The process is ready from then on. */
@@ -146,6 +148,7 @@ export async function listen(options: HttpOptions): Promise<HttpServer> {
       for (const { access, router } of part.routers ?? []) routers[access].use(router);
     },
     door: keyCheck,
+    acceptTokens: (door) => keyCheck.acceptTokens(door),
     secrets,
     started: () => {
       state.isStarting = false;

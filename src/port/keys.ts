@@ -1,4 +1,4 @@
-import type { Request } from 'express';
+import type { Request, Response } from 'express';
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { jobsPaths, keyHeaders, keyNotAccepted, keyNotFound } from '../protocol/names.ts';
@@ -54,6 +54,29 @@ export class ApiKeys {
   }
 }
 
+/** Somebody who showed a token in place of a key. */
+export type OpenedByToken = {
+  is: 'token';
+  principal: Principal;
+  /** Throws the refusal if the request asks for more than the token opens. */
+  admit(request: Request, response: Response): Promise<void>;
+};
+
+/** True if the request showed a token, at this node or at the node that passed it on. */
+export function isByToken(response: Response): boolean {
+  return response.locals['byToken'] === true;
+}
+
+export function markByToken(response: Response): void {
+  response.locals['byToken'] = true;
+}
+
+/** Knows tokens that open a few routes in place of a key. */
+export type TokenDoor = {
+  hasForm(token: string): boolean;
+  open(token: string): Promise<OpenedByToken | undefined>;
+};
+
 type KeyCheckOptions = {
   config: HttpConfig;
   insecure: boolean;
@@ -86,6 +109,7 @@ export class KeyCheck {
   /** True if there are no keys and strangers are not allowed: a request must then come from this machine. */
   readonly #onlyThisMachine: boolean;
   #latestOurs: string | undefined;
+  #tokens: TokenDoor | undefined;
 
   constructor(options: KeyCheckOptions) {
     const { config, insecure, internalKey, secrets, directory = emptyDirectory } = options;
@@ -94,11 +118,17 @@ export class KeyCheck {
     this.#internalKey = new ApiKeys([internalKey]);
     this.#directory = directory;
     secrets.open(keysDoor);
+    secrets.open(tokensDoor);
     this.#onlyThisMachine = config.apiKeys.length === 0 && !insecure;
   }
 
   get required(): boolean {
     return this.#keys.required || this.#directory.asksForProof;
+  }
+
+  /** A request that shows a token in place of a key is let in by this door alone, to the routes of its token. */
+  acceptTokens(door: TokenDoor): void {
+    this.#tokens = door;
   }
 
   /**
@@ -188,7 +218,8 @@ export class KeyCheck {
   /** Who the proof of this request belongs to now, without counting it again. Undefined once it was taken back. */
   holderNow(request: IncomingMessage, before: Principal): Principal | undefined {
     if (before.kind === 'machine') return this.required ? undefined : before;
-    if (before.kind === 'process') return before;
+    // The door of the tokens looks at the streams that it opened itself.
+    if (before.kind === 'process' || before.kind === 'token') return before;
     const key = keyOf(request);
     return (
       this.#directory.signedIn(request) ??
@@ -226,6 +257,30 @@ export class KeyCheck {
     return this.#judged(request, key);
   }
 
+  /** The token that a request shows. A token never adds to what a key or a sign-in opens: it stands in their place. */
+  #tokenOf({ headers }: IncomingMessage): string | undefined {
+    if (keyHeaders.some((name) => headers[name] !== undefined)) return undefined;
+    const token = /^Bearer +(\S+)$/i.exec(headers.authorization ?? '')?.[1];
+    return token !== undefined && this.#tokens?.hasForm(token) === true ? token : undefined;
+  }
+
+  /** Judges the token of a request that shows one. Undefined: the request shows none. */
+  async identifyToken(
+    request: IncomingMessage,
+  ): Promise<OpenedByToken | Exclude<KeyVerdict, { is: 'right' }> | undefined> {
+    const token = this.#tokenOf(request);
+    if (token === undefined) return undefined;
+    const opened = await this.#tokens?.open(token);
+    const isRight = opened !== undefined;
+    const client = this.clientOf(request);
+    const shown = { door: tokensDoor, client, secret: token, isRight };
+    const verdict = this.#options.secrets.judge(shown);
+    if (verdict.is !== 'right' || opened === undefined)
+      return verdict.is === 'right' ? { is: 'wrong' } : verdict;
+    this.#options.onKnown(request);
+    return opened;
+  }
+
   /**
    * Logs a request that changes something. The line names the kind of resource and no id. Requests that only read are
    * counted and not logged.
@@ -257,6 +312,10 @@ export class KeyCheck {
 
 /** The API, the speech interface and the sign-in share their keys and therefore one count of wrong keys. */
 const keysDoor = 'keys';
+/** Tokens of the panel have a count of their own. */
+const tokensDoor = 'panel';
+export const tokenNotAccepted =
+  'the token is wrong, was revoked, or its time is over: get a new one';
 
 const foreignWords = 'this address answers only this machine; set TRUNKLINE_API_KEYS to open it';
 const forwardedWords =

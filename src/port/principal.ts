@@ -6,9 +6,9 @@ import type { Holder, Reach } from '../protocol/rights.ts';
 export type Principal = Holder & {
   /**
    * `machine`: anybody on this machine, where no key is asked for; `process`: the bridge of this process; `setting`: a key
-   * of the settings; `key`: a named key; `person`: somebody who signed in.
+   * of the settings; `key`: a named key; `person`: somebody who signed in; `token`: a panel in a desktop.
    */
-  kind: 'machine' | 'process' | 'setting' | 'key' | 'person';
+  kind: 'machine' | 'process' | 'setting' | 'key' | 'person' | 'token';
   id: string;
   name: string;
   /** The agents whose calls this person may touch: themselves, and those of their teams. */

@@ -126,7 +126,7 @@ export const SignInState = z
     who: z
       .object({
         name: z.string(),
-        kind: z.enum(['machine', 'process', 'setting', 'key', 'person']),
+        kind: z.enum(['machine', 'process', 'setting', 'key', 'person', 'token']),
         roles: z.array(z.enum(personRoles)),
         scopes: z.array(z.enum(keyScopes)),
       })

@@ -125,6 +125,16 @@ export const actions = {
     keys: ['admin'],
     people: runners,
   },
+  'panel.use': {
+    what: 'use the panel with a token of its own',
+    keys: ['read', 'operate', 'assist', 'admin'],
+    people: admins,
+  },
+  'panel.tokens': {
+    what: 'make and revoke tokens of panels',
+    keys: ['operate', 'admin'],
+    people: runners,
+  },
   people: {
     what: 'make keys, add people and end sign-ins',
     keys: ['admin'],
@@ -157,6 +167,8 @@ const routesOf: Record<Right | OpenRight, readonly string[]> = {
   open: [
     'GET /',
     'GET /page/{file}',
+    'GET /panel',
+    'GET /panel/demo',
     'GET /docs',
     'GET /docs/{file}',
     'GET /openapi.json',
@@ -236,6 +248,12 @@ const routesOf: Record<Right | OpenRight, readonly string[]> = {
     'DELETE /api/connections/{name}',
     'POST /api/models/{name}/install',
     'POST /api/language-model/trial',
+  ],
+  'panel.use': ['GET /api/panel/me', 'GET /api/panel/live'],
+  'panel.tokens': [
+    'POST /api/panel/tokens',
+    'GET /api/panel/tokens',
+    'DELETE /api/panel/tokens/{id}',
   ],
   people: [
     'GET /api/keys',
@@ -345,6 +363,8 @@ export const deeds: Readonly<Record<string, string>> = {
   'DELETE /api/connections/{name}': 'changed settings',
   'POST /api/models/{name}/install': 'changed settings',
   'POST /api/language-model/trial': 'tried the language model',
+  'POST /api/panel/tokens': 'made a panel token',
+  'DELETE /api/panel/tokens/{id}': 'revoked a panel token',
   'POST /api/keys': 'told',
   'DELETE /api/keys/{id}': 'told',
   'POST /api/people': 'told',

@@ -35,6 +35,7 @@ import * as wrapUps from './migrations/029-wrap-ups.ts';
 import * as callAgents from './migrations/030-call-agents.ts';
 import * as savedSearches from './migrations/031-saved-searches.ts';
 import * as people from './migrations/032-people.ts';
+import * as panelTokens from './migrations/033-panel-tokens.ts';
 
 type Migration = {
   name: string;
@@ -89,6 +90,7 @@ export const migrations: Migration[] = [
   { name: '030-call-agents', ...callAgents },
   { name: '031-saved-searches', ...savedSearches },
   { name: '032-people', ...people },
+  { name: '033-panel-tokens', ...panelTokens },
 ];
 
 /**

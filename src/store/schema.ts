@@ -1,4 +1,5 @@
 import type { Generated } from 'kysely';
+import type { PanelTokensTable } from './panel-tables.ts';
 
 /*
  * The one schema, on SQLite and on Postgres, as the types of its rows. Migrations make the tables; these types follow
@@ -266,6 +267,7 @@ type CallsTables = {
   secrets: SecretsTable;
   said: SaidTable;
   assist_hits: AssistHitsTable;
+  panel_tokens: PanelTokensTable;
   said_backlog: SaidBacklogTable;
   saved_searches: SavedSearchesTable;
 };

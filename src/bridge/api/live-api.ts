@@ -6,6 +6,7 @@ import { firstId, newId } from '../../lib/ids.ts';
 import { round3 } from '../../lib/round.ts';
 import type { LiveFeedMessage } from '../../protocol/api.ts';
 import { typesNamed } from '../../outbox/config.ts';
+import { isByToken } from '../../port/keys.ts';
 import { agentsAllowed, isOneOf } from '../../port/principal.ts';
 import { Problem } from '../../port/problem.ts';
 import type { Database } from '../../store/schema.ts';
@@ -43,11 +44,21 @@ type Watch = {
    * pages. Undefined if the client is a page.
    */
   types: ReadonlySet<string> | undefined;
+  /** Event types that this client does not get, because they hold links that open more than its token does. */
+  hidden: ReadonlySet<string>;
   response: Response;
   /** Live messages wait here while stored events are still being sent, so that the client gets everything in order. */
   waiting: string[] | undefined;
   seen: Set<string>;
 };
+
+const hiddenFromNobody: ReadonlySet<string> = new Set();
+/** They may have links that open more of their call, without a key and for longer, than a token does. */
+const hiddenFromTokens: ReadonlySet<string> = new Set([
+  'call.summary',
+  'call.completed',
+  'call.transcript.revised',
+]);
 
 type LiveApiOptions = { store: Store; calls: Calls; feed: LiveFeed; clock: Clock };
 
@@ -93,7 +104,17 @@ export class LiveApi implements Disposable {
       throw new Problem(503, 'too many event streams are open');
     const agents = agentsAllowed(response);
     const lookUps = { last: Promise.resolve(), count: 0 };
-    const watch: Watch = { callId, agents, lookUps, types, response, waiting: [], seen: new Set() };
+    const hidden = isByToken(response) ? hiddenFromTokens : hiddenFromNobody;
+    const watch: Watch = {
+      callId,
+      agents,
+      lookUps,
+      types,
+      hidden,
+      response,
+      waiting: [],
+      seen: new Set(),
+    };
     response.writeHead(200, {
       'content-type': 'text/event-stream; charset=utf-8',
       'cache-control': 'no-store',
@@ -158,6 +179,7 @@ export class LiveApi implements Disposable {
 
   #writePast(watch: Watch, event: FeedEvent): void {
     if (watch.seen.has(event.id) || watch.types?.has(event.type) === false) return;
+    if (watch.hidden.has(event.type)) return;
     watch.seen.add(event.id);
     watch.response.write(eventText(event));
   }
@@ -223,7 +245,7 @@ export class LiveApi implements Disposable {
     for (const watch of this.#watches) {
       if (watch.callId !== undefined && watch.callId !== callId) continue;
       if (watch.types !== undefined && (event === undefined || !watch.types.has(event.type))) continue; // prettier-ignore
-      if (event !== undefined && watch.seen.has(event.id)) continue;
+      if (event !== undefined && (watch.seen.has(event.id) || watch.hidden.has(event.type))) continue; // prettier-ignore
       if (watch.agents === undefined) this.#give(watch, text, event);
       else this.#giveWhereAllowed(watch, watch.agents, { callId, text, event });
     }

@@ -1,4 +1,6 @@
 import { Router, type Request, type RequestHandler, type Response } from 'express';
+import { byTokenHeader } from '../../nodes/link.ts';
+import { isByToken } from '../../port/keys.ts';
 import { Problem } from '../../port/problem.ts';
 import type { Store } from '../../store/store.ts';
 
@@ -44,6 +46,7 @@ export function toOwner({ store, node, addressOf, forward, isInStore }: OwnerOpt
     if (isRead && (await isInStore(request.params.id))) return false;
     const address = await addressOf(row.node);
     if (address === undefined) return false;
+    if (isByToken(response)) request.headers[byTokenHeader] = 'yes';
     const withinMs = request.method === 'GET' ? readWithinMs : changeWithinMs;
     if (await forward(address, request, response, withinMs)) return true;
     if (response.destroyed) return true;

@@ -2,8 +2,9 @@ import express, { type Router } from 'express';
 import { bytesPerSecondOf } from '../records/leg-record.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
-import type { NodeLink } from '../../nodes/link.ts';
+import { byTokenHeader, type NodeLink } from '../../nodes/link.ts';
 import type { Membership } from '../../nodes/membership.ts';
+import { markByToken } from '../../port/keys.ts';
 import { problemHandler } from '../../port/problem.ts';
 import type { Store } from '../../store/store.ts';
 import type { LiveFeed } from '../live-feed.ts';
@@ -48,6 +49,10 @@ export function openRelay(options: RelayOptions): { router: Router } & Disposabl
   const api = express();
   api.disable('x-powered-by');
   api.use(express.json());
+  api.use((request, response, next) => {
+    if (request.headers[byTokenHeader] !== undefined) markByToken(response);
+    next();
+  });
   for (const router of options.api) api.use(router);
   api.use((_request, response) => void response.status(404).end());
   api.use(problemHandler((error) => log.error({ err: error }, 'a request of a node failed')));

@@ -11,6 +11,22 @@ const unansweredStatuses = [502, 503, 504];
 /** @type {() => void} */
 let onSignedOut = () => undefined;
 
+let token = '';
+
+/**
+ * From now on requests show this token, and no cookie.
+ * @param {string} given
+ */
+export function useToken(given) {
+  token = given;
+}
+
+/**
+ * The header of the token, where there is one.
+ * @returns {Record<string, string>}
+ */
+export const authorization = () => (token === '' ? {} : { authorization: `Bearer ${token}` });
+
 /**
  * Sets the function to call when an answer shows that the page's session is over.
  * @param {() => void} run
@@ -63,6 +79,13 @@ export const putWrapUp = (path, body) => ask('PUT', path, body);
 export const putSearch = (path, body) => ask('PUT', path, body);
 
 /**
+ * @param {`/api/calls/${string}/agent`} path
+ * @param {unknown} body
+ * @returns {Promise<ApiCall>}
+ */
+export const putAgent = (path, body) => ask('PUT', path, body);
+
+/**
  * @param {string} path
  * @returns {Promise<{ status?: string } | undefined>}
  */
@@ -95,9 +118,12 @@ async function asked(method, path, body) {
     method,
     cache: 'no-store',
     signal: AbortSignal.timeout(answersWithinMs),
-    ...(body === undefined
-      ? {}
-      : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
+    ...(token === '' ? {} : { credentials: 'omit' }),
+    headers: {
+      ...authorization(),
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+    },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   }).catch(unanswered);
   // Browsers count a request whose body is never read as cancelled, so an empty body is read too.
   const text = await response.text().catch(unanswered);

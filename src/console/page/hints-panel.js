@@ -28,6 +28,8 @@ export class HintsPanel {
   #reading;
   #closed = false;
   #drawn = '';
+  /** @type {string | undefined} */
+  #newest;
   #hints = h('div', { class: 'hints', role: 'status' });
   #earlier = h('details', { hidden: true });
   #checklists = h('div', { class: 'checklists' });
@@ -54,6 +56,15 @@ export class HintsPanel {
   close() {
     this.#closed = true;
     clearTimeout(this.#reading);
+  }
+
+  /**
+   * Says this of the newest hint that is open. Returns false if there is none.
+   * @param {HintVerdict} verdict
+   */
+  judgeNewest(verdict) {
+    if (this.#newest === undefined) return false;
+    return void this.#say(this.#newest, verdict);
   }
 
   /** @param {string} type */
@@ -93,6 +104,7 @@ export class HintsPanel {
     const open = hints
       .filter(({ hit: { verdict } }) => verdict !== 'dismissed' && verdict !== 'not_useful')
       .slice(0, shownAtOnce);
+    this.#newest = open[0]?.hit.hit_id;
     const others = hints.filter((one) => !open.includes(one));
     const focused = document.activeElement?.getAttribute('aria-label');
     this.element.hidden = hints.length === 0 && checklists.length === 0;

@@ -1,6 +1,7 @@
 import { jobsPaths, keyHeaders } from '../names.ts';
 import { Components, type JsonObject } from './components.ts';
 import { assistRoutes } from './assist-routes.ts';
+import { panelRoutes } from './panel-routes.ts';
 import { operatorRoutes } from './operator-routes.ts';
 import { peopleRoutes } from './people-routes.ts';
 import { processRoutes } from './process-routes.ts';
@@ -16,7 +17,15 @@ import { socketSchemas, webhooks, type Webhook } from './webhook-descriptions.ts
 
 /** All routes in the order of the document. The caller passes the carriers' own routes. */
 export function allRoutes(carrierRoutes: readonly Route[]): readonly Route[] {
-  return [...speechRoutes, ...operatorRoutes, ...assistRoutes, ...peopleRoutes, ...carrierRoutes, ...processRoutes];
+  return [
+    ...speechRoutes,
+    ...operatorRoutes,
+    ...assistRoutes,
+    ...panelRoutes,
+    ...peopleRoutes,
+    ...carrierRoutes,
+    ...processRoutes,
+  ];
 }
 
 const tags = {
@@ -32,6 +41,7 @@ const tags = {
     'Events on their way to the CRM: pending, parked, delivered. And callbacks of jobs that have not arrived.',
   Assist: 'Playbooks: what to listen for in calls, and what they did in each.',
   People: 'Keys, people, sign-ins, and who did what. For admins alone, but for the sign-in itself.',
+  Panel: 'Tokens that open the panel in an agent’s desktop, and what it asks.',
   Console: 'What the page uses beside the above.',
   Carriers: 'What carriers call over HTTP. Media comes by WebSocket to /carriers/{carrier}.',
   Process: 'Health, metrics and this document.',

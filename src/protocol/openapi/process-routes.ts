@@ -65,6 +65,8 @@ export const processRoutes: readonly Route[] = [
     errors: [404],
   },
   page('/', 'The console'),
+  page('/panel', 'The panel for a frame in an agent’s desktop'),
+  page('/panel/demo', 'The panel in a fake desktop'),
   {
     method: 'get',
     path: '/page/{file}',

@@ -15,7 +15,12 @@ export class EventStreamReader implements AsyncDisposable {
     const response = await fetch(url, { headers, signal: reader.#abort.signal });
     if (response.status !== 200 || response.body === null)
       throw new Error(`answered ${response.status}`);
-    reader.#reading = reader.#read(response.body).catch(() => undefined);
+    reader.#reading = reader
+      .#read(response.body)
+      .catch(() => undefined)
+      .finally(() => {
+        reader.closed = true;
+      });
     return reader;
   }
 
@@ -46,7 +51,6 @@ export class EventStreamReader implements AsyncDisposable {
         text = text.slice(end + 2);
       }
     }
-    this.closed = true;
   }
 
   #take(block: string): void {

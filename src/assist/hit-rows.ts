@@ -41,6 +41,46 @@ export async function hitsOf(db: Kysely<Database>, callId: string): Promise<Stor
   return rows.map(({ body, verdict }) => ({ ...(JSON.parse(body) as Hit), verdict }));
 }
 
+export type RuleFigures = { rule: string; hits: number; calls: number } & Record<Verdict, number>;
+
+/** At most this many rules are reported, those with most hits. */
+const maxRulesReported = 1_000;
+
+/** The hits of each rule since a call, and what agents said of them. Hits of shadows count too: nobody judged those. */
+export async function ruleFigures(
+  db: Kysely<Database>,
+  sinceCallId: string,
+): Promise<RuleFigures[]> {
+  const since = db.selectFrom('assist_hits').where('call_id', '>=', sinceCallId);
+  const rows = await since
+    .select(({ fn }) => [
+      'rule',
+      fn.countAll().as('hits'),
+      fn.count('call_id').distinct().as('calls'),
+    ])
+    .groupBy('rule')
+    .orderBy('hits', 'desc')
+    .orderBy('rule')
+    .limit(maxRulesReported)
+    .execute();
+  const judged = await since
+    .where('verdict', 'is not', null)
+    .select(({ fn }) => ['rule', 'verdict', fn.countAll().as('hits')])
+    .groupBy(['rule', 'verdict'])
+    .execute();
+  const saidOf = (rule: string, verdict: Verdict): number =>
+    Number(judged.find((one) => one.rule === rule && one.verdict === verdict)?.hits ?? 0);
+  return rows.map(({ rule, hits, calls }) => ({
+    rule,
+    hits: Number(hits),
+    calls: Number(calls),
+    useful: saidOf(rule, 'useful'),
+    not_useful: saidOf(rule, 'not_useful'),
+    used: saidOf(rule, 'used'),
+    dismissed: saidOf(rule, 'dismissed'),
+  }));
+}
+
 /** Stores what an agent said of a hint. Returns false if the call has no such hit. */
 export async function judgeHit(
   db: Kysely<Database>,

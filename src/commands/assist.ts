@@ -14,7 +14,7 @@ import { systemClock } from '../lib/clock.ts';
 import { TrunklineError } from '../lib/errors.ts';
 import { createLog } from '../lib/log.ts';
 import { printable } from '../lib/printable.ts';
-import type { PlaybookList, PlaybookTrial } from '../protocol/assist-events.ts';
+import type { PlaybookList, PlaybookTrial, RulesReport } from '../protocol/assist-events.ts';
 import { answerOf, requestOf, runningProcess } from './running-process.ts';
 import { printJson, printLine } from './terminal.ts';
 
@@ -56,6 +56,13 @@ export function registerAssist(program: Command): void {
     .option('--url <url>', 'the running process; by default that of the settings')
     .option('--json', 'as data')
     .action(tryPlaybook);
+  assist
+    .command('report')
+    .description('how often each rule fired, and what agents said of its hints')
+    .option('--last <days>', 'the calls of the last days, such as 30d', '30d')
+    .option('--url <url>', 'the running process; by default the one of these settings')
+    .option('--json', 'as data')
+    .action(report);
 }
 
 function collect(value: string, before: string[]): string[] {
@@ -125,16 +132,38 @@ async function testAll(path: string | undefined): Promise<void> {
   if (failed > 0) process.exitCode = 1;
 }
 
+function daysOf(last = '30d'): number {
+  const days = /^(\d{1,3})d?$/.exec(last)?.[1];
+  if (days === undefined)
+    throw new TrunklineError('BAD_INPUT', `--last ${last} is no number of days, such as 30d`);
+  return Number(days);
+}
+
+async function report({
+  last,
+  url,
+  json,
+}: Pick<PlaybookTrialOptions, 'last' | 'url' | 'json'>): Promise<void> {
+  const { api } = runningProcess(url);
+  const path = `/api/assist/report?last_days=${daysOf(last)}`;
+  const { days, rules } = await answerOf<RulesReport>(api, path);
+  if (json) {
+    printJson({ days, rules }, 2);
+    return;
+  }
+  if (rules.length === 0) printLine(`No rule fired in the last ${days} days.`);
+  for (const { rule, hits, calls, useful, not_useful, used, dismissed } of rules)
+    printLine(`${printable(rule)}: ${hits} times in ${calls} calls; useful ${useful}, not useful ${not_useful}, used ${used}, dismissed ${dismissed}`); // prettier-ignore
+}
+
 async function tryPlaybook(file: string, options: PlaybookTrialOptions): Promise<void> {
   const playbook = await readFile(file, 'utf8').catch(() => {
     throw new TrunklineError('BAD_INPUT', `${file} cannot be read`);
   });
   if (options.text !== undefined) return tryText(playbook, options.text);
-  const days = /^(\d{1,3})d?$/.exec(options.last ?? '30d')?.[1];
-  if (days === undefined)
-    throw new TrunklineError('BAD_INPUT', `--last ${options.last ?? ''} is no number of days, such as 30d`); // prettier-ignore
+  const days = daysOf(options.last);
   const { api } = runningProcess(options.url);
-  const body = options.call.length > 0 ? { playbook, call_ids: options.call } : { playbook, last_days: Number(days) }; // prettier-ignore
+  const body = options.call.length > 0 ? { playbook, call_ids: options.call } : { playbook, last_days: days }; // prettier-ignore
   const trial = (await requestOf(api, '/api/assist/try', {
     method: 'POST',
     body,

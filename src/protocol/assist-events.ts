@@ -21,10 +21,7 @@ const ofRule = {
       .number()
       .optional()
       .describe('1 for the very words, less where they sound alike. By meaning: the likelihood.'),
-    by: z
-      .enum(['meaning'])
-      .optional()
-      .describe('The sentence means it, in whatever words.'),
+    by: z.enum(['meaning']).optional().describe('The sentence means it, in whatever words.'),
   }),
 };
 
@@ -146,6 +143,22 @@ export const PlaybookTrialRequest = z
     limit: z.int().min(1).max(2_000).default(500).describe('At most so many calls.'),
   })
   .meta({ id: 'PlaybookTrialRequest' });
+
+const RuleReport = z.object({
+  rule: z.string().describe('As playbook/rule.'),
+  hits: z.int(),
+  calls: z.int(),
+  useful: z.int(),
+  not_useful: z.int(),
+  used: z.int(),
+  dismissed: z.int(),
+});
+
+/** The hits of rules in the calls of some days, and what agents said of them. */
+export const RulesReport = z
+  .object({ days: z.int(), rules: z.array(RuleReport).describe('Those with most hits first.') })
+  .meta({ id: 'RulesReport' });
+export type RulesReport = z.infer<typeof RulesReport>;
 
 const RuleTrial = z.object({
   rule: z.string(),

@@ -229,7 +229,7 @@ const routesOf: Record<Right | OpenRight, readonly string[]> = {
     'POST /api/calls/{id}/deliveries/release',
     'POST /api/job-callbacks/{id}/retry',
   ],
-  'assist.read': ['GET /api/assist/playbooks'],
+  'assist.read': ['GET /api/assist/playbooks', 'GET /api/assist/report'],
   'assist.try': ['POST /api/assist/try'],
   'assist.change': ['POST /api/assist/reload'],
   'installation.read': [

@@ -1,7 +1,7 @@
 import { Router } from 'express';
 import { CallRules } from '../../assist/call-rules.ts';
 import type { Hit } from '../../assist/hits.ts';
-import { hitsOf, judgeHit } from '../../assist/hit-rows.ts';
+import { hitsOf, judgeHit, ruleFigures } from '../../assist/hit-rows.ts';
 import type { Playbooks } from '../../assist/playbooks.ts';
 import { playbookFrom, ruleSetOf, type CallScope, type RuleSet } from '../../assist/rule-set.ts';
 import { trialHits, understood } from '../../assist/trial.ts';
@@ -16,6 +16,7 @@ import {
   type CallAssistance,
   type PlaybookList,
   type PlaybookTrial,
+  type RulesReport,
 } from '../../protocol/assist-events.ts';
 import { Role } from '../../protocol/events.ts';
 import { check } from '../../protocol/validation.ts';
@@ -37,6 +38,7 @@ type AssistApiOptions = {
 
 const dayMs = 24 * 3_600_000;
 const placesShown = 20;
+const maxReportDays = 365;
 /** After this many milliseconds of work, other requests have their turn. */
 const sliceMs = 10;
 
@@ -66,6 +68,15 @@ export function assistApi({ store, playbooks, clock }: AssistApiOptions): Router
   router.post('/api/assist/reload', async (_request, response) => {
     await playbooks.load();
     response.json(listOf(playbooks));
+  });
+
+  router.get('/api/assist/report', async (request, response) => {
+    const { last_days = '30' } = request.query;
+    const days = Number(last_days);
+    if (!Number.isInteger(days) || days < 1 || days > maxReportDays)
+      throw invalid([`last_days must be a whole number from 1 to ${maxReportDays}`]);
+    const rules = await ruleFigures(db, firstId('call', clock.now() - days * dayMs));
+    response.json({ days, rules } satisfies RulesReport);
   });
 
   router.post('/api/assist/try', async (request, response) => {

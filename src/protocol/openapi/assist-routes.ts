@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { BindAgent } from '../agents.ts';
 import { ApiCall } from '../api.ts';
 import {
@@ -6,6 +7,7 @@ import {
   PlaybookList,
   PlaybookTrial,
   PlaybookTrialRequest,
+  RulesReport,
 } from '../assist-events.ts';
 import { answer, json, type Route } from './route.ts';
 
@@ -63,6 +65,22 @@ export const assistRoutes: readonly Route[] = [
     summary: 'The playbooks that calls listen with',
     access: 'key',
     answers: { 200: answer('The playbooks, and the files that cannot be used.', PlaybookList) },
+  },
+  {
+    method: 'get',
+    path: '/api/assist/report',
+    tag,
+    summary: 'How often rules fired, and what agents said of it',
+    access: 'key',
+    query: [
+      {
+        name: 'last_days',
+        description: 'The calls of so many days.',
+        schema: z.int().min(1).max(365).default(30),
+      },
+    ],
+    answers: { 200: answer('The rules that fired, those with most hits first.', RulesReport) },
+    errors: [400],
   },
   {
     method: 'post',

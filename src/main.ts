@@ -29,7 +29,6 @@ import type { SealingOptions } from './outbox/sealing.ts';
 import type { SpeechTarget } from './speech-client/service-api.ts';
 import { speechUrls } from './speech-client/config.ts';
 import type { SpeechNode } from './speech-client/speech-nodes.ts';
-import { ModelShelf } from './hearing/models/shelf.ts';
 import { startRecognisers } from './hearing/pool/recognisers.ts';
 import type { Recogniser } from './hearing/recogniser.ts';
 import type { OtherSpeechNodes } from './speech-service/live/sockets.ts';
@@ -274,17 +273,13 @@ async function openBridge(
   const outbox = mount(
     await startOutbox({ config: config.outbox, store, log, sealing: sealingOf(config) }),
   );
-  const { recogniser } = config.speechService;
-  const meaning = own(
-    new SentenceMeaning({ models: new ModelShelf(recogniser).folder, clock: systemClock, log }),
-  );
   const playbooks = own(
     await Playbooks.open({
       folder: config.assist.folder ?? join(config.store.dataDir, 'assist'),
       starter: config.assist.starter === 'on',
       clock: systemClock,
       log,
-      meaning,
+      meaning: own(new SentenceMeaning(config.speechService.recogniser, systemClock, log)),
     }),
   );
   const bridge = mount(

@@ -8,7 +8,6 @@ import { testsOf, tryCall, understood, type RuleInput } from '../assist/trial.ts
 import { KeptWeights } from '../assist/means-rules.ts';
 import { checkMeans } from '../assist/means-check.ts';
 import { loadConfig } from '../config.ts';
-import { ModelShelf } from '../hearing/models/shelf.ts';
 import { sentenceModelRemedy, SentenceMeaning } from '../meaning/meaning.ts';
 import { systemClock } from '../lib/clock.ts';
 import { TrunklineError } from '../lib/errors.ts';
@@ -192,8 +191,8 @@ const TextLine = z.object({
 
 /** The model on this machine, for a command that asks no process. */
 function ownMeaning(): SentenceMeaning {
-  const { folder } = new ModelShelf(loadConfig(process.env).config.speechService.recogniser);
-  return new SentenceMeaning({ models: folder, clock: systemClock, log: createLog() });
+  const { recogniser } = loadConfig(process.env).config.speechService;
+  return new SentenceMeaning(recogniser, systemClock, createLog());
 }
 
 /** Teaches rules their examples, or says once that these wait for the model. */

@@ -4,6 +4,7 @@ import { sentenceModel } from '../hearing/config.ts';
 import { forkBare } from '../hearing/media/bare-process.ts';
 import { catalogueEntry } from '../hearing/models/catalogue.ts';
 import { isInPlace } from '../hearing/models/installed.ts';
+import { modelsFolder } from '../hearing/models/supply.ts';
 import type { Clock } from '../lib/clock.ts';
 import { reasonOf, TrunklineError } from '../lib/errors.ts';
 import type { Logger } from '../lib/log.ts';
@@ -51,9 +52,9 @@ export class SentenceMeaning implements Meaning, AsyncDisposable {
   #restsUntilMs = -Infinity;
   #isClosed = false;
 
-  constructor(options: { models: string; clock: Clock; log: Logger }) {
-    this.#options = options;
-    this.#queue = new SentenceQueue(options.clock, async (text) => {
+  constructor(settings: { models?: string | undefined }, clock: Clock, log: Logger) {
+    this.#options = { models: modelsFolder(settings), clock, log };
+    this.#queue = new SentenceQueue(clock, async (text) => {
       const answer = await this.#ask((order) => ({ type: 'direction', order, text }));
       return answer?.type === 'direction' ? answer.direction : undefined;
     });

@@ -12,7 +12,7 @@ const models = await installedSentenceModel();
 const log = createLog({ level: 'silent' });
 
 test.skipIf(!models)('near directions mean near things, as published', async () => {
-  await using meaning = new SentenceMeaning({ models: models!, clock: systemClock, log });
+  await using meaning = new SentenceMeaning({ models: models! }, systemClock, log);
   const of = async (text: string) => (await meaning.direction(text))!;
   const weather = await of('The weather is lovely today.');
   const sunny = await of("It's so sunny outside!");
@@ -38,11 +38,7 @@ test.skipIf(!models)(
     const heard = Object.assign(createLog({ level: 'silent' }), {
       warn: (...said: unknown[]) => lines.push(JSON.stringify(said)),
     });
-    await using meaning = new SentenceMeaning({
-      models: folder.path,
-      clock: systemClock,
-      log: heard,
-    });
+    await using meaning = new SentenceMeaning({ models: folder.path }, systemClock, heard);
     // The size stays: only the checksum tells.
     const file = await open(join(own, 'sentences.onnx'), 'r+');
     await file.write(Buffer.from('damaged'), 0, 7, 1_000_000);
@@ -55,7 +51,7 @@ test.skipIf(!models)(
 
 test('without the model every answer is unknown, and no process is started', async () => {
   await using folder = await temporaryFolder();
-  await using meaning = new SentenceMeaning({ models: folder.path, clock: systemClock, log });
+  await using meaning = new SentenceMeaning({ models: folder.path }, systemClock, log);
   expect(await meaning.isThere()).toBe(false);
   expect(await meaning.live('Hello there.')).toBeUndefined();
   expect(await meaning.direction('Hello there.')).toBeUndefined();

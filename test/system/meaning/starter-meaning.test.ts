@@ -12,7 +12,7 @@ import { installedSentenceModel } from '../../support/meaning/installed-model.ts
 
 vi.setConfig({ testTimeout: 120_000 });
 const models = await installedSentenceModel();
-const meaning = new SentenceMeaning({ models: models ?? '', clock: systemClock, log: createLog({ level: 'silent' }) }); // prettier-ignore
+const meaning = new SentenceMeaning({ models: models ?? '' }, systemClock, createLog({ level: 'silent' })); // prettier-ignore
 afterAll(() => meaning[Symbol.asyncDispose]());
 const kept = new KeptWeights();
 /** Rules that need more than one line. */

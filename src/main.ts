@@ -524,10 +524,7 @@ function speechAddress({ roles, speech }: Config, base: string): Record<string, 
   return roles.includes('speech') ? { speech: `${base}/v2/live` } : {};
 }
 
-/**
- * Drains a part, and waits for it a second longer than its deadline. A part that fails does not keep the others from
- * draining.
- */
+/** Drains a part, and waits a second longer than its deadline. A part that fails does not hold up the others. */
 async function withinDrain(part: Part, log: Logger, leftMs: number): Promise<void> {
   if (!part.drain) return;
   const stopWaiting = new AbortController();
@@ -559,10 +556,7 @@ function stopSignal(log: Logger): Promise<NodeJS.Signals> {
   });
 }
 
-/**
- * On SIGHUP, reads the settings and logs whether the next start would accept them. The settings in use do not change
- * until then.
- */
+/** On SIGHUP, logs whether the next start would accept the settings. Those in use do not change until then. */
 function checkOnReload(env: Readonly<Record<string, string | undefined>>, log: Logger): void {
   process.on('SIGHUP', () => {
     try {

@@ -42,6 +42,7 @@ export type BridgeOptions = {
   log: Logger;
   language: LanguageRunner;
   outbox: Pick<Outbox, 'wanting'> & {
+    contacts?: Outbox['contacts'];
     wake(): void;
     /** Removes a call's events and deliveries in the given transaction. */
     eraseCall(tx: Transaction<Database>, callId: string): Promise<void>;
@@ -205,6 +206,7 @@ function openCalls(
     store,
     language,
     playbooks: options.playbooks,
+    contacts: outbox.contacts ?? { find: () => Promise.resolve(undefined) },
     factsOf: options.factsOf ?? (() => ({})),
     objects,
     lostRecordings,

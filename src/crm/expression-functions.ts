@@ -41,6 +41,9 @@ type PhoneForms = {
   national: string;
   local: string;
   region: string | null;
+  /** The last four digits and the three before them: people write each of the two in one piece. */
+  end: string;
+  middle: string;
 };
 
 /** The forms in which CRMs keep a number; undefined for a text that is no number, such as an extension. */
@@ -58,7 +61,54 @@ function phoneForms(number: unknown, region?: unknown): PhoneForms | undefined {
     national: parsed.nationalNumber,
     local: parsed.formatNational().replace(/\D/g, ''),
     region: parsed.country ?? null,
+    end: parsed.nationalNumber.slice(-4),
+    middle: parsed.nationalNumber.slice(-7, -4),
   };
+}
+
+const maxPhoneFormats = 2;
+
+/**
+ * The texts by which a CRM that compares text may have a number: the usual forms, and those that the operator names,
+ * where each # is a digit of the national number, with or without its leading zero.
+ */
+function phoneTexts(number: unknown, region: unknown, formats?: unknown): string[] {
+  const forms = phoneForms(number, region);
+  const parsed = forms && parsePhoneNumberFromString(forms.e164);
+  if (forms === undefined || parsed === undefined) return [];
+  const { e164, digits, local, national } = forms;
+  const [first = '', ...rest] = parsed.formatNational().match(/\d+/g) ?? [];
+  const [country = '', ...groups] = parsed.formatInternational().match(/\d+/g) ?? [];
+  const usual = [
+    e164,
+    digits,
+    local,
+    `00${digits}`,
+    `+${country} ${groups.join(' ')}`,
+    `00${country} ${groups.join(' ')}`,
+    `+${country}-${groups.join('-')}`,
+    ...(local === `0${national}` ? [`+${country} (0)${groups.join(' ')}`] : []),
+    ...[' ', '-', '.'].map((between) => [first, ...rest].join(between)),
+    `(${first}) ${rest.join(local === national ? '-' : ' ')}`,
+  ];
+  // A quotation mark would end the text within a search.
+  return [...new Set([...usual, ...inFormats(formats, forms)])].filter(
+    (one) => !/['"\\]/.test(one),
+  );
+}
+
+function inFormats(formats: unknown, { national, local }: PhoneForms): string[] {
+  return textOf(formats)
+    .split(';')
+    .filter((one) => one.includes('#'))
+    .slice(0, maxPhoneFormats)
+    .flatMap((format) => {
+      const places = format.replace(/[^#]/g, '').length;
+      const digits = [national, local].find((one) => one.length === places);
+      if (digits === undefined) return [];
+      let at = 0;
+      return [format.trim().replace(/#/g, () => digits.charAt(at++))];
+    });
 }
 
 /** True if both texts are one telephone number. A search by the end of a number also finds strangers. */
@@ -246,13 +296,13 @@ function escaped(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }
 
-type FoundContact = { id?: unknown; phones?: unknown; at?: unknown };
+export type FoundContact = { id?: unknown; phones?: unknown; at?: unknown };
 
 /**
  * Chooses the contact with exactly this number from the results of a search. Undefined if there is none. If several
  * contacts have the number, the option decides: the newest, or none.
  */
-function chosenContact(
+export function chosenContact(
   found: unknown,
   number: unknown,
   region: unknown,
@@ -273,6 +323,7 @@ function chosenContact(
 // eslint-disable-next-line @typescript-eslint/no-explicit-any -- JSONata calls them with what an expression gives
 export const expressionFunctions: Record<string, (...given: any[]) => unknown> = {
   phoneForms,
+  phoneTexts,
   samePhone,
   chosenContact,
   partyNumber,

@@ -9,6 +9,18 @@ import { MappingStep, RateLimits } from './step.ts';
 /** A text with places such as `{domain}`, filled from the options and the token. */
 const Template = z.string().min(1);
 
+/** Reads alone, when a call begins: the contact that has the number, and what is open with it. */
+const PresetLookup = z.strictObject({
+  /** The steps of the record that search for contacts. */
+  contacts: z.array(z.string()).min(1),
+  /** A list of `{id, name, company, phones, at}` from their answers. */
+  found: z.string(),
+  /** Asked for the contact that was chosen, which they find as `links.contact`. */
+  tickets: z.array(MappingStep).default([]),
+  /** A list of `{id, title}` from their answers. */
+  open: z.string().optional(),
+});
+
 const PresetOption = z.strictObject({
   description: z.string(),
   default: z.union([z.string(), z.boolean(), z.number()]).optional(),
@@ -37,6 +49,7 @@ const Preset = z.strictObject({
   options: z.record(z.string(), PresetOption).default({}),
   limits: RateLimits,
   concurrency: z.int().min(1).max(50),
+  lookup: PresetLookup.optional(),
   /** For one ended call. */
   steps: z.array(MappingStep).min(1),
   /** Made once, by a person's command. */
@@ -92,7 +105,11 @@ export type FilledPreset = {
   limits: RateLimits;
   concurrency: number;
   steps: MappingStep[];
+  lookup?: ContactSteps | undefined;
 };
+
+/** The look-up of a contact as steps: those before `found` search, those before `open` ask what is open. */
+export type ContactSteps = { search: MappingStep[]; open: MappingStep[] };
 
 /** Throws with the reason, for the person who wrote the settings. */
 export function filledPreset(choice: PresetChoice): FilledPreset {
@@ -115,7 +132,19 @@ export function filledPreset(choice: PresetChoice): FilledPreset {
     options,
     limits: preset.limits,
     concurrency: preset.concurrency,
+    lookup: options['lookup'] === true ? lookupOf(preset) : undefined,
     steps: preset.steps.map((step) => ({ ...step, on: step.on ?? [...eventsOfStep] })),
+  };
+}
+
+/** The last step of each list makes no request: its expression is what the answers before it mean. */
+function lookupOf({ lookup, steps }: Preset): ContactSteps | undefined {
+  if (lookup === undefined) return undefined;
+  const { contacts, found, tickets, open } = lookup;
+  const search = steps.filter(({ name }) => contacts.includes(name));
+  return {
+    search: [...search, { name: 'found', request: found }],
+    open: open === undefined ? [] : [...tickets, { name: 'open', request: open }],
   };
 }
 

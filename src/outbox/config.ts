@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { AuthSetting } from '../crm/auth.ts';
-import { filledPreset } from '../crm/preset.ts';
+import { filledPreset, type ContactSteps } from '../crm/preset.ts';
 import { MappingStep, RateLimits } from '../crm/step.ts';
 import { reasonOf } from '../lib/errors.ts';
 import { nearestName } from '../lib/nearest-name.ts';
@@ -150,6 +150,8 @@ export type Endpoint = Omit<EndpointSetting, 'url' | 'token'> & {
   url: string;
   /** The word before a fetched token. */
   scheme?: string;
+  /** The look-up of a contact when a call begins. */
+  lookup?: ContactSteps | undefined;
   /**
    * Set for an endpoint that was connected while the process ran: its address is guarded, and of private hosts only
    * these may be dialled. An address of the settings is trusted as it is written.
@@ -168,6 +170,7 @@ export function endpointOf(setting: EndpointSetting): Endpoint {
     url: filled.url,
     auth: filled.auth,
     scheme: filled.scheme,
+    lookup: filled.lookup,
     options: filled.options,
     events: eventsOfPreset(filled.steps, rest.events),
     limits: { ...filled.limits, ...rest.limits },

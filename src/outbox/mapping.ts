@@ -167,6 +167,18 @@ export class Mapping implements AsyncDisposable {
     return parsed.data;
   }
 
+  /** The value of a step's expression as it is, for a step that makes no request. */
+  async value(
+    step: number,
+    event: string,
+    context: StepContext,
+    deadlineMs: number,
+  ): Promise<unknown> {
+    const place = this.#places[step]?.request ?? -1;
+    const { made } = await this.#evaluate(place, event, this.#given(context), deadlineMs, false);
+    return made === null ? undefined : (JSON.parse(made) as unknown);
+  }
+
   /** The links that the answer of a step brings, or why the answer is a refusal. */
   async judgedAnswer(
     step: number,

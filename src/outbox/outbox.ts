@@ -9,6 +9,7 @@ import { maxDatabaseWaitMs } from '../store/backend.ts';
 import type { Store } from '../store/store.ts';
 import type { CallEventType } from '../protocol/events.ts';
 import { endpointsOf, type Endpoint, type OutboxConfig, typesOf } from './config.ts';
+import { ContactLookups } from './contact-lookups.ts';
 import { connectionRoutes } from './connections-api.ts';
 import { ConnectedEndpoints } from './connected-endpoints.ts';
 import { Deliveries, deliveriesApi } from './deliveries.ts';
@@ -41,6 +42,8 @@ export type Outbox = Part &
     /** The endpoints that want events of this type. */
     wanting(type: CallEventType): { name: string; isMapped: boolean }[];
     readonly deliveries: Deliveries;
+    /** Looks up who calls, at the CRMs that are connected. */
+    readonly contacts: Pick<ContactLookups, 'find'>;
   };
 
 /** Delivers stored events to the configured endpoints, per call in order, until the process stops. */
@@ -89,8 +92,10 @@ export async function startOutbox(options: OutboxOptions): Promise<Outbox> {
   housekeeping.onDue = () => dispatcher.wake();
   housekeeping.onSet = (byMs) => dispatcher.shiftClaims(byMs);
   const deliveries = new Deliveries(tables, all, () => dispatcher.changed());
+  const contacts = new ContactLookups({ ...options, ...tables.crm, endpoints: all, clock, log });
   let closing: Promise<void> | undefined;
   const close = async (): Promise<void> => {
+    await contacts[Symbol.asyncDispose]();
     await connections?.stop();
     await housekeeping.stop(maxDatabaseWaitMs);
     await dispatcher.stop(0);
@@ -99,6 +104,7 @@ export async function startOutbox(options: OutboxOptions): Promise<Outbox> {
   return {
     name: 'outbox',
     deliveries,
+    contacts,
     routers: [
       deliveriesApi(deliveries),
       ...(connections ? [connectionRoutes(connections)] : []),

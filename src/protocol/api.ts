@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { CallEvent, callEventTypes, Incomplete, LedgerFigures, Role, Turn } from './events.ts';
 import { Sentiment } from './addons.ts';
 import { ApiAgent } from './agents.ts';
+import { CallContact } from './contact.ts';
 import { page } from './page.ts';
 import { DateTime, FreeObject, LanguageCode, Seconds, Uuid } from './values.ts';
 
@@ -111,6 +112,9 @@ const callFields = {
   notes: z.string().nullable().optional().describe('What people wrote beside the call.'),
   tags: z.array(z.string()).optional().describe('As people wrote them, in their order.'),
   agent: ApiAgent.nullable().optional().describe('Who has the call; null where nobody is known.'),
+  contact: CallContact.nullable()
+    .optional()
+    .describe('The other party, as the CRM had it when the call began; null where it knew none.'),
 };
 
 export const ApiCall = z

@@ -36,6 +36,7 @@ import * as callAgents from './migrations/030-call-agents.ts';
 import * as savedSearches from './migrations/031-saved-searches.ts';
 import * as people from './migrations/032-people.ts';
 import * as panelTokens from './migrations/033-panel-tokens.ts';
+import * as contacts from './migrations/034-contacts.ts';
 
 type Migration = {
   name: string;
@@ -91,6 +92,7 @@ export const migrations: Migration[] = [
   { name: '031-saved-searches', ...savedSearches },
   { name: '032-people', ...people },
   { name: '033-panel-tokens', ...panelTokens },
+  { name: '034-contacts', ...contacts },
 ];
 
 /**

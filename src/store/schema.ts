@@ -65,6 +65,8 @@ export type CallsTable = {
   duration_ms: Generated<number>;
   /** JSON: the agent who has the call, and since when. */
   agent: string | null;
+  /** JSON: the contact of the other party, as the CRM had it when the call began. */
+  contact: Generated<string | null>;
 };
 
 /** Keys by which a call is found: the numbers of its parties in one form, and its tags. */

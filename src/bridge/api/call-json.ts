@@ -4,6 +4,7 @@ import { Role } from '../../protocol/events.ts';
 import { CallMood, LastTurn } from '../../protocol/api.ts';
 import type { ApiCall, ApiLeg, Cadence, CallDiagnostics, CallItem } from '../../protocol/api.ts';
 import type { Database } from '../../store/schema.ts';
+import { CallContact } from '../../protocol/contact.ts';
 import type { ApiAgent } from '../../protocol/agents.ts';
 import type { CallAgent } from '../records/call-agent.ts';
 import type { CallLeg } from '../call/call-leg.ts';
@@ -92,6 +93,7 @@ function factsJson(
     notes: row.notes,
     tags: z.array(z.string()).safeParse(parsed(row.tags)).data ?? [],
     agent: agentJson(row.agent),
+    contact: CallContact.safeParse(parsed(row.contact)).data ?? null,
     legs: legs.map((leg) => legJson(leg, call)),
     paused: call?.isPaused ?? row.paused !== 0,
     recording: row.has_recording === 1,

@@ -10,6 +10,7 @@ import { shareLegs } from './leg-states.ts';
 import { CallLeg } from './call-leg.ts';
 import type { CallEnvironment } from './environment.ts';
 import { AgentBinding } from './binding.ts';
+import { ContactSearch } from './contact-search.ts';
 import { type CallRecord } from '../records/call-record.ts';
 import {
   publicState,
@@ -37,7 +38,7 @@ import type { LegState } from '../leg/session-state.ts';
 import { bridgeMetrics } from '../metrics.ts';
 import { Expectations } from './expectations.ts';
 import { HeardWords } from './heard-words.ts';
-import { goingLeg, newLeg, requestOf } from './new-leg.ts';
+import { changeRequests, goingLeg, newLeg, requestOf } from './new-leg.ts';
 import { Pauses, type Pauser } from './pauses.ts';
 import { Redactor } from '../events/redactor.ts';
 import { learnt, toldFacts } from './facts.ts';
@@ -84,6 +85,7 @@ export class Call {
   readonly #heard: HeardWords;
   readonly expectations: Expectations;
   readonly binding: AgentBinding;
+  readonly contact: ContactSearch;
   readonly #ending: CallEnding;
   readonly #legs = new Map<string, CallLeg>();
   readonly #streams = new Map<string, OpenStream>();
@@ -113,6 +115,7 @@ export class Call {
       onLeaseLost: () => onLeaseLost(this),
     });
     this.binding = new AgentBinding({ ...env, record, events: this.events, nowS });
+    this.contact = new ContactSearch({ env, record, events: this.events, legs: () => this.legs });
     this.holes = new CallHoles(this.#clock, this.events);
     this.expectations = new Expectations(env.clock, () => this.legs);
     this.#heard = new HeardWords({
@@ -198,6 +201,7 @@ export class Call {
       this.events.partiesLearnt();
       this.events.changed();
       this.binding.learn();
+      void this.contact.look();
     }
     if (facts.isOver !== true) return;
     this.#overSinceMs ??= this.#env.clock.monotonicMs();
@@ -392,9 +396,7 @@ export class Call {
     Object.assign(this.record.overrides, overrides);
     if (JSON.stringify(this.record.overrides) === before) return;
     this.events.overridesChanged();
-    for (const leg of this.legs)
-      if (!leg.isDone)
-        leg.audio.changeRequest(requestOf(leg.record, this.record, this.#env.config));
+    changeRequests(this.legs, this.record, this.#env.config);
   }
 
   #streamEnded(stream: OpenStream, how: StreamEnd, detail: string | undefined): void {

@@ -389,6 +389,7 @@ export class Calls {
       );
     const opened = call.opened(stream);
     call.learn(facts);
+    void call.contact.look();
     return opened;
   }
 

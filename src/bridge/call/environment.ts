@@ -3,6 +3,7 @@ import type { RuleSet } from '../../assist/rule-set.ts';
 import type { LanguageRunner } from '../../language/runner.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
+import type { CallContact, LookedUpCall } from '../../protocol/contact.ts';
 import type { WrapUp } from '../../protocol/wrap-up.ts';
 import type { SpeechClient } from '../../speech-client/client.ts';
 import type { Database } from '../../store/schema.ts';
@@ -60,6 +61,8 @@ export type CallEnvironment = {
     keep(tx: Transaction<Database>, callId: string, record: WrapUp, text: string): Promise<void>;
     wake(): void;
   };
+  /** Looks up the other party of a call that begins. Undefined where no CRM knows it in time; never rejects. */
+  contacts: { find(call: LookedUpCall): Promise<CallContact | undefined> };
   /** Reads the facts about a call from a carrier's callback. */
   factsOf: ReadFacts;
   /** Erases the audio of an ended call, here and at the speech service. The words stay. */

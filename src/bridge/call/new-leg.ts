@@ -41,6 +41,16 @@ export function newLeg(
   };
 }
 
+/** The sessions of the legs go on with what the call asks for now. */
+export function changeRequests(
+  legs: readonly CallLeg[],
+  call: CallRecord,
+  config: BridgeConfig,
+): void {
+  for (const leg of legs)
+    if (!leg.isDone) leg.audio.changeRequest(requestOf(leg.record, call, config));
+}
+
 /** The request of the leg's sessions: the installation's template with this call's overrides. */
 export function requestOf(leg: LegRecord, call: CallRecord, config: BridgeConfig): LegRequest {
   const { role, track } = leg;

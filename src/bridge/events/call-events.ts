@@ -473,10 +473,11 @@ export class CallEvents {
     });
   }
 
-  /** Stores settings that the carrier changed during the call, so that sessions after a restart use them too. */
+  /** Stores settings that changed during the call, for sessions after a restart too, and the contact who changed them. */
   overridesChanged(): void {
-    const overrides = JSON.stringify(this.#options.record.overrides);
-    void this.#commits.add({ rows: (tx) => updateCall(tx, this.#id, { overrides }) });
+    const { overrides, contact = null } = this.#options.record;
+    const changes = { overrides: JSON.stringify(overrides), contact: contact && JSON.stringify(contact) }; // prettier-ignore
+    void this.#commits.add({ rows: (tx) => updateCall(tx, this.#id, changes) });
   }
 
   async legSettled(leg: ToldLeg): Promise<boolean> {

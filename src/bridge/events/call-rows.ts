@@ -9,6 +9,7 @@ import type { GapSpan, Span } from '../records/incomplete.ts';
 import type { CallRecord, CustomMetadata } from '../records/call-record.ts';
 import type { Direction, StreamEncoding } from '../streams.ts';
 import { insertKeys, partyKey, replaceAgentKey } from './call-keys.ts';
+import type { CallContact } from '../../protocol/contact.ts';
 import type { CallAgent } from '../records/call-agent.ts';
 import type { ShortGaps } from '../records/gap.ts';
 import { utteranceIdOf, type Result } from '../records/timeline.ts';
@@ -415,6 +416,7 @@ export function recordFrom(row: CallRow): CallRecord {
     overrides: JSON.parse(row.overrides) as Record<string, unknown>,
     continues: row.continues,
     ...(row.agent == null ? {} : { agent: JSON.parse(row.agent) as CallAgent }),
+    ...(row.contact == null ? {} : { contact: JSON.parse(row.contact) as CallContact }),
   };
 }
 

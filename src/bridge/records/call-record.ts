@@ -1,3 +1,4 @@
+import type { CallContact } from '../../protocol/contact.ts';
 import type { EventCall, Role } from '../../protocol/events.ts';
 import type { Direction } from '../streams.ts';
 import { withoutUndefined } from '../../lib/without-undefined.ts';
@@ -5,7 +6,7 @@ import { eventAgentOf, type CallAgent } from './call-agent.ts';
 
 /**
  * The facts of a call. Callbacks may add facts about the parties that the stream did not give. After the start,
- * `overrides` and `agent` are the only other facts that may change.
+ * `overrides`, `agent` and `contact` are the only other facts that may change.
  */
 export type CallRecord = {
   readonly id: string;
@@ -20,6 +21,8 @@ export type CallRecord = {
   readonly continues: string | null;
   /** The agent who has the call now. */
   agent?: CallAgent | undefined;
+  /** The other party, as the CRM knows it. */
+  contact?: CallContact | undefined;
 };
 
 /** The length of the phone call itself, without the wait for its last words or for a lost stream. */

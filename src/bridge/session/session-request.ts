@@ -116,6 +116,22 @@ function languageCode(value: unknown): string | undefined {
   return TranscriptionLanguage.safeParse(code).data;
 }
 
+/** The overrides with further words to listen for, beside those of the template and of the call. */
+export function withVocabulary(template: Json, overrides: Json, words: readonly string[]): Json {
+  if (words.length === 0) return {};
+  const processing = sessionFields(template, overrides)['realtime_processing'] as Json;
+  const config = isObject(processing['custom_vocabulary_config']) ? processing['custom_vocabulary_config'] : {}; // prettier-ignore
+  const known: unknown[] = processing['custom_vocabulary'] === true && Array.isArray(config['vocabulary']) ? config['vocabulary'] : []; // prettier-ignore
+  const fresh = words.filter((word) => !known.includes(word));
+  const vocabulary = [...known, ...fresh].slice(0, vocabularyLimit);
+  return {
+    realtime_processing: merge((overrides['realtime_processing'] ?? {}) as Json, {
+      custom_vocabulary: true,
+      custom_vocabulary_config: { ...config, vocabulary },
+    }),
+  };
+}
+
 const vocabularyLimit = 200;
 
 function wordsOf(value: unknown): string[] {

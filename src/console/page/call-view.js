@@ -9,7 +9,15 @@ import { Conversation } from './conversation.js';
 import { h, onNextFrame, setText } from './dom.js';
 import { isStatus, messageOf } from './failures.js';
 import { moodIn, moodOf } from './figures.js';
-import { clock, fullMoment, lengthOf, parties, stateNames, titleOf } from './format.js';
+import {
+  clock,
+  contactText,
+  fullMoment,
+  lengthOf,
+  parties,
+  stateNames,
+  titleOf,
+} from './format.js';
 import { HintsPanel } from './hints-panel.js';
 import { LevelBars } from './levels.js';
 import { connection, PageState } from './page-state.js';
@@ -55,6 +63,7 @@ export class CallView {
   #deliveries;
   #heading = h('h1', {}, 'Call');
   #facts = h('p', { class: 'facts quiet' });
+  #contact = h('p', { class: 'facts', hidden: true });
   #state = h('span', { class: 'state' });
   #clock = h('span', { class: 'clock' });
   #pause = h('button', { type: 'button', hidden: true, onclick: () => void this.#togglePause() });
@@ -132,6 +141,7 @@ export class CallView {
         this.#player,
       ),
       this.#facts,
+      this.#contact,
       ...this.#actions.elements,
       this.#problem,
       this.#loading.element,
@@ -260,6 +270,9 @@ export class CallView {
     document.title = `${this.title} · Trunkline`;
     const facts = [call.carrier, call.direction, fullMoment(call.started_at)];
     setText(this.#facts, facts.filter(Boolean).join(' · '));
+    const contact = contactText(call.contact);
+    this.#contact.hidden = contact === '';
+    setText(this.#contact, contact);
     const state = call.paused && call.state === 'live' ? 'paused' : call.state;
     this.#state.dataset.state = state;
     setText(this.#state, state === 'paused' ? 'Paused' : stateNames[call.state]);

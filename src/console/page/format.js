@@ -242,3 +242,14 @@ export function parties(call) {
 export function titleOf(text) {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
+
+/**
+ * The other party of a call as the CRM knows it, in one line. The CRM's words are text, whatever they say.
+ * @param {ApiCall['contact']} contact
+ */
+export function contactText(contact) {
+  if (!contact) return '';
+  const { name, company, tickets } = contact;
+  const open = tickets.map(({ title }) => title).join(', ');
+  return [name, company, open && `Open: ${open}`].filter(Boolean).join(' · ');
+}

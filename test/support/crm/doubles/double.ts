@@ -12,7 +12,7 @@ export type CrmAsked = {
 export type CrmAnswer = { status: number; body?: unknown; headers?: Record<string, string> };
 
 /** A person in the CRM. The numbers stand as somebody typed them. */
-export type CrmPerson = { id: string; phones: string[]; at: string };
+export type CrmPerson = { id: string; phones: string[]; at: string; name?: string };
 
 /** A record of one call, as tests inspect it. */
 export type KeptRecord = { id: string; text: string; contact: string | undefined };

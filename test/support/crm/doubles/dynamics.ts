@@ -1,7 +1,6 @@
 import { expressionFunctions } from '../../../../src/crm/expression-functions.ts';
 import {
   CrmDouble,
-  digits,
   type CrmAsked,
   type KeptRecord,
   type KeptTask,
@@ -91,11 +90,16 @@ export class DynamicsDouble extends CrmDouble {
   }
 
   protected rules({ method, path, query, headers, body }: CrmAsked): CrmAnswer {
+    if (path === '/api/data/v9.2/incidents')
+      return { status: 200, body: { value: [{ incidentid: '900', title: 'Broken kettle' }] } };
     if (path === '/api/data/v9.2/contacts' && method === 'GET') {
-      const wanted = [...(query.get('$filter') ?? '').matchAll(/eq '([^']+)'/g)].map(([, one]) => one); // prettier-ignore
+      const filter = query.get('$filter') ?? '';
+      const [, equal, end, middle] = /^\(telephone1 eq '([^']+)' or \(endswith\(telephone1,'(\d+)'\) and contains\(telephone1,'(\d+)'\)\)\)/.exec(filter) ?? []; // prettier-ignore
+      if (equal === undefined || end === undefined || middle === undefined) return { status: 400, body: { error: { message: 'a filter that nobody expects' } } }; // prettier-ignore
       const value = this.people
-        .filter(({ phones }) => phones.some((phone) => wanted.includes(phone) || wanted.includes(digits(phone)))) // prettier-ignore
-        .map(({ id, phones, at }) => ({ contactid: id, telephone1: phones[0], mobilephone: phones[1] ?? null, telephone2: null, createdon: at })); // prettier-ignore
+        .filter(({ phones }) => phones.some((phone) => phone === equal || (phone.endsWith(end) && phone.includes(middle)))) // prettier-ignore
+        .slice(0, Number(query.get('$top')))
+        .map(({ id, phones, at, name }) => ({ contactid: id, fullname: name, parentcustomerid_account: name === undefined ? null : { name: 'Acme Ltd' }, telephone1: phones[0], mobilephone: phones[1] ?? null, telephone2: null, createdon: at })); // prettier-ignore
       return { status: 200, body: { value } };
     }
     const note = /\/annotations\(([-\da-f]{36})\)$/.exec(path)?.[1];

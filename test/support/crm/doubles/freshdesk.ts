@@ -1,6 +1,5 @@
 import {
   CrmDouble,
-  digits,
   ofCall,
   type CrmAsked,
   type KeptRecord,
@@ -69,14 +68,18 @@ export class FreshdeskDouble extends CrmDouble {
   }
 
   protected rules({ method, path, query, body }: CrmAsked): CrmAnswer {
-    if (path === '/api/v2/contacts' && method === 'GET') {
-      const [field, wanted] = query.has('phone') ? [0, query.get('phone')] : [1, query.get('mobile')]; // prettier-ignore
-      const found = this.people.filter(({ phones }) => phones[field] !== undefined && `+${digits(phones[field])}` === wanted); // prettier-ignore
-      return {
-        status: 200,
-        body: found.map(({ id, phones, at }) => ({ id: Number(id), phone: phones[0], mobile: phones[1] ?? null, created_at: at })),
-      }; // prettier-ignore
+    if (path === '/api/v2/search/contacts') {
+      const asked = query.get('query') ?? '';
+      // A longer query is refused.
+      if (asked.length > 512 || !/^".*"$/.test(asked)) return { status: 400, body: { description: 'Validation failed' } }; // prettier-ignore
+      const wanted = [...asked.matchAll(/'([^']+)'/g)].map(([, one]) => one);
+      const results = this.people
+        .filter(({ phones }) => wanted.includes(phones[asked.includes('mobile:') ? 1 : 0]))
+        .map(({ id, phones, at, name }) => ({ id: Number(id), name, phone: phones[0], mobile: phones[1] ?? null, created_at: at })); // prettier-ignore
+      return { status: 200, body: { results, total: results.length } };
     }
+    if (path === '/api/v2/tickets' && method === 'GET')
+      return { status: 200, body: [{ id: 899, status: 5, subject: 'Old' }, { id: 900, status: 2, subject: 'Broken kettle' }] }; // prettier-ignore
     if (path === '/api/v2/search/tickets') {
       const key = /^"cf_trunkline_call_id:'(.+)'"$/.exec(query.get('query') ?? '')?.[1];
       if (key === undefined) return { status: 400, body: { description: 'Validation failed' } };

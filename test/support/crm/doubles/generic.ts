@@ -66,10 +66,20 @@ export class GenericDouble extends CrmDouble {
   protected rules({ method, path, query, body }: CrmAsked): CrmAnswer {
     if (path === '/api/contacts') {
       const items = this.people
-        .filter(({ phones }) => phones.some((one) => `+${digits(one)}` === query.get('phone')))
-        .map(({ id, phones, at }) => ({ id: Number(id), phones, created_at: at }));
+        .filter(({ phones }) =>
+          phones.some((one) => digits(one).endsWith(query.get('phone')?.slice(-9) ?? '-')),
+        )
+        .map(({ id, phones, at, name }) => ({
+          id: Number(id),
+          name,
+          company: name === undefined ? null : 'Acme Ltd',
+          phones,
+          created_at: at,
+        }));
       return { status: 200, body: { items } };
     }
+    if (/^\/api\/contacts\/\d+\/tickets$/.test(path))
+      return { status: 200, body: { items: [{ id: 900, title: 'Broken kettle' }] } };
     const task = /^\/api\/tasks\/([\w.]+)$/.exec(path)?.[1];
     if (task !== undefined && method === 'PUT') {
       const isDone = this.#tasks.get(task)?.isDone === true;

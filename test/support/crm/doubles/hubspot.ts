@@ -64,6 +64,11 @@ export class HubspotDouble extends CrmDouble {
   }
 
   protected rules({ method, path, body }: CrmAsked): CrmAnswer {
+    if (path === '/crm/v3/objects/tickets/search' && method === 'POST')
+      return {
+        status: 200,
+        body: { results: [{ id: '900', properties: { subject: 'Broken kettle' } }] },
+      };
     if (path === '/crm/v3/objects/contacts/search' && method === 'POST')
       return this.#search(body as Search);
     const batch = /^\/crm\/v3\/objects\/(calls|tasks)\/batch\/upsert$/.exec(path)?.[1];
@@ -106,12 +111,16 @@ export class HubspotDouble extends CrmDouble {
         }),
       ),
     );
-    const results = hits.slice(0, limit).map(({ id, phones, at }) => ({
+    const results = hits.slice(0, limit).map(({ id, phones, at, name }) => ({
       id,
       properties: Object.fromEntries(
-        Object.entries({ phone: phones[0], mobilephone: phones[1], createdate: at }).filter(
-          ([name]) => properties.includes(name),
-        ),
+        Object.entries({
+          phone: phones[0],
+          mobilephone: phones[1],
+          createdate: at,
+          lastname: name,
+          company: name && 'Acme Ltd',
+        }).filter(([name]) => properties.includes(name)),
       ),
     }));
     return { status: 200, body: { total: hits.length, results } };

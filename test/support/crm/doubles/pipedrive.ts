@@ -71,9 +71,18 @@ export class PipedriveDouble extends CrmDouble {
       const wanted = query.get('term') ?? '';
       const items = this.people
         .filter(({ phones }) => phones.some((phone) => digits(phone).includes(wanted)))
-        .map(({ id, phones }) => ({ item: { id: Number(id), phones } }));
+        .map(({ id, phones, name }) => ({
+          item: {
+            id: Number(id),
+            phones,
+            name,
+            organization: name === undefined ? null : { name: 'Acme Ltd' },
+          },
+        }));
       return { status: 200, body: { success: true, data: { items } } };
     }
+    if (path === '/api/v2/deals')
+      return { status: 200, body: { success: true, data: [{ id: 900, title: 'Broken kettle' }] } };
     if (path === '/api/v2/activities' && method === 'GET') {
       const data = [...this.#activities].sort((one, other) => other.at - one.at).slice(0, Number(query.get('limit'))); // prettier-ignore
       return { status: 200, body: { success: true, data } };

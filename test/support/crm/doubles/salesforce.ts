@@ -81,11 +81,13 @@ export class SalesforceDouble extends CrmDouble {
   protected rules({ method, path, query, headers, body }: CrmAsked): CrmAnswer {
     if (this.repeatsProof)
       return { status: 400, body: [{ errorCode: 'BAD', message: `not with ${headers['authorization'] ?? ''}` }] }; // prettier-ignore
+    if (path.endsWith('/query') && method === 'GET')
+      return { status: 200, body: { records: [{ Id: '900', Subject: 'Broken kettle' }] } };
     if (path.endsWith('/parameterizedSearch/') && method === 'GET') {
       const wanted = query.get('q') ?? '';
       const searchRecords = this.people
         .filter(({ phones }) => phones.some((phone) => digits(phone).endsWith(wanted)))
-        .map(({ id, phones, at }) => ({ attributes: { type: 'Contact' }, Id: id, Phone: phones[0], MobilePhone: phones[1] ?? null, HomePhone: null, OtherPhone: null, CreatedDate: at })); // prettier-ignore
+        .map(({ id, phones, at, name }) => ({ attributes: { type: 'Contact' }, Id: id, Name: name, Phone: phones[0], MobilePhone: phones[1] ?? null, HomePhone: null, OtherPhone: null, CreatedDate: at })); // prettier-ignore
       return { status: 200, body: { searchRecords } };
     }
     const key = /\/sobjects\/Task\/Trunkline_Call_Id__c\/([\w.]{1,64})$/.exec(path)?.[1];

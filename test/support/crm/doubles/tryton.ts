@@ -80,8 +80,15 @@ export class TrytonDouble extends CrmDouble {
     if (method === 'model.party.contact_mechanism.search_read') {
       const wanted = [...JSON.stringify(params[0]).matchAll(/"value_compact","=","([^"]+)"/g)].map(([, one]) => one); // prettier-ignore
       const result = this.people
-        .filter(({ phones }) => phones.some((one) => wanted.includes(one.replace(/[ ().-]/g, ''))))
-        .map(({ id, phones }) => ({ id: Number(id), party: Number(id), value: phones[0] }));
+        .filter(({ phones }) =>
+          phones.some((one) => wanted.includes(one.replace('(0)', '').replace(/[ ().-]/g, ''))),
+        )
+        .map(({ id, phones, name }) => ({
+          id: Number(id),
+          party: Number(id),
+          value: phones[0],
+          'party.': { id: Number(id), rec_name: name },
+        }));
       return { status: 200, body: { id: 1, result } };
     }
     if (method === 'model.ir.note.search') {

@@ -79,9 +79,24 @@ export class ZendeskDouble extends CrmDouble {
       const wanted = digits(query.get('query') ?? '');
       const users = this.people
         .filter(({ phones }) => phones.some((phone) => digits(phone).endsWith(wanted.slice(-9))))
-        .map(({ id, phones, at }) => ({ id: Number(id), phone: phones[0], created_at: at }));
+        .map(({ id, phones, at, name }) => ({
+          id: Number(id),
+          name,
+          phone: phones[0],
+          created_at: at,
+        }));
       return { status: 200, body: { users, count: users.length } };
     }
+    if (path.endsWith('/tickets/requested.json'))
+      return {
+        status: 200,
+        body: {
+          tickets: [
+            { id: 899, status: 'solved', subject: 'Old' },
+            { id: 900, status: 'open', subject: 'Broken kettle' },
+          ],
+        },
+      };
     if (path === '/api/v2/tickets.json' && method === 'GET') {
       const tickets = this.#tickets.filter(({ external_id }) => external_id === query.get('external_id')); // prettier-ignore
       return { status: 200, body: { tickets } };

@@ -81,7 +81,7 @@ export class ZohoDouble extends CrmDouble {
       const wanted = query.get('phone') ?? '';
       const data = this.people
         .filter(({ phones }) => phones.some((phone) => digits(phone).endsWith(wanted)))
-        .map(({ id, phones, at }) => ({ id, Phone: phones[0], Mobile: phones[1] ?? null, Created_Time: at })); // prettier-ignore
+        .map(({ id, phones, at, name }) => ({ id, Full_Name: name, Account_Name: name === undefined ? null : { name: 'Acme Ltd' }, Phone: phones[0], Mobile: phones[1] ?? null, Created_Time: at })); // prettier-ignore
       return data.length === 0 ? { status: 204 } : { status: 200, body: { data } };
     }
     const gone = /^\/crm\/v8\/Tasks\/(\d+)$/.exec(path)?.[1];

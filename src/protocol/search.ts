@@ -4,7 +4,7 @@ import { DateTime } from './values.ts';
 
 /** A place where the searched words were said or written. */
 const SearchHit = z.object({
-  kind: z.enum(['turn', 'note', 'summary']),
+  kind: z.enum(['turn', 'note', 'summary', 'wrap-up', 'tag', 'parameter']),
   role: z.string().nullable(),
   /** In seconds of the call; null for notes and other text beside it. */
   start: z.number().nullable(),

@@ -37,6 +37,7 @@ import * as savedSearches from './migrations/031-saved-searches.ts';
 import * as people from './migrations/032-people.ts';
 import * as panelTokens from './migrations/033-panel-tokens.ts';
 import * as contacts from './migrations/034-contacts.ts';
+import * as written from './migrations/035-written.ts';
 
 type Migration = {
   name: string;
@@ -93,6 +94,7 @@ export const migrations: Migration[] = [
   { name: '032-people', ...people },
   { name: '033-panel-tokens', ...panelTokens },
   { name: '034-contacts', ...contacts },
+  { name: '035-written', ...written },
 ];
 
 /**

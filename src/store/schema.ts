@@ -222,7 +222,7 @@ type SaidTable = {
   leg_id: string;
   session_id: string;
   result_key: string;
-  kind: 'turn' | 'note' | 'summary';
+  kind: 'turn' | 'note' | 'summary' | 'wrap-up' | 'tag' | 'parameter';
   role: string;
   start_s: number;
   end_s: number;

@@ -24,7 +24,7 @@ export type FoundHit = {
   legId: string;
   sessionId: string;
   key: string;
-  kind: 'turn' | 'note' | 'summary';
+  kind: 'turn' | 'note' | 'summary' | 'wrap-up' | 'tag' | 'parameter';
   role: string;
   start: number;
   end: number;

@@ -4,7 +4,13 @@ import { clock, lengthOf, moment, parties, roleNames } from './format.js';
 /** @import { FoundCall, FoundPlace } from './shapes.ts' */
 
 /** @type {Record<string, string>} */
-const kinds = { note: 'Note', summary: 'Summary' };
+const kinds = {
+  note: 'Note',
+  summary: 'Summary',
+  'wrap-up': 'Wrap-up',
+  tag: 'Tags',
+  parameter: 'Parameters',
+};
 
 /** A call that a search found, with the lines in which the words stand. */
 export class FoundWords {

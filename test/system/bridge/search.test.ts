@@ -186,6 +186,59 @@ describe.each(['SQLite', 'Postgres'])('the search on %s', (kind) => {
     expect(await found('narwhal')).toEqual(['late']);
   });
 
+  test('a wrap-up, tags and parameters find their call, as they are now', async () => {
+    const id = await stored('written', [['customer', 'Hello there.']]);
+    const record = (what: string) =>
+      JSON.stringify({
+        reason: { text: 'Customer lost a dirigible.', utterance_ids: ['utt_stegosaurus'] },
+        outcome: { value: 'open', utterance_ids: [] },
+        promises: [{ id: 'p1', who: 'agent', what, until: null, utterance_ids: [] }],
+        facts: [{ kind: 'number', value: '7731-K', utterance_ids: [] }],
+        disposition: null,
+      });
+    await store.db
+      .insertInto('wrap_ups')
+      .values({
+        call_id: id,
+        record: record('send a zither'),
+        text: '',
+        edits: '[]',
+        revision: 0,
+        due_at: null,
+      }) // prettier-ignore
+      .execute();
+    await store.db
+      .updateTable('calls')
+      .set({ custom_metadata: '{"crmCase":"C-90210","from":"+1555","deep":{"er":"gondola"}}' })
+      .where('id', '=', id)
+      .execute();
+    const tagged = await app.get(`/api/calls/${id}`, {
+      method: 'PATCH',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ tags: ['balloonist', 'second call'] }),
+    });
+    expect(tagged.status).toBe(200);
+    const kindOf = async (q: string) => (await search(q)).items.map(({ hits }) => hits[0]?.kind);
+    expect(await kindOf('dirigible')).toEqual(['wrap-up']);
+    expect(await kindOf('zither')).toEqual(['wrap-up']);
+    expect(await kindOf('"7731-K"')).toEqual(['wrap-up']);
+    expect(await kindOf('balloonist')).toEqual(['tag']);
+    expect(await kindOf('"C-90210"')).toEqual(['parameter']);
+    expect(await kindOf('gondola')).toEqual(['parameter']);
+    // Neither ids nor what each call has by itself.
+    expect(await found('(utt_stegosaurus OR stegosaurus)')).toEqual([]);
+    expect(await found('1555')).toEqual([]);
+    // An edit is found by its new words alone.
+    await store.db.updateTable('wrap_ups').set({ record: record('send a lute') }).where('call_id', '=', id).execute(); // prettier-ignore
+    expect(await found('zither')).toEqual([]);
+    expect(await found('lute')).toEqual(['written']);
+    expect((await app.get(`/api/calls/${id}`, { method: 'DELETE' })).status).toBe(204);
+    for (const word of ['dirigible', 'lute', 'balloonist', 'gondola'])
+      expect(await found(word)).toEqual([]);
+    const rows = await store.db.selectFrom('said').select('id').where('call_id', '=', id).execute();
+    expect(rows).toEqual([]);
+  });
+
   test('an erased call is found by no word of it, and its words are in no file', async () => {
     const word = 'quetzalcoatlus';
     const id = await stored('erased', [['customer', `The ${word} was never delivered.`]]);

@@ -2,6 +2,7 @@ import { h } from './dom.js';
 import { entityName } from './entity-names.js';
 import { clock, gapCauses, legNames, roleNames, personName } from './format.js';
 import { moodOf } from './figures.js';
+import { wordPlaces } from './word-places.js';
 
 /** @import { ConversationEntry, PageEntity, Role, SpokenEntry } from './shapes.ts' */
 
@@ -13,7 +14,7 @@ import { moodOf } from './figures.js';
  * @param {readonly PageEntity[]} entities
  */
 export function markedText(text, words, entities) {
-  const wordSpans = spansOf(text, words, (word) => word.word.trim());
+  const wordSpans = wordPlaces(text, words);
   const entitySpans = spansOf(text, entities, (entity) => entity.text.trim());
   /** @type {(Node | string)[]} */
   const parts = [];

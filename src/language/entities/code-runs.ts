@@ -82,11 +82,16 @@ function afterSoft(doc: Doc, piece: RunPiece, withLetters: boolean): number {
   for (let skipped = 0; skipped < 5; skipped++) {
     const token = doc.tokens[at];
     if (!token || doc.isTaken(at)) break;
+    const hesitated = hesitationEnd(doc, at);
+    if (hesitated > 0) {
+      at = hesitated;
+      continue;
+    }
     if (token.kind === 'mark' && softMarks.has(token.text)) {
       // A full stop and a space end a sentence, but recognisers also write them between single digits.
-      const ends = /[.:…]/.test(token.text) && doc.tokens[at + 1]?.spaced;
+      const isEnd = /[.:…]/.test(token.text) && doc.tokens[at + 1]?.spaced;
       if (
-        ends &&
+        isEnd &&
         !(piece.chars.length === 1 && pieceAt(doc, at + 1, withLetters, piece)?.chars.length === 1)
       )
         break;
@@ -94,6 +99,16 @@ function afterSoft(doc: Doc, piece: RunPiece, withLetters: boolean): number {
     at += 1;
   }
   return at;
+}
+
+const ends = /^[.?…]$/;
+
+/** The end of a sentence that is nothing but a hesitation, with the full stop before it (". Uh?"), or 0. */
+function hesitationEnd(doc: Doc, start: number): number {
+  if (!ends.test(doc.word(start))) return 0;
+  let at = start + 1;
+  while (isFiller(doc.tokens[at])) at += 1;
+  return at > start + 1 && ends.test(doc.word(at)) ? at + 1 : 0;
 }
 
 /** A correction has at most this many words: "no, sorry, it's". */
@@ -218,10 +233,22 @@ function isBareNumber(doc: Doc, i: number): boolean {
   );
 }
 
+/** In "oh, eight, seven" the digits are listed, and "oh" is the first of them. "Oh, two tickets" begins with a cry. */
+function isListed(doc: Doc, comma: number): boolean {
+  const isComma = (at: number) => doc.word(at) === ',';
+  return (
+    isComma(comma) &&
+    isDigitWord(doc, comma + 1) &&
+    isComma(comma + 2) &&
+    isDigitWord(doc, comma + 3)
+  );
+}
+
 function numberPiece(doc: Doc, i: number, before: RunPiece | undefined): RunPiece | undefined {
   const word = doc.word(i);
   if (word === 'oh' || word === 'o' || word === 'owe') {
-    const digitNear = (before?.isDigits ?? false) || isDigitWord(doc, i + 1);
+    const digitNear =
+      (before?.isDigits ?? false) || isDigitWord(doc, i + 1) || isListed(doc, i + 1);
     return digitNear ? piece('0', i, i + 1) : undefined;
   }
   const small = smallAt(doc.tokens, i);

@@ -30,6 +30,6 @@ const opens = new RegExp(
   'iu',
 );
 const goesOn = new RegExp(
-  `^[^\\p{L}\\d]*(?:${filler}[^\\p{L}\\d]+){0,3}(?:${piece}|first|second|third|\\p{L}+th)(?![\\p{L}\\d])|^\\W*\\p{L}+ (?:at|dot)(?!\\p{L})`,
+  `^[^\\p{L}\\d]*(?:${filler}[^\\p{L}\\d]+){0,3}(?:${piece}|first|second|third|\\p{L}+th)(?![\\p{L}\\d])|^\\W*\\p{L}+ (?:at|dot)(?!\\p{L})|^[^\\p{L}\\d]*(?:um|uh|er|erm|uhm)[^\\p{L}\\d]*$`,
   'iu',
 );

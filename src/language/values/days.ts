@@ -126,8 +126,8 @@ function withYear(
   side: 'past' | 'next',
 ): string | undefined {
   if (year !== undefined) return calendarDay(year, month, date);
-  // A birthday without a year has no value.
-  if (side === 'past') return undefined;
+  // A birthday without a year is any year's, as vCards write it.
+  if (side === 'past') return calendarDay(leapYear, month, date) && `--${pad(month)}-${pad(date)}`;
   const thisYear = Number(day.slice(0, 4));
   const found = calendarDay(thisYear, month, date);
   const oldest = Date.parse(day) - recentDays * dayMs;
@@ -141,6 +141,9 @@ function calendarDay(year: number, month: number, date: number): string | undefi
   const parsed = Date.parse(text);
   return Number.isNaN(parsed) || new Date(parsed).getUTCDate() !== date ? undefined : text;
 }
+
+/** A year that has each day. */
+const leapYear = 2000;
 
 const pad = (value: number): string => String(value).padStart(2, '0');
 

@@ -38,7 +38,8 @@ export function wordPlaces(text, words) {
   const places = [];
   let token = 0;
   let word = 0;
-  for (const [nextToken, nextWord] of [...pairs, [tokens.length, spoken.length]]) {
+  pairs.push([tokens.length, spoken.length]);
+  for (const [nextToken, nextWord] of pairs) {
     const first = tokens[token];
     const last = tokens[nextToken - 1];
     if (first && last && nextToken > token)

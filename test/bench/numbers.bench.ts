@@ -2,11 +2,15 @@ import { randomBytes } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { twilioPlayer } from '../../src/carriers/twilio/player.ts';
+import { RecogniserConfig } from '../../src/hearing/config.ts';
+import { startRecogniser } from '../../src/hearing/pool/pool.ts';
 import { playCall } from '../../src/player/play-call.ts';
 import { startCrm } from '../support/crm/crm.ts';
 import { startApp, type App } from '../support/process/app.ts';
 import { until } from '../support/process/until.ts';
 import { realModel } from '../support/recognition/real-model.ts';
+import { silentLog } from '../support/recognition/recogniser.ts';
+import { heardAlone } from './numbers/alone.ts';
 import { digitsIn, judge, textOf, type HeardCall } from './numbers/scores.ts';
 import { secretKinds, spokenNumbers, type SpokenNumber } from './numbers/utterances.ts';
 import { spokenCall } from './numbers/voices.ts';
@@ -22,6 +26,10 @@ import { inParallel, quantile } from './recognition/figures.ts';
  *   NUMBERS_CONDITION=clean  or GSM, or noise (pink, 15 dB)
  *   NUMBERS_HALF=both        or seen, or unseen
  *   NUMBERS_EACH=1           2 takes every second utterance
+ *   NUMBERS_KINDS=digits,ssn the kinds of utterances; all unless it is set
+ *   NUMBERS_LIMIT=10         at most so many of each kind in each half
+ *   NUMBERS_WAY=calls        or alone: no calls but the recogniser, as fast as it reads; or paced: the same at the pace
+ *                            of speech
  *   NUMBERS_SHOW=seen        prints what was heard of each utterance of the half
  *
  * Secrets and neutral sentences are said to a process that redacts, the others to one that does not. A leak is `whole`
@@ -35,11 +43,18 @@ export async function run(): Promise<void> {
   if (!model) throw new Error('npx trunkline models pull moonshine-tiny-en');
   const half = setting('HALF', 'both');
   const each = Number(setting('EACH', '1'));
+  const kinds = setting('KINDS', '').split(',').filter(Boolean);
   const all = spokenNumbers()
     .filter((said) => half === 'both' || said.half === half)
-    .filter((_, index) => index % each === 0);
+    .filter(({ kind }) => kinds.length === 0 || kinds.includes(kind))
+    .filter((_, index) => index % each === 0)
+    .filter(firstOfEach(Number(setting('LIMIT', '1000'))));
   const isSecret = ({ kind }: SpokenNumber) => secretKinds.includes(kind) || kind === 'neutral';
   const heard: HeardCall[] = [];
+  if (setting('WAY', 'calls') !== 'calls') {
+    report(await hearAlone(all, model));
+    return;
+  }
   for (const redacts of [false, true]) {
     const mine = all.filter((said) => isSecret(said) === redacts);
     await using crm = await startCrm([secret]);
@@ -63,6 +78,38 @@ export async function run(): Promise<void> {
   report(heard);
 }
 
+async function hearAlone(
+  all: readonly SpokenNumber[],
+  model: NonNullable<Awaited<ReturnType<typeof realModel>>>,
+): Promise<HeardCall[]> {
+  const atPace = setting('WAY', 'calls') === 'paced';
+  await using recogniser = await startRecogniser({
+    config: RecogniserConfig.parse({ ...model, processes: 2 }),
+    log: silentLog,
+    inBackground: false,
+  });
+  return await inParallel(all, atPace ? Number(setting('CALLS', '8')) : 2, (said, index) => {
+    const { customer, endS } = spokenCall(said, index);
+    return heardAlone(recogniser, said, { audio: inCondition(customer, index), endS, atPace });
+  });
+}
+
+function inCondition(customer: Int16Array, index: number): Int16Array {
+  const condition = setting('CONDITION', 'clean');
+  if (condition === 'GSM') return throughGsm([customer])[0]!;
+  return condition === 'noise' ? inPinkNoise(customer, 15, index + 1) : customer;
+}
+
+/** Passes the first of each kind in each half. */
+function firstOfEach(limit: number): (said: SpokenNumber) => boolean {
+  const counts = new Map<string, number>();
+  return ({ kind, half }) => {
+    const count = counts.get(`${half} ${kind}`) ?? 0;
+    counts.set(`${half} ${kind}`, count + 1);
+    return count < limit;
+  };
+}
+
 async function hear(
   app: App,
   crm: Awaited<ReturnType<typeof startCrm>>,
@@ -70,13 +117,7 @@ async function hear(
   index: number,
 ): Promise<HeardCall> {
   const { agent, customer, endS } = spokenCall(said, index);
-  const condition = setting('CONDITION', 'clean');
-  const audio =
-    condition === 'GSM'
-      ? throughGsm([customer])[0]!
-      : condition === 'noise'
-        ? inPinkNoise(customer, 15, index + 1)
-        : customer;
+  const audio = inCondition(customer, index);
   const callId = `CA${randomBytes(16).toString('hex')}`;
   await playCall({
     player: twilioPlayer,
@@ -149,7 +190,10 @@ function report(heard: readonly HeardCall[]): void {
       else if (secretKinds.includes(kind))
         rows.set(
           kind,
-          `${count}: left whole ${verdicts.filter(({ leaked }) => leaked === 'whole').length}, in part ${verdicts.filter(({ leaked }) => leaked === 'part').length}`,
+          `${count}: left whole ${verdicts.filter(({ leaked }) => leaked === 'whole').length}, in part ${verdicts.filter(({ leaked }) => leaked === 'part').length}` +
+            (setting('WAY', 'calls') === 'calls'
+              ? ''
+              : ` of nothing masked; exact ${share(verdicts.filter((one) => one.exact).length, count)}`),
         );
       else {
         const exact = verdicts.filter((one) => one.exact);

@@ -17,6 +17,8 @@ const promises: readonly (readonly [ExpectedAnswer, RegExp])[] = [
       'i',
     ),
   ],
+  // "The reference is two" sounds like "the references to".
+  ['digits', /\breferences(?= (?:to )?\d)/i],
 ];
 /** Matches the words with which an answer to a question may begin. */
 const beginning = /^(?:[\p{L}']+[, ]+){0,7}?(?:it's|that's|is|are|at|on|reads|says|be)\b/iu;

@@ -20,6 +20,8 @@ const lettersByName = words(
 );
 /** Words between the parts of an answer. They have no price and are not part of the answer. */
 const fillers = words('uh um er no wait sorry');
+/** Behind a digit "wait" is hardly ever said, and "eight" is heard as it: a correction begins with "no". */
+const correction = /\bno[,.]? wait\b/g;
 /**
  * The model expects names of letters less often than words that sound like them. Each of their bytes therefore gets a
  * bonus, in nats.
@@ -46,11 +48,16 @@ export function isAnswer(text: string, kind: ExpectedAnswer): boolean {
   const plain = text
     .toLowerCase()
     .replace(/\bas in\b/g, ' ')
+    .replace(correction, ' no ')
     .replace(/\b(?:the )?([a-z]+|\d+(?:th|st|nd|rd)) of (?=[a-z]{3})/g, '$1 ');
-  const said = plain.match(/[\p{L}\p{N}']+/gu) ?? [];
+  // "M3467" is a letter and a number.
+  const apart = kind === 'code' ? plain.replace(/\b([a-z])(?=\d)/g, '$1 ') : plain;
+  const said = apart.match(/[\p{L}\p{N}']+/gu) ?? [];
   const own = said.filter((word) => /^\d+$/.test(word) || wordsOf[kind].includes(word));
   const others = said.filter((word) => !own.includes(word));
-  return own.length > others.length && others.every((word) => fillers.includes(word));
+  return (
+    own.length > others.length && others.every((word) => word !== 'wait' && fillers.includes(word))
+  );
 }
 
 /** Words that the model writes for like-sounding words of an answer, with the word that was said. */
@@ -70,6 +77,8 @@ const soundsLike = new Map([
   ['way', 'wait'],
   ['weight', 'wait'],
   ['julie', 'juliet'],
+  // A hesitation in the midst of digits.
+  ['but', 'uh'],
 ]);
 
 /**

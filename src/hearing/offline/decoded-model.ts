@@ -47,6 +47,8 @@ type Made = {
   given: readonly number[];
   bias: VocabularyBias | undefined;
   expects: ExpectedAnswer | undefined;
+  /** The text, if it is the expected answer. A later reading with other margins replaces it only by another answer. */
+  answer: ReadText | undefined;
 };
 
 /** A model read by our own decoder, behind the interface that the offline engine needs. */
@@ -95,7 +97,7 @@ export class DecodedModel implements PieceModel {
       const again = firstOnly && text !== undefined && text.meanLogProbability < surelyDoubtful;
       if (!text || (!hurried && !again && !isSure(text)))
         text = this.#reader.read([encoding], { ...about, beams });
-      if (!hurried) text = this.#answerOf(text, [encoding], { given, expects });
+      if (!open) text = this.#answerOf(text, [encoding], { given, expects });
     });
     const tookS = (performance.now() - startedMs) / 1e3;
     if (hurried) this.price.alsoSpent(cpuS);
@@ -105,7 +107,8 @@ export class DecodedModel implements PieceModel {
     if (text?.ended === false) result.unended = true;
     const sureness = text?.meanLogProbability ?? 0;
     const doubted = sureness < doubtful ? encoding : undefined;
-    this.#made.set(result, { sureness, doubted, given, bias, expects });
+    const answer = text && doubted && isAnswerBehind(text.text, expects) ? text : undefined;
+    this.#made.set(result, { sureness, doubted, given, bias, expects, answer });
     return result;
   }
 
@@ -181,18 +184,29 @@ export class DecodedModel implements PieceModel {
     variants: readonly Float32Array[],
     { sparing }: Pick<ReadingWishes, 'sparing'> = {},
   ): PieceResult {
-    const { doubted, given, bias, expects } = this.#made.get(first) ?? {};
+    const { doubted, given, bias, expects, answer } = this.#made.get(first) ?? {};
     let text: ReadText | undefined;
     const cpuS = cpuSeconds(() => {
       const encodings = variants.map(
         (samples, index) => (index === 0 && doubted) || this.#reader.encode(samples),
       );
       text = this.#reader.read(encodings, { beams, given, bias, sideBySide: sparing });
-      text = this.#answerOf(text, encodings, { given: given ?? [], expects });
+      const again = this.#answerOf(text, encodings, { given: given ?? [], expects });
+      text = answer && !isAnswerBehind(again.text, expects) ? answer : again;
     });
     this.price.alsoSpent(cpuS);
     return resultOf(text);
   }
+}
+
+/** True if a text is the expected answer, or the one that its own first words promise. */
+function isAnswerBehind(text: string, expects: ExpectedAnswer | undefined): boolean {
+  const lead = leadOf(text);
+  const kind = lead?.kind ?? expects;
+  if (kind === undefined) return false;
+  return (
+    isAnswer(text, kind) || (lead !== undefined && isAnswer(text.slice(lead.text.length), kind))
+  );
 }
 
 /** An answer that is less likely than the text by more, in nats, is not what was said. */

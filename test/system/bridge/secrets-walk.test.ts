@@ -18,7 +18,9 @@ import { startCrm } from '../../support/crm/crm.ts';
 import { secret as signingSecret } from '../../support/crm/outbox.ts';
 import { startApp, type App } from '../../support/process/app.ts';
 import { until } from '../../support/process/until.ts';
+import { seededAudio } from '../../support/speech/audio.ts';
 import { FakeSpeech } from '../../support/speech/fake-speech.ts';
+import { bucketEnv, bucketMissing, startBucket } from '../../support/store/bucket.ts';
 import { temporaryFolder } from '../../support/store/store.ts';
 
 type ReadSecret = { digits: string; asked: string; said: readonly string[] };
@@ -109,8 +111,13 @@ function say(speech: FakeSpeech, track: 'inbound' | 'outbound', text: string, at
     );
 }
 
-/** A call of both tracks, with so many seconds of silence on each: the times of words are bounded by the audio. */
-async function twilioCall(app: App, speech: FakeSpeech, seconds: number): Promise<CarrierClient> {
+/** A call of both tracks, with so many seconds of silence or of this audio on each: the times of words are bounded by the audio. */
+async function twilioCall(
+  app: App,
+  speech: FakeSpeech,
+  seconds: number,
+  audio?: Record<'inbound' | 'outbound', Buffer>,
+): Promise<CarrierClient> {
   const asked = await app.get('/api/streams', {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
@@ -119,8 +126,11 @@ async function twilioCall(app: App, speech: FakeSpeech, seconds: number): Promis
   const carrier = await CarrierClient.open(((await asked.json()) as { url: string }).url);
   carrier.send(twilioConnected, twilioStart({ tracks: ['inbound', 'outbound'] }));
   for (let second = 0; second < seconds; second++) {
-    for (const [index, track] of ['inbound', 'outbound'].entries())
-      carrier.send(twilioMedia(2 + 2 * second + index, Buffer.alloc(8_000, 0xff), track));
+    for (const [index, track] of (['inbound', 'outbound'] as const).entries()) {
+      const sound =
+        audio?.[track].subarray(second * 8_000, (second + 1) * 8_000) ?? Buffer.alloc(8_000, 0xff);
+      carrier.send(twilioMedia(2 + 2 * second + index, sound, track));
+    }
     // The call must be open before the rest comes: a stream whose call is being opened holds a minute.
     if (second === 1) await until(() => speech.open.filter(({ bytes }) => bytes.length > 0).length === 2); // prettier-ignore
   }
@@ -347,52 +357,88 @@ function joined(parts: readonly Int16Array[]): Int16Array {
   return all;
 }
 
-test('kill -9 between the tone and the summary: the next process has the tone, and the call completes', async () => {
-  await using crm = await startCrm([signingSecret]);
-  await using speech = await FakeSpeech.start();
-  speech.script.silenceHasNoWords = true;
-  await using folder = await temporaryFolder();
-  const dataDir = join(folder.path, 'data');
-  await using model = await listeningModel({ answers: false });
-  const env = {
-    TRUNKLINE_SPEECH_URL: speech.url,
-    TRUNKLINE_ROLES: 'bridge',
-    TRUNKLINE_REDACT: 'PCI',
-    TRUNKLINE_WEBHOOK_URL: crm.url,
-    TRUNKLINE_WEBHOOK_SECRET: signingSecret,
-    TRUNKLINE_QUIET_FILL_MS: '0',
-  };
-  const types = () => crm.requests.map(({ event }) => event.type);
-  let callId = '';
-  {
-    // The model never answers: between the tone and the commit of the summary there is time to kill.
-    const slow = {
-      TRUNKLINE_LLM_URL: model.url,
-      TRUNKLINE_LLM_MODEL: 'listener',
-      TRUNKLINE_LLM_TIMEOUT_MS: '60000',
-      TRUNKLINE_SUMMARY_WAIT_MS: '100000',
+const stores = [
+  { where: 'on the disk', isBucket: false },
+  { where: 'in a bucket', isBucket: true },
+];
+test.for(stores)(
+  'kill -9 between the tone and the summary: the next process has the tone $where, and the call completes',
+  { timeout: 240_000 },
+  async ({ isBucket }, { skip }) => {
+    skip(isBucket && bucketMissing !== undefined, bucketMissing);
+    await using crm = await startCrm([signingSecret]);
+    await using speech = await FakeSpeech.start();
+    speech.script.silenceHasNoWords = true;
+    await using folder = await temporaryFolder();
+    await using bucket = isBucket ? await startBucket() : undefined;
+    const dataDir = join(folder.path, 'data');
+    await using model = await listeningModel({ answers: false });
+    const env = {
+      TRUNKLINE_SPEECH_URL: speech.url,
+      TRUNKLINE_ROLES: 'bridge',
+      TRUNKLINE_REDACT: 'PCI',
+      TRUNKLINE_WEBHOOK_URL: crm.url,
+      TRUNKLINE_WEBHOOK_SECRET: signingSecret,
+      TRUNKLINE_QUIET_FILL_MS: '0',
+      ...(bucket ? { ...bucketEnv(bucket.url), TRUNKLINE_OBJECTS_TAIL_S: '1' } : {}),
     };
-    await using app = await startApp({ dataDir, env: { ...env, ...slow } });
-    const carrier = await twilioCall(app, speech, 10);
-    const { items } = (await (await app.get('/api/calls')).json()) as { items: { id: string }[] };
-    callId = items[0]?.id ?? '';
-    say(speech, 'inbound', 'My card is four two four two four two four two four two four two four two four two.', 3); // prettier-ignore
-    await until(() => types().includes('call.transcript'), 30_000);
-    carrier.send(twilioStop);
-    await until(() => model.asked.length > 0, 60_000);
-    await app.end('SIGKILL');
-  }
-  expect(types()).not.toContain('call.completed');
-  await using app = await startApp({ dataDir, env });
-  await until(() => types().includes('call.completed'), 60_000);
-  expect(types().filter((type) => type === 'call.completed')).toHaveLength(1);
-  const wav = Buffer.from(await (await app.get(`/api/calls/${callId}/recording`)).arrayBuffer());
-  const peakAt = (second: number): number => {
-    let peak = 0;
-    for (let frame = second * 8_000; frame < (second + 0.1) * 8_000; frame++)
-      peak = Math.max(peak, Math.abs(wav.readInt16LE(44 + Math.round(frame) * 4)));
-    return peak;
-  };
-  // The call is silent but for the tone over the number.
-  expect([peakAt(1), peakAt(3.2) > 1_000, peakAt(8)]).toEqual([0, true, 0]);
-}, 240_000);
+    const types = () => crm.requests.map(({ event }) => event.type);
+    const audio = { inbound: seededAudio(80_000, 11), outbound: seededAudio(80_000, 12) };
+    const secretOf = (leg: Buffer) => leg.subarray(3.1 * 8_000, 3.3 * 8_000);
+    const inBucket = async (sound: Buffer): Promise<string[]> => {
+      const found: string[] = [];
+      for (const key of (await bucket?.keys()) ?? []) {
+        const bytes = await readFile(bucket!.pathOf(key)).catch(() => Buffer.alloc(0)); // may go meanwhile
+        if (bytes.includes(sound)) found.push(key);
+      }
+      return found;
+    };
+    let callId = '';
+    {
+      // The model never answers: between the tone and the commit of the summary there is time to kill.
+      const slow = {
+        TRUNKLINE_LLM_URL: model.url,
+        TRUNKLINE_LLM_MODEL: 'listener',
+        TRUNKLINE_LLM_TIMEOUT_MS: '60000',
+        TRUNKLINE_SUMMARY_WAIT_MS: '100000',
+      };
+      await using app = await startApp({ dataDir, env: { ...env, ...slow } });
+      const carrier = await twilioCall(app, speech, 10, audio);
+      const { items } = (await (await app.get('/api/calls')).json()) as { items: { id: string }[] };
+      callId = items[0]?.id ?? '';
+      say(speech, 'inbound', 'My card is four two four two four two four two four two four two four two four two.', 3); // prettier-ignore
+      await until(
+        () => crm.requests.some(({ body }) => body.toString('utf8').includes('[CREDIT_CARD')),
+        30_000,
+      );
+      // Audio of a running call is in the bucket as it came.
+      if (bucket)
+        for (const leg of Object.values(audio))
+          await until(async () => (await inBucket(secretOf(leg))).length > 0, 30_000);
+      carrier.send(twilioStop);
+      await until(() => model.asked.length > 0, 60_000);
+      await app.end('SIGKILL');
+    }
+    expect(types()).not.toContain('call.completed');
+    await using app = await startApp({ dataDir, env });
+    await until(() => types().includes('call.completed'), 60_000);
+    expect(types().filter((type) => type === 'call.completed')).toHaveLength(1);
+    if (bucket) {
+      const areThere = (keys: string[], folder_: string) =>
+        keys.filter((key) => key.startsWith(folder_)).length;
+      await until(async () => areThere(await bucket.keys(), 'recordings/') === 2, 60_000);
+      for (const leg of Object.values(audio)) {
+        await until(async () => (await inBucket(secretOf(leg))).length === 0, 60_000);
+        const rest = await inBucket(leg.subarray(6 * 8_000, 7 * 8_000));
+        expect(areThere(rest, 'recordings/')).toBe(1);
+      }
+    }
+    const wav = Buffer.from(await (await app.get(`/api/calls/${callId}/recording`)).arrayBuffer());
+    const samplesAt = (second: number): number[] =>
+      Array.from({ length: 800 }, (_, at) => wav.readInt16LE(44 + (second * 8_000 + at) * 4));
+    const peakOf = (samples: number[]) => Math.max(...samples.map(Math.abs));
+    // The tone is quieter than the noise of the call.
+    expect([peakOf(samplesAt(1)) > 10_000, peakOf(samplesAt(8)) > 10_000]).toEqual([true, true]);
+    expect(peakOf(samplesAt(3.2))).toBeLessThan(3_100);
+  },
+);

@@ -48,6 +48,10 @@ test('a text is the answer only if all of it is', () => {
 test('fillers stand between the parts of an answer, and are none', () => {
   expect(isAnswer('Four, uh, four, four, no wait, five.', 'digits')).toBe(true);
   expect(isAnswer('No, no. Wait.', 'digits')).toBe(false);
+  // "Eight" is heard as "wait"; only "no wait" is a correction.
+  expect(isAnswer('Four, oh wait.', 'digits')).toBe(false);
+  expect(isAnswer('Whiskey M3467.', 'code')).toBe(true);
+  expect(isAnswer('Whiskey M3467.', 'digits')).toBe(false);
   expect(isAnswer('Kilo, D as in Delta, 47.', 'code')).toBe(true);
   expect(isAnswer('Kilo four', 'digits')).toBe(false);
   expect(isAnswer('The fourth of March, 27.', 'date')).toBe(true);
@@ -60,6 +64,7 @@ test('a word that sounds like one of the answer stands for it, and only where it
   expect(soundingLike('or', 'digits')).toBe('oh');
   expect(soundingLike('For', 'digits')).toBe('four');
   expect(soundingLike('way', 'digits')).toBe('wait');
+  expect(soundingLike('but', 'digits')).toBe('uh');
   expect(soundingLike('a', 'code')).toBeUndefined();
   expect(soundingLike('house', 'digits')).toBeUndefined();
 });

@@ -1,0 +1,63 @@
+import { answerTo } from '../../../src/bridge/call/expectations.ts';
+import type { Recogniser, RecogniserStream } from '../../../src/hearing/recogniser.ts';
+import { entitiesOverFinals } from '../../../src/language/values/over-finals.ts';
+import type { CrmRequest } from '../../support/crm/crm.ts';
+import { hear, pushAll } from '../../support/recognition/recogniser.ts';
+import type { HeardCall } from './scores.ts';
+import type { SpokenNumber } from './utterances.ts';
+
+/**
+ * Hears an answer with the recogniser alone, as fast as it reads, with the wishes of a bridge's session. The question is
+ * known in full before the answer begins. The events are those that the bridge would tell, as far as `judge` needs them.
+ */
+export async function heardAlone(
+  recogniser: Recogniser,
+  said: SpokenNumber,
+  about: { audio: Int16Array; endS: number; atPace: boolean },
+): Promise<HeardCall> {
+  const asked = said.agent === undefined ? [] : [said.agent];
+  const heard = hear(recogniser, {
+    endpointingS: 0.3,
+    maximumDurationS: 15,
+    numberPauseS: 1.5,
+    partials: about.atPace,
+    expects: answerTo(asked),
+  });
+  if (about.atPace) await pushAsSpoken(heard.stream, about.audio);
+  else pushAll(heard.stream, about.audio);
+  await heard.end();
+  const { finals } = heard;
+  const entities = entitiesOverFinals({
+    finals: finals.map(({ text }) => text),
+    asked,
+    about: { day: '2026-03-04', callingCode: '1' },
+    language: 'en',
+  });
+  const leg = { role: 'customer' };
+  const events = [
+    ...finals.map(({ words }) => ({ type: 'call.transcript', leg, data: { words } })),
+    {
+      type: 'call.entities',
+      leg,
+      data: { results: entities.map((one, id) => ({ ...one, id: String(id) })) },
+    },
+  ];
+  return {
+    said,
+    requests: events.map((event) => ({
+      event,
+      body: Buffer.from(JSON.stringify(event)),
+    })) as unknown as CrmRequest[],
+    lateMs: Math.round((Math.max(0, ...finals.map(({ end }) => end)) - about.endS) * 1_000),
+  };
+}
+
+/** 20 ms at a time, as a carrier sends it. */
+export async function pushAsSpoken(stream: RecogniserStream, audio: Int16Array): Promise<void> {
+  const beganMs = performance.now();
+  for (let at = 0; at < audio.length; at += 160) {
+    stream.push(audio.subarray(at, at + 160));
+    const aheadMs = (at + 160) / 8 - (performance.now() - beganMs);
+    if (aheadMs > 0) await new Promise((resolve) => setTimeout(resolve, aheadMs));
+  }
+}

@@ -13,6 +13,7 @@ import type { CoveredSpan } from './redaction/redact.ts';
 import { entitiesOfTurns } from './values/of-turns.ts';
 import { valueOf } from './values/value.ts';
 import { writtenText } from './values/written.ts';
+import { writtenUtterance } from './values/written-words.ts';
 import { entitiesOverFinals } from './values/over-finals.ts';
 import { turnOf, type LanguageTasks, type TaskName } from './tasks.ts';
 import { splitSentences } from './text/sentences.ts';
@@ -60,6 +61,7 @@ const perform: Perform = {
     asBlock(() => listed(texts.map((text) => writtenText(text, context)))),
   writtenAll: ({ texts, context }) =>
     asBlock(() => listed(texts.map((text) => writtenText(text, context)))),
+  writtenUtterances: ({ utterances }) => asBlock(() => listed(utterances.map(writtenUtterance))),
   redact: (input) =>
     asBlock(() => {
       const results = redactStep(input);

@@ -56,6 +56,7 @@ const laneOf: Partial<Record<TaskName, LaneName>> = {
   chapterization: 'wholeCalls',
   call: 'wholeCalls',
   writtenAll: 'wholeCalls',
+  writtenUtterances: 'wholeCalls',
   rewriteAll: 'wholeCalls',
   redactAll: 'wholeCalls',
   redactKnown: 'wholeCalls',

@@ -83,6 +83,8 @@ export type LanguageTasks = {
   // Rewrites a batch of some dozens of utterances in the lane of whole calls. A finished transcript has thousands.
 
   writtenAll: { input: WrittenInput; output: AddonBlock<string[]> };
+  /** The utterances as captions show them. */
+  writtenUtterances: { input: { utterances: Utterance[] }; output: AddonBlock<Utterance[]> };
   rewriteAll: {
     input: { utterances: Utterance[]; realtime: RewriteSettings };
     output: AddonBlock<Utterance[]>;

@@ -10,7 +10,7 @@ import { startApp, type App } from '../support/process/app.ts';
 import { until } from '../support/process/until.ts';
 import { realModel } from '../support/recognition/real-model.ts';
 import { silentLog } from '../support/recognition/recogniser.ts';
-import { heardAlone } from './numbers/alone.ts';
+import { heardAlone, otherAnswers } from './numbers/alone.ts';
 import { digitsIn, judge, textOf, type HeardCall } from './numbers/scores.ts';
 import { secretKinds, spokenNumbers, type SpokenNumber } from './numbers/utterances.ts';
 import { spokenCall } from './numbers/voices.ts';
@@ -29,7 +29,7 @@ import { inParallel, quantile } from './recognition/figures.ts';
  *   NUMBERS_KINDS=digits,ssn the kinds of utterances; all unless it is set
  *   NUMBERS_LIMIT=10         at most so many of each kind in each half
  *   NUMBERS_WAY=calls        or alone: no calls but the recogniser, as fast as it reads; or paced: the same at the pace
- *                            of speech
+ *                            of speech; or others: the cost of an expectation where something else is said
  *   NUMBERS_SHOW=seen        prints what was heard of each utterance of the half
  *
  * Secrets and neutral sentences are said to a process that redacts, the others to one that does not. A leak is `whole`
@@ -51,6 +51,11 @@ export async function run(): Promise<void> {
     .filter(firstOfEach(Number(setting('LIMIT', '1000'))));
   const isSecret = ({ kind }: SpokenNumber) => secretKinds.includes(kind) || kind === 'neutral';
   const heard: HeardCall[] = [];
+  if (setting('WAY', 'calls') === 'others') {
+    await using recogniser = await recogniserOf(model);
+    console.log(await otherAnswers(recogniser));
+    return;
+  }
   if (setting('WAY', 'calls') !== 'calls') {
     report(await hearAlone(all, model));
     return;
@@ -78,16 +83,16 @@ export async function run(): Promise<void> {
   report(heard);
 }
 
-async function hearAlone(
-  all: readonly SpokenNumber[],
-  model: NonNullable<Awaited<ReturnType<typeof realModel>>>,
-): Promise<HeardCall[]> {
+type RealModel = NonNullable<Awaited<ReturnType<typeof realModel>>>;
+
+function recogniserOf(model: RealModel) {
+  const config = RecogniserConfig.parse({ ...model, processes: 2 });
+  return startRecogniser({ config, log: silentLog, inBackground: false });
+}
+
+async function hearAlone(all: readonly SpokenNumber[], model: RealModel): Promise<HeardCall[]> {
   const atPace = setting('WAY', 'calls') === 'paced';
-  await using recogniser = await startRecogniser({
-    config: RecogniserConfig.parse({ ...model, processes: 2 }),
-    log: silentLog,
-    inBackground: false,
-  });
+  await using recogniser = await recogniserOf(model);
   return await inParallel(all, atPace ? Number(setting('CALLS', '8')) : 2, (said, index) => {
     const { customer, endS } = spokenCall(said, index);
     return heardAlone(recogniser, said, { audio: inCondition(customer, index), endS, atPace });

@@ -71,7 +71,10 @@ export async function resultOf(input: ResultInput): Promise<PreRecordedResult> {
       transcriptionS: input.transcriptionS,
       ...(input.wordless ? { wordless: input.wordless } : {}),
     }),
-    transcription: { ...transcriptionOf(utterances), ...(await derivedOf(request, utterances)) },
+    transcription: {
+      ...transcriptionOf(utterances),
+      ...(await derivedOf(work, request, utterances)),
+    },
     ...diarizationOf(request, input.diarization),
     ...(heard.error === null ? {} : { pii_redaction: { ...nothing, error: heard.error } }),
     ...(await addonsOf(work, request, heard, utterances)),
@@ -121,6 +124,7 @@ async function rewritten(
  * second for each step; between two steps the thread is free for live sessions.
  */
 async function derivedOf(
+  work: LanguageWork,
   request: PreRecordedRequest,
   utterances: readonly Utterance[],
 ): Promise<Pick<Transcription, 'sentences' | 'subtitles'>> {
@@ -134,8 +138,19 @@ async function derivedOf(
       }),
     ];
   await setImmediate();
-  if (request.subtitles) derived.subtitles = subtitlesOf(utterances, request.subtitles_config);
+  if (request.subtitles)
+    derived.subtitles = subtitlesOf(await written(work, utterances), request.subtitles_config);
   return derived;
+}
+
+/** Captions are read: their numbers are in figures. The words of the result stay as they were said. */
+async function written(work: LanguageWork, utterances: readonly Utterance[]): Promise<Utterance[]> {
+  const parts = await work.inParts(
+    utterances,
+    ({ text }) => text.length,
+    (part) => work.block('writtenUtterances', { utterances: part }),
+  );
+  return parts.flatMap(({ part, block }) => block.results ?? part);
 }
 
 const nothing = { success: false, is_empty: true, exec_time: 0, results: null };
@@ -281,6 +296,7 @@ async function translationOf(
   const config = request.translation_config;
   if (!config) return undefined;
   const { outcomes, execS } = await translated(work, config, utterances);
-  for (const outcome of outcomes) outcome.derived = await derivedOf(request, outcome.utterances);
+  for (const outcome of outcomes)
+    outcome.derived = await derivedOf(work, request, outcome.utterances);
   return translationBlock(outcomes, execS);
 }

@@ -2,8 +2,11 @@ import { answerTo } from '../../../src/bridge/call/expectations.ts';
 import type { Recogniser, RecogniserStream } from '../../../src/hearing/recogniser.ts';
 import { entitiesOverFinals } from '../../../src/language/values/over-finals.ts';
 import type { CrmRequest } from '../../support/crm/crm.ts';
+import { telephonePrompts } from '../../support/recognition/prompts.ts';
+import { inQuiet } from '../recognition/audio.ts';
+import { inParallel } from '../recognition/figures.ts';
 import { hear, pushAll } from '../../support/recognition/recogniser.ts';
-import type { HeardCall } from './scores.ts';
+import { digitsIn, type HeardCall } from './scores.ts';
 import type { SpokenNumber } from './utterances.ts';
 
 /**
@@ -60,4 +63,41 @@ export async function pushAsSpoken(stream: RecogniserStream, audio: Int16Array):
     const aheadMs = (at + 160) / 8 - (performance.now() - beganMs);
     if (aheadMs > 0) await new Promise((resolve) => setTimeout(resolve, aheadMs));
   }
+}
+
+/** Ordinals, plurals of numbers and years of age are numbers, too. */
+const numbers =
+  /\d|ty\b|teen|ties\b|(?:ieth|eenth|fth|xth|nth|ghth|urth|lfth)s?\b|first|second|third|hundred|thousand|million|zero|(?:one|two|three|four|five|six|seven|eight|nine|ten)s?\b/i;
+
+/**
+ * The cost of an expectation where something else is said: of telephone prompts without a number, those in which a digit
+ * is heard, and those of which any word changes.
+ */
+export async function otherAnswers(recogniser: Recogniser): Promise<string> {
+  const prompts = telephonePrompts(1).filter(
+    ({ text }) => digitsIn(text) === '' && !numbers.test(text),
+  );
+  const textOf = async (samples: Int16Array, expects: 'digits' | undefined) => {
+    const heard = hear(recogniser, {
+      maximumDurationS: 15,
+      numberPauseS: 1.5,
+      partials: false,
+      expects,
+    });
+    pushAll(heard.stream, inQuiet(samples));
+    await heard.end();
+    return heard.text();
+  };
+  const heard = await inParallel(prompts, 2, async ({ samples }) => ({
+    plain: await textOf(samples, undefined),
+    expected: await textOf(samples, 'digits'),
+  }));
+  const digits = (which: 'plain' | 'expected') =>
+    heard.filter((one) => digitsIn(one[which]) !== '').length;
+  const changed = heard.filter(({ plain, expected }) => plain !== expected);
+  return (
+    `of ${String(prompts.length)} prompts without a number, a digit is heard in ${String(digits('plain'))}, ` +
+    `and where digits are expected in ${String(digits('expected'))}; ${String(changed.length)} change: ` +
+    changed.map(({ plain, expected }) => `${plain} > ${expected}`).join(' | ')
+  );
 }

@@ -225,3 +225,22 @@ test('an add-on that throws or breaks its promise costs its own block an error',
   expect(JSON.stringify(result)).not.toContain('a secret text');
   expect(result.named_entity_recognition).toMatchObject({ success: true });
 });
+
+test('captions have numbers in figures, and the words of the result stay as they were said', async () => {
+  const said = [
+    spoken('Your order number is four, seven, two, nine, one, six.', 0),
+    spoken('I paid eighty nine dollars on March third.', 8),
+    spoken('Bonjour, quatre sept deux.', 14, { language: 'fr' }),
+  ];
+  const { transcription } = await resultFor(
+    { subtitles: true, subtitles_config: { formats: ['srt'], style: 'default' } },
+    said,
+  );
+  const file = transcription?.subtitles?.[0]?.subtitles ?? '';
+  const rows = file.split('\n').filter((row) => /[a-z]/i.test(row));
+  expect(rows.join(' ')).toBe(
+    'Your order number is 472916. I paid $89 on March 3rd. Bonjour, quatre sept deux.',
+  );
+  expect(transcription?.full_transcript).toContain('four, seven, two, nine, one, six.');
+  expect(transcription?.utterances[1]?.words.map(({ word }) => word.trim())).toContain('eighty');
+});

@@ -8,7 +8,7 @@ import { playCall } from '../../src/player/play-call.ts';
 import { startCrm } from '../support/crm/crm.ts';
 import { startApp, type App } from '../support/process/app.ts';
 import { until } from '../support/process/until.ts';
-import { realModel } from '../support/recognition/real-model.ts';
+import { realModel, type RealModel } from '../support/recognition/real-model.ts';
 import { silentLog } from '../support/recognition/recogniser.ts';
 import { heardAlone, otherAnswers } from './numbers/alone.ts';
 import { digitsIn, judge, textOf, type HeardCall } from './numbers/scores.ts';
@@ -82,8 +82,6 @@ export async function run(): Promise<void> {
   }
   report(heard);
 }
-
-type RealModel = NonNullable<Awaited<ReturnType<typeof realModel>>>;
 
 function recogniserOf(model: RealModel) {
   const config = RecogniserConfig.parse({ ...model, processes: 2 });

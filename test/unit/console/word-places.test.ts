@@ -1,15 +1,15 @@
 import { beforeAll, expect, test } from 'vitest';
 
-type Word = { start: number; word: string };
-type Place = { start: number; end: number; item: Word };
-let wordPlaces: (text: string, words: readonly Word[]) => Place[];
+type PageWord = { start: number; word: string };
+type PagePlace = { start: number; end: number; item: PageWord };
+let wordPlaces: (text: string, words: readonly PageWord[]) => PagePlace[];
 
 beforeAll(async () => {
   const page = new URL('../../../src/console/page/', import.meta.url);
   ({ wordPlaces } = await import(new URL('word-places.js', page).href));
 });
 
-const words = (said: string): Word[] => said.split(' ').map((word, start) => ({ start, word }));
+const words = (said: string): PageWord[] => said.split(' ').map((word, start) => ({ start, word }));
 const shown = (text: string, said: string) =>
   wordPlaces(text, words(said)).map(({ start, end, item }) => [text.slice(start, end), item.start]);
 

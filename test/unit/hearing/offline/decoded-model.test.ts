@@ -10,9 +10,9 @@ const table = TokenTable.read(`${Buffer.from('▁four').toString('base64')} 0\n`
 const audio = new Float32Array(16_000);
 
 /** What a reader writes, one text for each reading. `sureness` is the log-probability of each token. */
-type Written = { text: string; sureness?: number };
+type ScriptedReading = { text: string; sureness?: number };
 
-function modelOf(texts: readonly Written[]) {
+function modelOf(texts: readonly ScriptedReading[]) {
   const waiting = [...texts];
   const biased: boolean[] = [];
   const reader = {

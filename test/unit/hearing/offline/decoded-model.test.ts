@@ -9,7 +9,7 @@ import { DecodedModel } from '../../../../src/hearing/offline/decoded-model.ts';
 const table = TokenTable.read(`${Buffer.from('▁four').toString('base64')} 0\n`);
 const audio = new Float32Array(16_000);
 
-/** What a reader writes, one text for each reading. `sureness` is the log-probability of each token. */
+/** The text of one reading. `sureness` is the log-probability of each token. */
 type ScriptedReading = { text: string; sureness?: number };
 
 function modelOf(texts: readonly ScriptedReading[]) {

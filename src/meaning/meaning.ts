@@ -6,7 +6,7 @@ import { catalogueEntry } from '../hearing/models/catalogue.ts';
 import { isInPlace } from '../hearing/models/installed.ts';
 import { modelsFolder } from '../hearing/models/supply.ts';
 import type { Clock } from '../lib/clock.ts';
-import { reasonOf, TrunklineError } from '../lib/errors.ts';
+import { reasonOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/log.ts';
 import type { SentenceDirection } from './directions.ts';
 import type { FromMeaning, ToMeaning } from './meaning-messages.ts';
@@ -159,9 +159,4 @@ export class SentenceMeaning implements Meaning, AsyncDisposable {
 /** A message that can no longer be sent is answered by the end of the process. */
 function send({ child }: EncoderProcess, message: ToMeaning): void {
   if (child.connected) child.send(message, () => undefined);
-}
-
-/** For people: there is no model where rules wait for it. */
-export function missingModel(): TrunklineError {
-  return new TrunklineError('MODEL_UNAVAILABLE', `the model ${sentenceModel} is not installed: ${sentenceModelRemedy}`); // prettier-ignore
 }

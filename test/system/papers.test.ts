@@ -12,6 +12,8 @@ const notRun: Record<string, string> = {
     'needs a language model; test/system/language/language-model.test.ts has one',
   'config/docs/better-results.md: npx trunkline models pull whisper-tiny-en     # MIT; 70 MB are fetched and become 42 MB within seconds':
     'fetches from the network; test/system/hearing/second-reader.test.ts reads with it',
+  'config/docs/better-results.md: npx trunkline models pull whisper-base        # MIT; 145 MB are fetched and become 80 MB within half a minute':
+    'fetches from the network; test/system/hearing/languages.test.ts reads with it',
   'config/docs/better-results.md: npx trunkline models pull voice-encoder       # Apache-2.0; 28 MB':
     'fetches from the network; .ci/run does it',
   '.github/CONTRIBUTING.md: npm ci            # any Node from 20 on; brings Node 24, on which every npm script runs':

@@ -261,14 +261,13 @@ export class Redactor {
     return { text: all, words: all === alone.text ? alone.words : [] };
   }
 
-  async #alone({ text, words }: { text: string; words: Word[] }): Promise<Redacted> {
-    const results = await this.#run({ text, words, state: { numbers: this.#numbers } });
+  async #alone({ text, words, language }: Alone): Promise<Redacted> {
+    const state = { numbers: this.#numbers };
+    const results = await this.#run({ text, words, language, state });
     return results?.released[0] ?? nothingSeen;
   }
 
-  async #run(
-    input: Pick<RedactInput, 'text' | 'words' | 'mayHold' | 'flush' | 'asked' | 'state' | 'write'>,
-  ) {
+  async #run(input: Omit<RedactInput, 'entityTypes' | 'form'>) {
     const { results } = await this.#language.run(
       'redact',
       { ...input, entityTypes: this.#types, form: this.#form },
@@ -278,6 +277,8 @@ export class Redactor {
     return results;
   }
 }
+
+type Alone = { text: string; words: Word[]; language?: string | undefined };
 
 type Known = { raw: string; redacted: Redacted } | undefined;
 

@@ -10,7 +10,13 @@ import {
 } from './redact.ts';
 
 /** One utterance of a finished transcript. `voice` names the speaker: a number continues only in the same voice. */
-export type TranscriptPiece = { voice: string; index: number; text: string; words: Word[] };
+export type TranscriptPiece = {
+  voice: string;
+  index: number;
+  text: string;
+  words: Word[];
+  language?: string | undefined;
+};
 
 /**
  * State between the steps over one transcript: the numbers given to entities of all voices, and each voice's unfinished
@@ -55,7 +61,13 @@ export function redactAll(input: RedactAllInput): RedactAllOutput {
   const pieces: RedactedPiece[] = [];
   const step = (
     voice: string,
-    more: { id?: string; text: string; words?: Word[]; flush?: true },
+    more: {
+      id?: string;
+      text: string;
+      words?: Word[];
+      flush?: true;
+      language?: string | undefined;
+    },
   ) => {
     const state = { ...voices.get(voice), numbers };
     const asked = lastTurns
@@ -69,8 +81,8 @@ export function redactAll(input: RedactAllInput): RedactAllOutput {
     numbers = used;
     voices.set(voice, open);
   };
-  for (const { voice, index, text, words } of input.pieces) {
-    step(voice, { id: String(index), text, words });
+  for (const { voice, index, text, words, language } of input.pieces) {
+    step(voice, { id: String(index), text, words, language });
     lastTurns = [...lastTurns, { voice, text: text.slice(-maxTurnChars) }].slice(-maxTurns);
   }
   if (isLast) for (const voice of [...voices.keys()]) step(voice, { text: '', flush: true });

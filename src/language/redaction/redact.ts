@@ -12,6 +12,7 @@ import { joinFinals } from '../text/join-finals.ts';
 import { claimAsked, wantedKinds } from './asked-types.ts';
 import { claimCarefully, claimNamesCarefully } from './careful.ts';
 import { echoesIn, isTooShortToKnow } from './echoes.ts';
+import { numberRows, withRows } from './number-rows.ts';
 import { wantedTypes } from './redaction-names.ts';
 import type { WrittenContext } from '../values/written.ts';
 import type { Word } from '../../protocol/addons.ts';
@@ -28,6 +29,8 @@ export type Held = { id?: string | undefined; text: string; words: Word[] };
  */
 export type RedactionState = {
   numbers: Record<string, Record<string, number>>;
+  /** The language of the last text. Held texts are released in it. */
+  language?: string;
   /** The end of the last released text, where a number may have begun. */
   tail?: string;
   /** Waiting utterances in order. A number may come in more than two pieces. */
@@ -52,6 +55,8 @@ export type RedactInput = {
   mayHold?: boolean;
   /** True to release what is held, at the end of the hold or of the call. `text` is then ignored. */
   flush?: boolean;
+  /** The language of the text. In other languages than English every row of four digits is covered. */
+  language?: string | undefined;
   /** Asks for what leaves as a person reads it, too. */
   write?: WrittenContext;
   /** True for a text that will be replaced. Digits at its end are covered and nothing is remembered. */
@@ -103,7 +108,9 @@ const tailCharacters = 160;
 export function redactStep(input: RedactInput): RedactOutput {
   const state: RedactionState = structuredClone(input.state ?? { numbers: {} });
   const asked = [...(input.asked ?? []), ...announcedBefore(input, state)];
-  const look = lookFor({ ...input, asked });
+  const language = input.language ?? input.write?.language ?? state.language;
+  if (language !== undefined && !input.partial) state.language = language;
+  const look = lookFor({ ...input, asked, language });
   const cover = new Cover(state, input.form);
   if (input.partial)
     return {
@@ -190,7 +197,7 @@ type Look = {
   find(text: string): EntitySpan[];
 };
 
-function lookFor({ entityTypes, asked = [] }: RedactInput): Look {
+function lookFor({ entityTypes, asked = [], language }: RedactInput): Look {
   const wanted = wantedTypes(entityTypes);
   const wants = (type: string): boolean => !wanted || wanted.has(type);
   const askedKinds = askedFor(asked);
@@ -199,8 +206,8 @@ function lookFor({ entityTypes, asked = [] }: RedactInput): Look {
     asked: askedKinds,
     kinds: wantedKinds(askedKinds, wants),
     // Without a list, everything is searched for, including the kinds found only on request.
-    find: (text) =>
-      findEntities(
+    find: (text) => {
+      const entities = findEntities(
         text,
         wanted ? [...wanted] : foundTypes,
         'en',
@@ -212,7 +219,9 @@ function lookFor({ entityTypes, asked = [] }: RedactInput): Look {
           last: (doc) => claimNamesCarefully(doc, wanted),
         },
         askedKinds,
-      ),
+      );
+      return withRows(entities, numberRows(text, language), text);
+    },
   };
 }
 

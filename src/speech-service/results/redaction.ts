@@ -65,6 +65,7 @@ export async function redacted(
     index,
     text: said.text,
     words: agreeingWords(said),
+    language: said.language,
   }));
   const lengthOf = ({ text }: { text: string }): number => text.length;
   const first = await work.inParts(pieces, lengthOf, (part) => step(part, false));

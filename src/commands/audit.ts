@@ -43,7 +43,10 @@ async function list({ url, call, actor, limit, json }: AuditListOptions): Promis
     ...(actor === undefined ? {} : { actor }),
   });
   const { items } = await answerOf<AuditPage>(api, `/api/audit?${query}`);
-  if (json) return printJson({ items }, 2);
+  if (json) {
+    printJson({ items }, 2);
+    return;
+  }
   printTable(
     ['line', 'at', 'who', 'did', 'call', 'detail', 'from'],
     items.map((line) => [
@@ -75,7 +78,7 @@ async function save({ url }: AuditUrlOptions): Promise<void> {
   const answer = await askProcess(api, '/api/audit/export', exportWithinMs);
   if (!answer.ok || answer.body === null)
     throw new TrunklineError('UNREACHABLE', `/api/audit/export was answered with ${answer.status}`);
-  const lines = createInterface({ input: Readable.fromWeb(answer.body as ReadableStream) });
+  const lines = createInterface({ input: Readable.fromWeb(answer.body) });
   for await (const line of lines) printJson(JSON.parse(line));
 }
 

@@ -43,7 +43,10 @@ async function create(name: string, { scope, days, url, json }: NewKeyOptions): 
   const { api } = runningProcess(url);
   const body = { name, scopes, ...(life === undefined ? {} : { days: life }) };
   const made = (await requestOf(api, '/api/keys', { method: 'POST', body })) as ApiKeyMade;
-  if (json) return printJson(made, 2);
+  if (json) {
+    printJson(made, 2);
+    return;
+  }
   printLine(made.key);
   printNote(
     `The key "${made.name}" (${made.id}) has the scope ${made.scopes.join(', ')} and is ` +
@@ -54,8 +57,14 @@ async function create(name: string, { scope, days, url, json }: NewKeyOptions): 
 async function list({ url, json }: KeyOptions): Promise<void> {
   const { api } = runningProcess(url);
   const { items } = await answerOf<ApiKeyList>(api, '/api/keys');
-  if (json) return printJson({ items }, 2);
-  if (items.length === 0) return printLine('no key was made yet');
+  if (json) {
+    printJson({ items }, 2);
+    return;
+  }
+  if (items.length === 0) {
+    printLine('no key was made yet');
+    return;
+  }
   printTable(
     ['key', 'name', 'scopes', 'state', 'made', 'by', 'until'],
     items.map((key) => [

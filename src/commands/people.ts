@@ -58,7 +58,10 @@ async function add(login: string, options: PersonOptions): Promise<void> {
   const password = await askedPassword(`Password for ${login}: `);
   const body = { login, roles: listOf(role), ...fieldsOf(options), password };
   const person = (await requestOf(api, '/api/people', { method: 'POST', body })) as ApiPerson;
-  if (json) return printJson(person, 2);
+  if (json) {
+    printJson(person, 2);
+    return;
+  }
   printLine(`${person.login} may sign in as ${person.roles.join(', ')}`);
 }
 
@@ -73,7 +76,10 @@ async function change(login: string, options: PersonOptions): Promise<void> {
   };
   const path = `/api/people/${encodeURIComponent(id)}`;
   const person = (await requestOf(api, path, { method: 'PATCH', body })) as ApiPerson;
-  if (json) return printJson(person, 2);
+  if (json) {
+    printJson(person, 2);
+    return;
+  }
   printLine(`${person.login} is ${person.roles.join(', ')}`);
 }
 
@@ -92,8 +98,14 @@ function listOf(texts: readonly string[]): string[] {
 async function list({ url, json }: PeopleCommandOptions): Promise<void> {
   const { api } = runningProcess(url);
   const { items } = await answerOf<PersonList>(api, '/api/people');
-  if (json) return printJson({ items }, 2);
-  if (items.length === 0) return printLine('nobody was added yet');
+  if (json) {
+    printJson({ items }, 2);
+    return;
+  }
+  if (items.length === 0) {
+    printLine('nobody was added yet');
+    return;
+  }
   printTable(
     ['login', 'name', 'roles', 'teams', 'agent', 'signs in by'],
     items.map((one) => [

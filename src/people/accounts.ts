@@ -76,7 +76,7 @@ export class Accounts {
         .where('id', '=', id)
         .execute(),
     );
-    // Whoever knew the old password may be signed in somewhere.
+    // Somebody who knew the old password may be signed in somewhere.
     if (stored !== undefined) await signIns.endOf(id);
     return shown(this.#found(id));
   }

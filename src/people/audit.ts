@@ -73,7 +73,7 @@ export class Audit {
     const action = deeds[`${method === 'HEAD' ? 'GET' : method} ${route}`];
     if (action === undefined || action === 'told' || principal.kind === 'process') return undefined;
     const isRead = method === 'GET' || method === 'HEAD';
-    // Where everybody on this machine may do everything, there is nobody to name. Changes are kept all the same.
+    // Nobody can be named on a machine where everybody may do everything. Changes are kept all the same.
     if (isRead && principal.kind === 'machine') return undefined;
     if (isRead && this.#isSame(`${principal.id} ${action} ${callId ?? target}`)) return undefined;
     const entry = { ...actorOf(principal), action, call_id: callId, detail: target, address };

@@ -9,7 +9,7 @@ export const maxChecksWaiting = 64;
 const cost = { N: 2 ** 15, r: 8, p: 1, maxmem: 64 * 1_024 * 1_024 };
 const keyBytes = 32;
 
-/** Of a person who does not exist. A check of it takes as long as any other, and never succeeds. */
+/** The password of a person who does not exist. A check of it takes as long as any other, and never succeeds. */
 const nobodys = `scrypt$${Buffer.alloc(16).toString('base64')}$${Buffer.alloc(keyBytes).toString('base64')}`;
 
 let running = 0;

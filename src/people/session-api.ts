@@ -79,7 +79,7 @@ export function sessionApi(options: SignInOptions): Router {
   return router;
 }
 
-/** Who is signed in. A key in a header counts no more than on any other route. */
+/** Finds who is signed in. A key in a header counts no more than on any other route. */
 async function identified(door: Door, request: IncomingMessage): Promise<Principal | undefined> {
   const found = await door.identify(request);
   return found.is === 'right' ? found.principal : undefined;

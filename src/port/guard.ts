@@ -45,7 +45,10 @@ export class Guard {
     const shown = await this.#options.keyCheck.identifyToken(request);
     if (shown?.is === 'wrong') throw new Problem(401, tokenNotAccepted);
     const found = shown ?? (await this.#options.keyCheck.identify(request));
-    if (found.is !== 'right' && found.is !== 'token') return next(refusalOf(found, request));
+    if (found.is !== 'right' && found.is !== 'token') {
+      next(refusalOf(found, request));
+      return;
+    }
     if (found.is === 'token') {
       markByToken(response);
       await found.admit(request, response);
@@ -57,7 +60,10 @@ export class Guard {
 
   readonly speech: RequestHandler = async (request, response, next) => {
     const found = await this.#options.keyCheck.identifySpeech(request);
-    if (found.is !== 'right') return next(refusalOf(found, request));
+    if (found.is !== 'right') {
+      next(refusalOf(found, request));
+      return;
+    }
     await this.#admit(found.principal, request, response);
     next();
   };

@@ -209,13 +209,13 @@ export class KeyCheck {
     return found.is === 'right' && reachOf(found.principal, 'installation.read') !== undefined;
   }
 
-  /** Who asks, by a sign-in or a key. A sign-in or key that was made at another node a moment ago is looked up. */
+  /** Finds who asks, by a sign-in or a key. A sign-in or key that was made at another node a moment ago is looked up. */
   async identify(request: IncomingMessage): Promise<Identity> {
     if (this.#isNew(request, keyOf(request))) await this.#directory.refresh();
     return this.#identifyNow(request);
   }
 
-  /** Who the proof of this request belongs to now, without counting it again. Undefined once it was taken back. */
+  /** The holder of this request's proof now, without counting it again. Undefined once it was taken back. */
   holderNow(request: IncomingMessage, before: Principal): Principal | undefined {
     if (before.kind === 'machine') return this.required ? undefined : before;
     // The door of the tokens looks at the streams that it opened itself.
@@ -244,7 +244,7 @@ export class KeyCheck {
     return { is: 'right', principal };
   }
 
-  /** Who asks the speech interface. The sign-in of a page opens only its jobs, and only to pages of ours. */
+  /** Finds who asks the speech interface. The sign-in of a page opens only its jobs, and only to pages of ours. */
   async identifySpeech(request: Request): Promise<Identity> {
     const key = keyOf(request);
     // The bridge of this process must reach our own speech service even if others guessed keys from the same address.

@@ -47,7 +47,7 @@ export const settingKey: Principal = {
   agents: ofNobody,
 };
 
-/** What was asked, for the record of who did what. */
+/** A request that was let in, for the record of who did what. */
 export type Deed = {
   principal: Principal;
   method: string;
@@ -109,7 +109,7 @@ export function isOneOf(agents: readonly string[], agent: string): boolean {
   return agents.some((one) => agentKey(one) === agentKey(agent));
 }
 
-/** Who asked. Undefined on routes that ask for no proof. */
+/** The principal who asked. Undefined on routes that ask for no proof. */
 export function principalOf(response: Response): Principal | undefined {
   return response.locals['principal'] as Principal | undefined;
 }

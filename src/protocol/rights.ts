@@ -3,11 +3,11 @@
  * what to show, and a test asks each route with each role. A route without a row is answered to nobody.
  */
 
-/** What a key may be made for. */
+/** Scopes that a key may be made with. */
 export const keyScopes = ['read', 'operate', 'speech', 'ingest', 'assist', 'admin'] as const;
 export type KeyScope = (typeof keyScopes)[number];
 
-/** What a person may be. */
+/** Roles that a person may have. */
 export const personRoles = ['agent', 'supervisor', 'quality', 'operator', 'admin'] as const;
 export type PersonRole = (typeof personRoles)[number];
 
@@ -326,9 +326,6 @@ export const deeds: Readonly<Record<string, string>> = {
   'GET /api/calls/{id}/evidence': 'read',
   'GET /api/calls/{id}/transcript': 'exported',
   'GET /api/calls/{id}/recording': 'heard',
-  'GET /shared/calls/{id}': 'told',
-  'GET /shared/calls/{id}/transcript': 'told',
-  'GET /shared/calls/{id}/recording': 'told',
   'GET /api/search': 'searched',
   'GET /api/search/export': 'exported',
   'GET /api/live': 'watched',

@@ -25,8 +25,16 @@ export class CallActions {
   #utterancesOf;
   #said = h('span', { class: 'quiet', role: 'status' });
   #problem = h('span', { class: 'error', role: 'alert' });
-  #eraseButton = h('button', { type: 'button', hidden: true }, 'Erase');
-  #linksButton = h('button', { type: 'button', hidden: true }, 'Close its links');
+  #eraseButton = h(
+    'button',
+    { type: 'button', hidden: true, 'data-needs': 'calls.erase' },
+    'Erase',
+  );
+  #linksButton = h(
+    'button',
+    { type: 'button', hidden: true, 'data-needs': 'calls.erase' },
+    'Close its links',
+  );
   #menu;
   #sure;
   #linksSure;

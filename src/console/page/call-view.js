@@ -66,7 +66,10 @@ export class CallView {
   #contact = h('p', { class: 'facts', hidden: true });
   #state = h('span', { class: 'state' });
   #clock = h('span', { class: 'clock' });
-  #pause = h('button', { type: 'button', hidden: true, onclick: () => void this.#togglePause() });
+  #pause = h('button', {
+    ...{ type: 'button', hidden: true, 'data-needs': 'calls.control' },
+    onclick: () => void this.#togglePause(),
+  });
   #loading = new PageState('the call', () => this.#loadCall());
   #problem = h('p', { class: 'error', role: 'alert' });
   #missing = new MissingNote(() => post(`/api/calls/${this.#id}/transcribe`));
@@ -97,6 +100,8 @@ export class CallView {
     this.#id = id;
     this.#startAt = at;
     this.#deliveries = callDeliveries(id);
+    this.#deliveries.element.dataset['needs'] = 'deliveries.read';
+    this.#evidence.element.dataset['needs'] = 'calls.inspect';
     this.#notes = new NotesPanel(id);
     this.#hints = new HintsPanel(id, this.#hear);
     this.#wrapUp = new WrapUpPanel(id, (utteranceId) => this.#hearUtterance(utteranceId));

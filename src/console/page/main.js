@@ -13,10 +13,12 @@ import { JobView } from './job-view.js';
 import { JobsView } from './jobs-view.js';
 import { awayText, connection as wire, PageState } from './page-state.js';
 import { NowhereView } from './nowhere.js';
+import { PeopleView } from './people-view.js';
 import { SearchView } from './search-view.js';
 import { Shortcuts } from './shortcuts.js';
 import { SignInView } from './sign-in.js';
 import { Uploads } from './uploads.js';
+import { may, showRights, whoMenu } from './who.js';
 
 /** @import { Installation, LiveFeedMessage, View } from './shapes.ts' */
 
@@ -49,6 +51,8 @@ let isLive = false;
 /** Only a process with a speech service has callbacks of jobs. */
 let hasJobs = false;
 let isFirstView = true;
+/** @type {HTMLElement | undefined} */
+let who;
 
 /** @type {[RegExp, string, (...details: (string | undefined)[]) => View][]} */
 const views = [
@@ -61,6 +65,7 @@ const views = [
   [/^#\/jobs\/([\w-]+)$/, 'jobs', (id = '') => new JobView(id, jobs)],
   [/^#\/jobs$/, 'jobs', () => new JobsView({ jobs, uploads })],
   [/^#\/deliveries(?:\/\w+)?(?:\?.*)?$/, 'deliveries', () => new DeliveriesView()],
+  [/^#\/people$/, 'people', () => new PeopleView()],
   [
     /^#\/installation(?:\/(\w+))?$/,
     'installation',
@@ -126,7 +131,7 @@ const states = { live: 'Live', connecting: 'Connecting …', away: 'No live upda
 
 /** @param {string} state */
 function onState(state) {
-  if (state === 'signed-out') return askForKey();
+  if (state === 'signed-out') return void askForKey();
   isLive = state === 'live';
   connection.dataset['state'] = state;
   setText(connection, wire.lostAt ? 'No connection' : (states[state] ?? ''));
@@ -174,6 +179,7 @@ async function countParked() {
 
 /** The badge counts calls, because a hundred events behind one refused event are a single problem. */
 async function countUndelivered() {
+  if (!may('deliveries.read')) return;
   const found = await get('/api/deliveries?state=parked&by=call&limit=100').catch(() => undefined);
   if (found === undefined) return;
   const ids = new Set(found.items.map((delivery) => delivery.call_id));
@@ -198,14 +204,17 @@ async function countCallbacks() {
   showBadge(parkedCallbacks, found.items.length, found.next_cursor !== null, 'parked');
 }
 
-function askForKey() {
+async function askForKey() {
   if (view instanceof SignInView) return;
   feed?.close();
   feed = undefined;
   isLive = false;
   connection.dataset['state'] = '';
   setText(connection, '');
-  replace(new SignInView(start));
+  const session = await get('/api/session').catch(() => undefined);
+  if (feed !== undefined || view instanceof SignInView) return;
+  who?.remove();
+  replace(new SignInView(start, session ?? { by_password: false }));
 }
 
 async function start() {
@@ -217,6 +226,10 @@ async function start() {
   }
   opening.close();
   if (!session.signed_in) return askForKey();
+  showRights(session);
+  who?.remove();
+  who = whoMenu(session, () => void askForKey());
+  if (who !== undefined) document.querySelector('.bar')?.append(who);
   book = new CallBook();
   feed = new Feed('/api/live', onMessage, onState);
   show();
@@ -225,7 +238,7 @@ async function start() {
 
 /** Updates the notices on every view: who may call, and that no speech can be recognised. */
 async function lookAtInstallation() {
-  if (!feed) return;
+  if (!feed || !may('installation.read')) return;
   const isSeen = document.visibilityState === 'visible';
   const facts = isSeen ? await get('/api/installation').catch(() => undefined) : undefined;
   if (facts) {
@@ -264,7 +277,7 @@ document
   .querySelector('.bar')
   ?.append(displayMenu({ onZone: () => show(), onShortcuts: () => shortcuts.show() }));
 wire.watch(showAway);
-whenSignedOut(askForKey);
+whenSignedOut(() => void askForKey());
 // Leaving the page ends its uploads, so the browser asks first.
 window.addEventListener('beforeunload', (event) => {
   if (uploads.isSending) event.preventDefault();

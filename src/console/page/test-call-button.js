@@ -20,5 +20,5 @@ export function testCallButton(placeTestCall, label = 'Place a test call') {
     setText(button, label);
     button.disabled = false;
   });
-  return h('div', { class: 'actions' }, status, button);
+  return h('div', { class: 'actions', 'data-needs': 'calls.test' }, status, button);
 }

@@ -1,0 +1,194 @@
+import { erase, get, post } from './api.js';
+import { h, setText } from './dom.js';
+import { messageOf } from './failures.js';
+import { fullMoment } from './format.js';
+import { PageState } from './page-state.js';
+
+/** @import { ApiKeyShown } from './shapes.ts' */
+
+const scopes = ['read', 'operate', 'speech', 'ingest', 'assist', 'admin'];
+const linesShown = 100;
+
+/** People, keys, sign-ins and the record of who did what, for admins. */
+export class PeopleView {
+  title = 'People';
+  #state = new PageState('the people', () => this.#load());
+  #problem = h('p', { class: 'error', role: 'alert' });
+  #said = h('p', { class: 'new-key-told', role: 'status' });
+  #people = table('People', ['Name', 'Signs in as', 'Roles', 'Teams', 'Agent', '']);
+  #keys = table('Keys', ['Name', 'Scopes', 'State', 'Made', 'Until', '']);
+  #signIns = table('Sign-ins', ['Who', 'From', 'Since', '']);
+  #record = table('Who did what', ['When', 'Who', 'Did', 'Call', 'Detail', 'From']);
+
+  constructor() {
+    this.element = h(
+      'div',
+      { class: 'view people-view' },
+      h('h1', {}, 'People'),
+      this.#state.element,
+      this.#problem,
+      this.#said,
+      this.#people.element,
+      h('p', { class: 'quiet' }, '“npx trunkline people add” adds a person.'),
+      this.#keys.element,
+      this.#keyForm(),
+      this.#signIns.element,
+      this.#record.element,
+      h('p', {}, h('a', { href: '/api/audit/export', download: '' }, 'Save the whole record')),
+    );
+    void this.#load();
+  }
+
+  close() {
+    this.#state.close();
+  }
+
+  async #load() {
+    try {
+      const [people, keys, signIns, record] = await Promise.all([
+        get('/api/people'),
+        get('/api/keys'),
+        get('/api/sign-ins'),
+        get(`/api/audit?limit=${linesShown}`),
+      ]);
+      this.#people.draw(
+        people.items.map((one) => [
+          ...[one.name, one.login, one.roles.join(', '), one.teams.join(', ')],
+          ...[one.agent_id ?? '', this.#button('Remove', one.login, `/api/people/${one.id}`)],
+        ]),
+        'Nobody was added yet.',
+      );
+      this.#keys.draw(
+        keys.items.map((key) => this.#keyRow(key)),
+        'No key was made yet.',
+      );
+      this.#signIns.draw(
+        signIns.items.map((one) => [
+          one.this_one ? `${one.who} (here)` : one.who,
+          ...[one.address, fullMoment(one.made_at)],
+          this.#button('End', one.who, `/api/sign-ins/${one.id}`),
+        ]),
+        'Nobody is signed in.',
+      );
+      this.#record.draw(
+        record.items.map((line) => [
+          ...[fullMoment(line.at), line.actor, line.action],
+          line.call_id === null ? '' : h('a', { href: `#/calls/${line.call_id}` }, line.call_id),
+          ...[line.detail, line.address],
+        ]),
+        'Nothing was kept yet.',
+      );
+      this.#state.ready();
+    } catch (error) {
+      this.#state.failed(error);
+    }
+  }
+
+  /** @param {ApiKeyShown} key */
+  #keyRow(key) {
+    const until = key.revoked_at ?? key.expires_at;
+    return [
+      ...[key.name, key.scopes.join(', '), key.state, fullMoment(key.made_at)],
+      until === null ? '' : fullMoment(until),
+      key.state === 'good' && this.#button('Revoke', key.name, `/api/keys/${key.id}`),
+    ];
+  }
+
+  /**
+   * @param {string} verb
+   * @param {string} name
+   * @param {string} path
+   */
+  #button(verb, name, path) {
+    const run = () => this.#do(() => erase(path));
+    return h('button', { type: 'button', 'aria-label': `${verb} ${name}`, onclick: run }, verb);
+  }
+
+  #keyForm() {
+    const name = h('input', { id: 'key-name', required: true, maxlength: 100 });
+    const days = h('input', { id: 'key-days', type: 'number', min: 1, max: 3650 });
+    const boxes = scopes.map((scope) => h('input', { type: 'checkbox', value: scope }));
+    const form = h(
+      'form',
+      { class: 'new-key' },
+      h('label', { for: 'key-name' }, 'Name of a new key'),
+      name,
+      h('label', { for: 'key-days' }, 'Days until it ends (none: no end)'),
+      days,
+      h(
+        'fieldset',
+        { class: 'extras' },
+        h('legend', {}, 'Scopes'),
+        boxes.map((box) => h('label', {}, box, box.value)),
+      ),
+      h('button', { type: 'submit' }, 'Make a key'),
+    );
+    form.addEventListener('submit', (event) => {
+      event.preventDefault();
+      const chosen = boxes.filter(({ checked }) => checked).map(({ value }) => value);
+      const life = days.value === '' ? {} : { days: Number(days.value) };
+      void this.#do(async () => {
+        const made = await post('/api/keys', { name: name.value, scopes: chosen, ...life });
+        form.reset();
+        setText(this.#said, `The key “${made.name}” is shown this once: ${made.key}`);
+      });
+    });
+    return form;
+  }
+
+  /** @param {() => Promise<unknown>} run */
+  async #do(run) {
+    setText(this.#problem, '');
+    setText(this.#said, '');
+    try {
+      await run();
+      await this.#load();
+    } catch (error) {
+      setText(this.#problem, `That did not work: ${messageOf(error)}`);
+    }
+  }
+}
+
+let tables = 0;
+
+/**
+ * A heading and a table, which says so where it has no row.
+ * @param {string} name
+ * @param {readonly string[]} headings
+ */
+function table(name, headings) {
+  const id = `people-table-${++tables}`;
+  const rows = h('tbody');
+  const none = h('p', { class: 'quiet', hidden: true });
+  const frame = h(
+    'div',
+    { class: 'wide', tabindex: '0', role: 'region', 'aria-labelledby': id, hidden: true },
+    h(
+      'table',
+      {},
+      h('thead', {}, h('tr', {}, headings.map((one) => one === '' ? h('td') : h('th', { scope: 'col' }, one)))), // prettier-ignore
+      rows,
+    ),
+  );
+  return {
+    element: h('section', {}, h('h2', { id }, name), frame, none),
+    /**
+     * @param {(string | Node | false)[][]} cells
+     * @param {string} words
+     */
+    draw(cells, words) {
+      rows.replaceChildren(
+        ...cells.map((row) =>
+          h(
+            'tr',
+            {},
+            row.map((cell) => h('td', {}, cell)),
+          ),
+        ),
+      );
+      frame.hidden = cells.length === 0;
+      none.hidden = cells.length > 0;
+      setText(none, words);
+    },
+  };
+}

@@ -1,0 +1,78 @@
+import { expect, test } from 'vitest';
+import { browserOfFile } from '../support/browser/page-tests.ts';
+import { startApp, type App } from '../support/process/app.ts';
+
+const browser = browserOfFile();
+const key = 'key-of-the-settings-in-the-test';
+const password = 'four-words-are-easy';
+
+async function add(app: App, login: string, role: string): Promise<void> {
+  const answer = await app.get('/api/people', {
+    method: 'POST',
+    headers: { 'x-service-key': key, 'content-type': 'application/json' },
+    body: JSON.stringify({ login, name: `${login} of the test`, roles: [role], password }),
+  });
+  expect(answer.status).toBe(201);
+}
+
+test('each role signs in by name and password, sees who they are and what they may use, and signs out', async () => {
+  await using app = await startApp({ env: { TRUNKLINE_API_KEYS: key } });
+  const shown: Record<string, string[]> = {};
+  for (const role of ['agent', 'supervisor', 'quality', 'operator', 'admin']) {
+    await add(app, `ann-${role}`, role);
+    const { page, ...opened } = await browser.open(`${app.url}/`);
+    await page.getByLabel('Name').fill(`ann-${role}`);
+    await page.getByLabel('Password').fill('not-the-password');
+    await page.getByRole('button', { name: 'Sign in' }).first().click();
+    await page.getByText('The name or the password is wrong.').waitFor();
+    if (role === 'agent') {
+      await opened.screenshot('people-sign-in');
+      expect(await opened.violations()).toEqual([]);
+    }
+    await page.getByLabel('Password').fill(password);
+    await page.getByRole('button', { name: 'Sign in' }).first().click();
+    await page.getByText('No calls yet.').waitFor();
+    shown[role] = await page.locator('nav a:visible').evaluateAll((links) => links.map((link) => link.getAttribute('data-view') ?? '')); // prettier-ignore
+    expect(await page.getByRole('button', { name: 'Place a test call' }).count()).toBe(['operator', 'admin'].includes(role) ? 1 : 0); // prettier-ignore
+    await page.locator('.who summary').click();
+    await page.locator('.who').getByText(role, { exact: true }).waitFor();
+    expect(await opened.violations()).toEqual([]);
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByLabel('Password').waitFor();
+    await page.context().close();
+  }
+  const all = ['calls', 'search', 'jobs', 'deliveries', 'installation'];
+  expect(shown).toEqual({
+    ...{ agent: ['calls', 'search'], supervisor: ['calls', 'search'] },
+    ...{ quality: ['calls', 'search'], operator: all, admin: [...all, 'people'] },
+  });
+});
+
+test('an admin makes a key on the page, sees it once, and revokes it; the record tells of it', async () => {
+  await using app = await startApp({ env: { TRUNKLINE_API_KEYS: key } });
+  await add(app, 'ann', 'admin');
+  const { page, ...opened } = await browser.open(`${app.url}/#/people`);
+  await page.getByLabel('Name').fill('ann');
+  await page.getByLabel('Password').fill(password);
+  await page.getByRole('button', { name: 'Sign in' }).first().click();
+  await page.getByLabel('Name of a new key').fill('wallboard');
+  await page.getByLabel('read', { exact: true }).check();
+  await page.getByRole('button', { name: 'Make a key' }).click();
+  const told = page.getByText(/is shown this once: tlk_/);
+  await told.waitFor();
+  const text = /tlk_[\w-]{49}/.exec((await told.textContent()) ?? '')?.[0] ?? '';
+  const ask = () => app.get('/api/calls', { headers: { 'x-service-key': text } });
+  expect((await ask()).status).toBe(200);
+  await page.getByText('made a key').waitFor();
+  expect(await page.getByText('Loading the people').isVisible()).toBe(false);
+  for (const width of [1280, 390]) {
+    await page.setViewportSize({ width, height: 900 });
+    await opened.screenshot(`people-${width}`);
+    expect(await opened.violations()).toEqual([]);
+    expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
+  }
+  await page.getByRole('button', { name: 'Revoke wallboard' }).click();
+  await page.getByText('revoked', { exact: true }).waitFor();
+  expect((await ask()).status).toBe(401);
+  await page.context().close();
+});

@@ -88,10 +88,7 @@ export async function main(env: Readonly<Record<string, string | undefined>>): P
   );
   const internalKey = randomBytes(32).toString('base64url');
   const { http, people } = await openPort(stack, {
-    config: config.people,
-    store,
-    clock: systemClock,
-    log,
+    ...{ config: config.people, store, clock: systemClock, log },
     node: await nodeIdOf(config.store.dataDir),
     port: { config: config.http, insecure: config.insecure, internalKey, isStarting: true },
   });

@@ -54,7 +54,7 @@ describe('the papers', () => {
 
   test('every setting that a page names is one', () => {
     const settings = new Set(configFields.map(({ env }) => env));
-    const others = /^TRUNKLINE_(?:CONFIG|URL)$/;
+    const others = /^TRUNKLINE_(?:CONFIG|URL|KEY)$/;
     // A changelog may name what is none any more.
     const wrong = papers
       .filter(({ name }) => name !== 'CHANGELOG.md' && name !== 'test/threats.md')

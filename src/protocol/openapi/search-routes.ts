@@ -28,7 +28,7 @@ const savedRoutes: readonly Route[] = [
     access: 'key',
     summary: 'Save a search under a name',
     description: 'In place of the one that has this name. All who may read calls see it.',
-    body: json(SavedSearchOrder, { query: 'q=refund+-cancelled&from=2026-11-01' }),
+    body: json(SavedSearchOrder, { query: 'q=refund+-cancelled&from_date=2026-11-01' }),
     answers: { 200: answer('Saved.', ApiSavedSearch) },
     errors: [400, 409],
   },

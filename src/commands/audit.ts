@@ -1,7 +1,6 @@
 import type { Command } from 'commander';
 import { createInterface } from 'node:readline';
 import { Readable } from 'node:stream';
-import type { ReadableStream } from 'node:stream/web';
 import { TrunklineError } from '../lib/errors.ts';
 import type { AuditCheck, AuditPage } from '../protocol/people-reports.ts';
 import { answerOf, askProcess, runningProcess } from './running-process.ts';
@@ -42,7 +41,7 @@ async function list({ url, call, actor, limit, json }: AuditListOptions): Promis
     ...(call === undefined ? {} : { call_id: call }),
     ...(actor === undefined ? {} : { actor }),
   });
-  const { items } = await answerOf<AuditPage>(api, `/api/audit?${query}`);
+  const { items } = await answerOf<AuditPage>(api, `/api/audit?${query.toString()}`);
   if (json) {
     printJson({ items }, 2);
     return;

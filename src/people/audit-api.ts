@@ -55,5 +55,5 @@ export function auditApi(audit: Audit): Router {
 }
 
 function lineOf({ seq, at, ...line }: AuditTable): AuditLine {
-  return { ...line, seq: Number(seq), at: new Date(Number(at)).toISOString() };
+  return { ...line, seq, at: new Date(at).toISOString() };
 }

@@ -140,7 +140,7 @@ export class Audit {
         .where('name', '=', 'audit')
         .returning(['revision', 'hash'])
         .executeTakeFirstOrThrow();
-      const first = Number(last.revision) - batch.length + 1;
+      const first = last.revision - batch.length + 1;
       let { hash } = last;
       const lines = batch.map(({ entry, at }, index): AuditTable => {
         const { call_id = null, detail = '', ...rest } = entry;
@@ -182,7 +182,7 @@ export class Audit {
         .limit(linesPerRead)
         .execute();
       if (lines.length === 0) return;
-      yield lines.map(withNumbers);
+      yield lines;
       after = Number(lines.at(-1)?.seq);
     }
   }
@@ -221,7 +221,7 @@ export class Audit {
       .select(['revision', 'hash'])
       .where('name', '=', name)
       .executeTakeFirstOrThrow();
-    return { seq: Number(revision), hash };
+    return { seq: revision, hash };
   }
 
   /** Forgets lines that are older than this, from the beginning of the chain. The rest can still be verified. */
@@ -241,14 +241,14 @@ export class Audit {
           .orderBy('seq')
           .limit(linesPerRead)
           .execute();
-        const end = oldest.findIndex(({ at }) => Number(at) >= before);
+        const end = oldest.findIndex(({ at }) => at >= before);
         const old = end < 0 ? oldest : oldest.slice(0, end);
         const last = old.at(-1);
         if (last === undefined) return false;
         await tx.deleteFrom('audit').where('seq', '<=', last.seq).execute();
         await tx
           .updateTable('people_state')
-          .set({ revision: Number(last.seq), hash: last.hash })
+          .set({ revision: last.seq, hash: last.hash })
           .where('name', '=', 'audit-start')
           .execute();
         return old.length === linesPerRead;
@@ -269,8 +269,4 @@ export function actorOf({
 }: Principal): Pick<AuditEntry, 'actor_kind' | 'actor_id' | 'actor'> {
   // prettier-ignore
   return { actor_kind: kind, actor_id: id, actor: name };
-}
-
-function withNumbers(line: AuditTable): AuditTable {
-  return { ...line, seq: Number(line.seq), at: Number(line.at) };
 }

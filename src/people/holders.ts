@@ -161,7 +161,7 @@ export class Holders implements Directory {
         .where('name', '=', 'people')
         .returning('revision')
         .executeTakeFirstOrThrow();
-      return work(tx, Number(revision));
+      return work(tx, revision);
     });
     await this.refresh();
     return result;
@@ -192,7 +192,7 @@ export class Holders implements Directory {
       .select('revision')
       .where('name', '=', 'people')
       .executeTakeFirstOrThrow();
-    const revision = Number(state.revision);
+    const { revision } = state;
     if (revision === this.#revision) return;
     const [people, keys, signIns] = await Promise.all([
       changed(db, 'people', this.#revision),

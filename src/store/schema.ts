@@ -651,7 +651,7 @@ export type SignInsTable = {
   revision: number;
 };
 
-/** Who did what. Each line's hash covers the line and the hash of the line before. */
+/** The record of deeds. Each line's hash covers the line and the hash of the line before. */
 export type AuditTable = {
   seq: number;
   at: number;

@@ -152,12 +152,7 @@ export class HeldResults {
     }
     const wasWaiting = one.speaker.held.length > 0;
     const { start, end, text } = result;
-    const asked = this.#questions.before({
-      speaker: key,
-      role: leg.roleOf(result.channel),
-      start,
-      end,
-    });
+    const asked = this.#askedBefore(leg, key, result);
     this.#questions.add({ speaker: key, text, start, end });
     const { released, holdMs } = await this.#options.redactor.final(one.speaker, result, asked);
     await this.#released(leg, released);
@@ -169,6 +164,10 @@ export class HeldResults {
     }
   }
 
+  #askedBefore(leg: ToldLeg, speaker: string, { channel, start, end }: Final): string[] {
+    return this.#questions.before({ speaker, role: leg.roleOf(channel), start, end });
+  }
+
   #flushSpeaker(key: string): void {
     const one = this.#speakers.get(key);
     if (one === undefined || one.speaker.held.length === 0) return;
@@ -176,7 +175,8 @@ export class HeldResults {
     this.#inOrder(async () => {
       const [first] = one.speaker.held;
       const entry = this.#line.find(({ result }) => result === first);
-      const released = await this.#options.redactor.flush(one.speaker);
+      const asked = entry && first && this.#askedBefore(entry.leg, key, first);
+      const released = await this.#options.redactor.flush(one.speaker, asked);
       if (entry !== undefined) await this.#released(entry.leg, released);
       this.#tellReady();
     });

@@ -132,10 +132,11 @@ export class Redactor {
 
   /**
    * Releases the held finals and redacts them as they are. No continuation will come: their deadline has passed, or the
-   * speaker is finished.
+   * speaker is finished. `asked` has a question that was reported after its answer, too.
    */
-  async flush(speaker: Speaker): Promise<Final[]> {
+  async flush(speaker: Speaker, asked: readonly string[] = speaker.asked): Promise<Final[]> {
     if (speaker.held.length === 0) return [];
+    speaker.asked = asked;
     return (await this.#step(speaker, { text: '', flush: true })).released;
   }
 

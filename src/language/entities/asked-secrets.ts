@@ -65,6 +65,10 @@ const request =
   /\?|\b(?:please|can|could|may|what|what's|which|need|give|tell|read|confirm|verify|provide|have|get|go ahead|when|ready|whenever|spell|say|repeat|missed|lost|again|catch|rest|remaining|continue|across)\b/;
 /** Questions of at most this many words, such as "The code?", need no question word. */
 const shortestWords = 6;
+/** A recogniser often writes a question with a full stop: "And the three digits on the back." */
+const unmarked =
+  /^(?:(?:okay|ok|great|thanks|thank you|alright|perfect|good|right|fine)[,.]? )?(?:and|then|now|next|your|the)\b/;
+const unmarkedWords = 9;
 /** After a turn of more than this many words the question no longer applies. */
 const longestWords = 14;
 
@@ -77,7 +81,11 @@ export function askedFor(turns: readonly string[]): CueKind[] {
   for (const turn of turns) {
     const text = turn.toLowerCase().replaceAll('’', "'");
     const words = text.match(/[\p{L}\p{N}']+/gu)?.length ?? 0;
-    const kinds = request.test(text) || words <= shortestWords ? kindsIn(text) : [];
+    const isAsked =
+      request.test(text) ||
+      words <= shortestWords ||
+      (words <= unmarkedWords && unmarked.test(text.trim()));
+    const kinds = isAsked ? kindsIn(text) : [];
     if (kinds.length > 0) asked = kinds;
     else if (words > longestWords || (text.includes('?') && words > shortestWords)) asked = [];
   }

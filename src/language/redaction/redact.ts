@@ -300,11 +300,18 @@ function openRun(text: string): OpenRun | undefined {
         digits: run.digits,
         chars: run.chars,
         explained: isExplained(doc, run),
-        bare: doc.tokens.slice(0, run.from).every(isNothing),
+        bare: doc.tokens.slice(0, run.from).every((token) => isNothing(token) || isMonth(token)),
       };
     i = run.to - 1;
   }
   return undefined;
+}
+
+/** The date of a card may be said as a month and a year: "June twenty seven". */
+function isMonth({ lower }: TextToken): boolean {
+  return /^(?:january|february|march|april|may|june|july|august|september|october|november|december)$/.test(
+    lower,
+  );
 }
 
 /** True for a mark or a filler word. */
@@ -363,7 +370,7 @@ function announcedBefore({ text, flush }: RedactInput, state: RedactionState): s
   return announced !== undefined && first !== undefined && isBare(first) ? [announced] : [];
 }
 
-/** True for a text of digits and fillers. */
+/** True for a text of digits, a month and fillers. */
 function isBare(text: string): boolean {
   return openRun(text)?.bare === true;
 }

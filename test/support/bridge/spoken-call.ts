@@ -13,9 +13,10 @@ const roleOf = { inbound: 'customer', outbound: 'agent' } as const;
 
 export type SpokenCall = AsyncDisposable & {
   /**
-   * Sends a final with its entities, as a speech service does. The agent speaks after everything before was reported.
+   * Sends a final with its entities, as a speech service does. The agent speaks after everything before was reported,
+   * unless the agent's session is late.
    */
-  say(who: Side, text: string, at: number): Promise<void>;
+  say(who: Side, text: string, at: number, order?: { isLate: boolean }): Promise<void>;
   end(): Promise<void>;
   events(): Promise<AnyJson[]>;
   json(): Promise<AnyJson>;
@@ -84,8 +85,8 @@ export async function startCall(
       const text = await response.text();
       return { status: response.status, body: text === '' ? undefined : JSON.parse(text) };
     },
-    async say(who, text, at) {
-      if (who === 'agent') await allTold();
+    async say(who, text, at, { isLate } = { isLate: false }) {
+      if (who === 'agent' && !isLate) await allTold();
       const utterance = utteranceOf(text, at);
       const id = `00_${at}`;
       send(who, { type: 'transcript', data: { id, is_final: true, utterance } });

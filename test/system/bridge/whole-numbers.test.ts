@@ -61,6 +61,18 @@ test('a card in four finals, its date and its code reach nobody, whoever says th
     ).toBe(isSecret);
 });
 
+test('an answer that is reported before its question is covered all the same', async () => {
+  await using call = await startCall(secretsOnly);
+  await call.say('customer', 'uh oh six seven', 3);
+  await call.say('agent', 'And the three digits on the back.', 1, { isLate: true });
+  await call.say('customer', 'June twenty seven', 7);
+  await call.say('agent', 'And the expiry date.', 5, { isLate: true });
+  const everything = await everythingOf(call);
+  for (const secret of ['six seven', 'twenty seven'])
+    expect(everything.toLowerCase().includes(secret), secret).toBe(false);
+  expect(call.said('customer')).toEqual(['uh [CVV_1]', '[CREDIT_CARD_EXPIRATION_1]']);
+});
+
 test('a number with pauses is one entity with its value, told again under its name when more of it is said', async () => {
   await using call = await startCall({});
   await call.say('agent', 'What is your order number?', 1);

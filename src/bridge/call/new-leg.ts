@@ -4,7 +4,8 @@ import { legMetadata, type CallRecord } from '../records/call-record.ts';
 import { isSameFormat, type LegRecord } from '../records/leg-record.ts';
 import { roleOf } from '../roles.ts';
 import type { LegRequest } from '../session/leg-request.ts';
-import { sessionRequest } from '../session/session-request.ts';
+import { sessionFields, sessionRequest, withVocabulary } from '../session/session-request.ts';
+import { wordsOfQuestions } from '../../language/redaction/redaction-names.ts';
 import type { StreamStart } from '../streams.ts';
 import type { CallLeg } from './call-leg.ts';
 import type { CallEnvironment } from './environment.ts';
@@ -51,12 +52,22 @@ export function changeRequests(
     if (!leg.isDone) leg.audio.changeRequest(requestOf(leg.record, call, config));
 }
 
-/** The request of the leg's sessions: the installation's template with this call's overrides. */
+/**
+ * The request of the leg's sessions: the installation's template with this call's overrides. Where secrets are to be
+ * taken out, the words of the questions for them are listened for.
+ */
 export function requestOf(leg: LegRecord, call: CallRecord, config: BridgeConfig): LegRequest {
   const { role, track } = leg;
+  const { session: template, redactEntities } = config;
+  const { language_config } = sessionFields(template, call.overrides) as {
+    language_config?: { languages?: string[] };
+  };
+  const languages = language_config?.languages ?? [];
+  const isEnglish = languages.length === 0 || languages.includes('en');
+  const words = isEnglish ? wordsOfQuestions(redactEntities) : [];
   return sessionRequest({
-    template: config.session,
-    overrides: call.overrides,
+    template,
+    overrides: { ...call.overrides, ...withVocabulary(template, call.overrides, words) },
     format: leg,
     metadata: legMetadata(call.metadata, { legId: leg.id, role, track }),
   }) as LegRequest;

@@ -47,3 +47,19 @@ export function wantedTypes(names: readonly string[]): Set<string> | undefined {
   ]);
   return new Set(expandEntityTypes(wide));
 }
+
+/** The words of the questions for secrets. A question that is misheard leaves its answer unexplained. */
+const questionWords: Record<string, readonly string[]> = {
+  CREDIT_CARD_EXPIRATION: ['expiry', 'expiration date'],
+  CVV: ['security code', 'CVV'],
+  SSN: ['social security number'],
+};
+
+/** The words that sessions of a redacted call should listen for. */
+export function wordsOfQuestions(entityTypes: readonly string[]): string[] {
+  if (entityTypes.length === 0) return [];
+  const wanted = wantedTypes([...entityTypes]);
+  return Object.entries(questionWords).flatMap(([type, words]) =>
+    wanted === undefined || wanted.has(type) ? words : [],
+  );
+}

@@ -61,6 +61,19 @@ test('a card in four finals, its date and its code reach nobody, whoever says th
     ).toBe(isSecret);
 });
 
+test('sessions of a redacted call listen for the words of questions for secrets, others do not', async () => {
+  const vocabulary = async (config: object): Promise<unknown> => {
+    await using call = await startCall({ ...config });
+    const [session] = call.speech.sessions.values();
+    const { custom_vocabulary_config: asked } = session?.request['realtime_processing'] as AnyJson;
+    return asked?.vocabulary;
+  };
+  expect(await vocabulary(secretsOnly)).toEqual(['expiry', 'expiration date', 'security code', 'CVV', 'social security number']); // prettier-ignore
+  expect(await vocabulary({ redactEntities: ['NAME'] })).toBeUndefined();
+  const spanish = { language_config: { languages: ['es'], code_switching: false } };
+  expect(await vocabulary({ ...secretsOnly, session: spanish })).toBeUndefined();
+});
+
 test('an answer that is reported before its question is covered all the same', async () => {
   await using call = await startCall(secretsOnly);
   await call.say('customer', 'uh oh six seven', 3);

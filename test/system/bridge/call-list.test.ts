@@ -170,8 +170,11 @@ describe.each(['SQLite', 'Postgres'])('a list of calls on %s', (kind) => {
     await sql`drop index calls_of_carrier`.execute(store.db);
     await sql`drop table call_keys`.execute(store.db);
     // A later migration's triggers name columns that are about to go.
-    for (const trigger of kind === 'SQLite' ? ['said_note'] : ['said_with_call on calls'])
-      await sql.raw(`drop trigger ${trigger}`).execute(store.db);
+    const later =
+      kind === 'SQLite'
+        ? ['said_note', 'said_tag_began', 'said_tag_changed', 'said_parameter_began', 'said_parameter_changed'] // prettier-ignore
+        : ['said_with_call on calls', 'said_with_facts on calls'];
+    for (const trigger of later) await sql.raw(`drop trigger ${trigger}`).execute(store.db);
     for (const name of ['notes', 'tags', 'said_by', 'last_turn', 'duration_ms'])
       await sql.raw(`alter table calls drop column ${name}`).execute(store.db);
     await callList.up(store.db);

@@ -1,4 +1,4 @@
-import type { Clock } from '../lib/clock.ts';
+import { within, type Clock } from '../lib/clock.ts';
 import { every, type Loop } from '../lib/every.ts';
 import type { Logger } from '../lib/log.ts';
 import type { PublicUrl } from '../port/addresses.ts';
@@ -20,6 +20,7 @@ import { SignIns } from './sign-ins.ts';
 /** A key that was revoked at another node is refused here after this time and one query. */
 const lookEveryMs = 1_000;
 const sweepEveryMs = 3_600_000;
+const maxCloseMs = 500;
 
 type PeopleOptions = {
   config: PeopleConfig;
@@ -107,7 +108,9 @@ export class People implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await Promise.all(this.#loops.map((loop) => loop.stop()));
+    // A database that is silent never answers, so the reading is abandoned.
+    const stopped = Promise.all(this.#loops.map((loop) => loop.stop()));
+    await within(this.#options.clock, maxCloseMs, stopped);
   }
 }
 

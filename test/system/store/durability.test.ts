@@ -109,8 +109,8 @@ describe('what the store acknowledged', () => {
 
   test.skipIf(straceMissing).each([
     ['a sync fails', 'fsync,fdatasync', 'EIO', 25],
-    ['a write fails', 'pwrite64', 'EIO', 320],
-    ['the disk is full', 'pwrite64', 'ENOSPC', 320],
+    ['a write fails', 'pwrite64', 'EIO', 460],
+    ['the disk is full', 'pwrite64', 'ENOSPC', 460],
   ])(
     'stands when %s, and nothing is acknowledged that was not kept',
     async (_, call, error, when) => {

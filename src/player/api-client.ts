@@ -137,7 +137,7 @@ export function isKeyRefused(status: number): boolean {
 export function keyRefused({ url, key }: Api, status: number): TrunklineError {
   const { origin } = new URL(url);
   if (status === 429)
-    return new TrunklineError('UNAUTHORIZED', `${origin} has seen too many wrong keys: wait, then set TRUNKLINE_API_KEYS to one of its keys`); // prettier-ignore
+    return new TrunklineError('UNAUTHORIZED', `${origin} has seen too many wrong keys: wait, then set TRUNKLINE_KEY to one of its keys`); // prettier-ignore
   const what = key === undefined ? 'wants a key' : 'refuses the key of TRUNKLINE_API_KEYS';
-  return new TrunklineError('UNAUTHORIZED', `${origin} ${what} (${status}): set TRUNKLINE_API_KEYS to one of its keys`); // prettier-ignore
+  return new TrunklineError('UNAUTHORIZED', `${origin} ${what} (${status}): set TRUNKLINE_KEY to one of its keys`); // prettier-ignore
 }

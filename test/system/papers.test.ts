@@ -42,6 +42,8 @@ const notRun: Record<string, string> = {
     'needs several machines; test/system/bridge/any-door.test.ts has several nodes',
   'config/docs/connect.md: cloudflared tunnel --url http://127.0.0.1:8080    # prints the public address':
     'the services of other firms',
+  'config/docs/search.md: npx trunkline export call_01KAR9W3Q0M4Z7C2T5B8N1D6EX --format vtt':
+    'wants a call of that id; test/system/commands has one',
   'config/docs/recordings.md: npx trunkline transcribe call.wav                                      # call.txt beside it':
     'run by test/system/commands/transcribe.test.ts, with files to transcribe',
 };

@@ -43,7 +43,7 @@ const notRun: Record<string, string> = {
   'config/docs/connect.md: cloudflared tunnel --url http://127.0.0.1:8080    # prints the public address':
     'the services of other firms',
   'config/docs/search.md: npx trunkline export call_01KAR9W3Q0M4Z7C2T5B8N1D6EX --format vtt':
-    'wants a call of that id; test/system/commands has one',
+    'wants a call of that id; test/system/bridge/search.test.ts asks the API for one',
   'config/docs/recordings.md: npx trunkline transcribe call.wav                                      # call.txt beside it':
     'run by test/system/commands/transcribe.test.ts, with files to transcribe',
 };

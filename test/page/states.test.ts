@@ -109,7 +109,8 @@ test('a list that loads, one that is empty and one that failed look different, a
   }
   await page.evaluate(`location.hash = '#/calls'`);
   await state.getByText('Could not read the calls').waitFor();
-  failing.clear();
+  // The feed goes on failing: a page whose feed comes back reads the list again by itself.
+  for (const one of failing) if (one !== '/api/live') failing.delete(one);
   await state.getByRole('button', { name: 'Try again' }).click();
   await state.getByText('No calls yet.').waitFor();
   await opened.screenshot('state-empty');

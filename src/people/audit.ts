@@ -262,11 +262,8 @@ export type AuditFilter = {
   action?: string | undefined;
 };
 
-export function actorOf({
-  kind,
-  id,
-  name,
-}: Principal): Pick<AuditEntry, 'actor_kind' | 'actor_id' | 'actor'> {
-  // prettier-ignore
+type Actor = Pick<AuditEntry, 'actor_kind' | 'actor_id' | 'actor'>;
+
+export function actorOf({ kind, id, name }: Principal): Actor {
   return { actor_kind: kind, actor_id: id, actor: name };
 }

@@ -27,6 +27,8 @@ export class Holders implements Directory {
   readonly #people = new Map<string, PeopleTable>();
   readonly #keys = new Map<string, ApiKeysTable>();
   readonly #signIns = new Map<string, SignInsTable>();
+  /** The rights of each person, made when they are first asked for. A change of any person may change every team. */
+  readonly #principals = new Map<string, Principal>();
   readonly #settingMarks: ReadonlySet<string>;
   #publicUrl: PublicUrl = () => '';
   #revision = -1;
@@ -76,7 +78,7 @@ export class Holders implements Directory {
       this.#settingMarks.size > 0 ||
       this.keys.some(
         (key) => key.id !== id && this.#isGood(key) && scopesOf(key).includes('admin'),
-      ) || // prettier-ignore
+      ) ||
       this.people.some((person) => person.id !== id && rolesOf(person).includes('admin'))
     );
   }
@@ -124,6 +126,14 @@ export class Holders implements Directory {
   }
 
   principalOfPerson(person: PeopleTable): Principal {
+    const known = this.#principals.get(person.id);
+    if (known !== undefined) return known;
+    const made = this.#madePrincipal(person);
+    this.#principals.set(person.id, made);
+    return made;
+  }
+
+  #madePrincipal(person: PeopleTable): Principal {
     const own = person.agent_id === null ? [] : [person.agent_id];
     const teams = teamsOf(person);
     const colleagues = this.people.filter((one) =>
@@ -200,6 +210,7 @@ export class Holders implements Directory {
       changed(db, 'sign_ins', this.#revision),
     ]);
     for (const person of people) this.#people.set(person.id, person);
+    if (people.length > 0) this.#principals.clear();
     for (const key of keys) this.#keys.set(key.digest, key);
     for (const row of signIns)
       if (this.#isOpen(row)) this.#signIns.set(row.digest, row);

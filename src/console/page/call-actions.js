@@ -1,7 +1,6 @@
 import { erase, getText } from './api.js';
 import { copyText, saveFile } from './clipboard.js';
-import { h, setText } from './dom.js';
-import { messageOf } from './failures.js';
+import { h, setText, tryAction } from './dom.js';
 import { clock, personName } from './format.js';
 import { menu } from './menu.js';
 import { Sure } from './sure.js';
@@ -150,13 +149,7 @@ export class CallActions {
   }
 
   /** @param {() => Promise<void>} run */
-  async #do(run) {
-    setText(this.#said, '');
-    setText(this.#problem, '');
-    try {
-      await run();
-    } catch (error) {
-      setText(this.#problem, `That did not work: ${messageOf(error)}`);
-    }
+  #do(run) {
+    return tryAction({ said: this.#said, problem: this.#problem }, run);
   }
 }

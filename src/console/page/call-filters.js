@@ -1,8 +1,7 @@
 import { addressOf, changed, queryOf } from './call-query.js';
 import { choice, choose } from './choices.js';
-import { h, setText } from './dom.js';
-import { zoneName } from './format.js';
-import { callFields, field, select } from './filter-fields.js';
+import { h } from './dom.js';
+import { callFields, field, fillFields, foldedFields, select } from './filter-fields.js';
 import { menu } from './menu.js';
 
 /** A pause of this length in typing starts the search. */
@@ -23,9 +22,8 @@ export class CallFilters {
   ]);
   #others = callFields('calls-carriers');
   #fields = [this.#search, this.#sort, ...this.#others];
-  #days = h('p', { class: 'quiet' });
   #clear = h('a', { href: '#/calls', hidden: true }, 'Clear filters');
-  #more;
+  #more = foldedFields(this.#others);
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   #typing;
 
@@ -35,22 +33,11 @@ export class CallFilters {
    */
   constructor(list) {
     const search = this.#search;
-    this.#more = h(
-      'details',
-      { class: 'more-filters' },
-      h('summary', {}, 'Filters'),
-      h(
-        'div',
-        { class: 'filter-fields' },
-        this.#others.map(({ element }) => element),
-        this.#days,
-      ),
-    );
     this.element = h(
       'form',
       { class: 'call-filters', role: 'search', 'aria-label': 'Calls' },
       h('div', { class: 'filter-line' }, search.element, this.#sort.element, columnsMenu(list)),
-      this.#more,
+      this.#more.element,
       this.#carriers,
       h('p', {}, this.#clear),
     );
@@ -72,16 +59,8 @@ export class CallFilters {
    * @param {URLSearchParams} query
    */
   show(query) {
-    setText(this.#days, `Days are whole days of ${zoneName()}.`);
-    for (const { name, input } of this.#fields) {
-      const value = query.get(name) ?? '';
-      // A letter that is being typed stays, since it will start its own search.
-      const isTyping = input === this.#search.input && this.#typing !== undefined;
-      if (!isTyping && input.value.trim() !== value) input.value = value;
-      // An option that does not exist would leave the field empty.
-      if (input instanceof HTMLSelectElement && input.selectedIndex === -1) input.value = '';
-    }
-    if (this.#others.some(({ name }) => query.has(name))) this.#more.open = true;
+    fillFields(this.#fields, query, this.#typing === undefined ? undefined : this.#search.input);
+    this.#more.show(query);
     this.#clear.hidden = query.size === 0;
   }
 

@@ -130,7 +130,7 @@ export class DeliveryPanel {
     this.#draw();
     if (!this.#isOpened) return;
     this.#isOpened = false;
-    // Where there is no room beside the list, the panel takes its place, below the endpoints.
+    // The panel takes the place of the list, below the endpoints, if there is no room beside it.
     if (!besideList.matches) this.element.scrollIntoView({ block: 'start' });
   }
 

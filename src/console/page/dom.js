@@ -1,3 +1,5 @@
+import { messageOf } from './failures.js';
+
 /** @typedef {Record<string, string | number | boolean | undefined>} Data */
 /**
  * A listener may declare the event type of its name, because the browser passes no other.
@@ -67,6 +69,21 @@ function setData(element, data) {
  */
 export function setText(element, text) {
   if (element.textContent !== text) element.textContent = text;
+}
+
+/**
+ * Runs an action of a person. What was said of the one before goes, and a failure is told as a problem.
+ * @param {{ said: Element, problem: Element }} told
+ * @param {() => Promise<unknown>} run
+ */
+export async function tryAction({ said, problem }, run) {
+  setText(said, '');
+  setText(problem, '');
+  try {
+    await run();
+  } catch (error) {
+    setText(problem, `That did not work: ${messageOf(error)}`);
+  }
 }
 
 /**

@@ -1,4 +1,5 @@
-import { h } from './dom.js';
+import { h, setText } from './dom.js';
+import { zoneName } from './format.js';
 
 /**
  * The fields that narrow a list or a search of calls, named as the parameters of the API. `carriers` is the id of a list
@@ -56,4 +57,42 @@ export function field(name, label, input, props = {}) {
 export function select(name, label, options) {
   const made = options.map(([value, text]) => h('option', { value }, text));
   return field(name, label, h('select', {}, made));
+}
+
+/** @typedef {ReturnType<typeof field<HTMLInputElement | HTMLSelectElement>>} FilterField */
+
+/**
+ * Fields that are folded away, with a line that says whose days their days are.
+ * @param {readonly FilterField[]} fields
+ */
+export function foldedFields(fields) {
+  const days = h('p', { class: 'quiet' });
+  const elements = fields.map((one) => one.element);
+  const element = h(
+    'details',
+    { class: 'more-filters' },
+    h('summary', {}, 'Filters'),
+    h('div', { class: 'filter-fields' }, elements, days),
+  );
+  /** @param {URLSearchParams} query */
+  const show = (query) => {
+    setText(days, `Days are whole days of ${zoneName()}.`);
+    if (fields.some(({ name }) => query.has(name))) element.open = true;
+  };
+  return { element, show };
+}
+
+/**
+ * Fills fields from the address. `typed` is the input of a letter that starts its own search: it stays as it is.
+ * @param {readonly FilterField[]} fields
+ * @param {URLSearchParams} query
+ * @param {FilterField['input']} [typed]
+ */
+export function fillFields(fields, query, typed) {
+  for (const { name, input } of fields) {
+    const value = query.get(name) ?? '';
+    if (input !== typed && input.value.trim() !== value) input.value = value;
+    // An option that does not exist would leave the field empty.
+    if (input instanceof HTMLSelectElement && input.selectedIndex === -1) input.value = '';
+  }
 }

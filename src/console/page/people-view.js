@@ -1,6 +1,5 @@
 import { erase, get, post } from './api.js';
-import { h, setText } from './dom.js';
-import { messageOf } from './failures.js';
+import { h, setText, tryAction } from './dom.js';
 import { fullMoment } from './format.js';
 import { PageState } from './page-state.js';
 
@@ -137,15 +136,11 @@ export class PeopleView {
   }
 
   /** @param {() => Promise<unknown>} run */
-  async #do(run) {
-    setText(this.#problem, '');
-    setText(this.#said, '');
-    try {
+  #do(run) {
+    return tryAction({ said: this.#said, problem: this.#problem }, async () => {
       await run();
       await this.#load();
-    } catch (error) {
-      setText(this.#problem, `That did not work: ${messageOf(error)}`);
-    }
+    });
   }
 }
 

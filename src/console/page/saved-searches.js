@@ -1,6 +1,5 @@
 import { erase, get, putSearch } from './api.js';
-import { h, setText } from './dom.js';
-import { messageOf } from './failures.js';
+import { h, setText, tryAction } from './dom.js';
 import { menu } from './menu.js';
 
 /** @import { SavedSearch } from './shapes.ts' */
@@ -96,13 +95,7 @@ export class SavedSearches {
   }
 
   /** @param {() => Promise<unknown>} run */
-  async #do(run) {
-    setText(this.#said, '');
-    setText(this.#problem, '');
-    try {
-      await run();
-    } catch (error) {
-      setText(this.#problem, `That did not work: ${messageOf(error)}`);
-    }
+  #do(run) {
+    return tryAction({ said: this.#said, problem: this.#problem }, run);
   }
 }

@@ -2,9 +2,9 @@ import { get } from './api.js';
 import { askedOf, changed, queryOf } from './call-query.js';
 import { h, setText } from './dom.js';
 import { isUnanswered } from './failures.js';
-import { callFields, field, select } from './filter-fields.js';
+import { callFields, field, fillFields, foldedFields, select } from './filter-fields.js';
 import { FoundWords } from './found-words.js';
-import { fullDay, percent, zoneName, zoneNow } from './format.js';
+import { fullDay, percent, zoneNow } from './format.js';
 import { HitSound } from './hit-sound.js';
 import { menu } from './menu.js';
 import { PageState } from './page-state.js';
@@ -54,8 +54,7 @@ export class SearchView {
       ['false', 'None are missing'],
     ]),
   ];
-  #days = h('p', { class: 'quiet' });
-  #more;
+  #more = foldedFields(this.#fields);
   #clear = h('a', { href: '#/search', hidden: true }, 'Clear the search');
   #told = h('p', { class: 'quiet', role: 'status' });
   #progress = h('progress', { max: '1', 'aria-labelledby': 'indexing' });
@@ -84,17 +83,6 @@ export class SearchView {
     this.#saved = new SavedSearches(() => this.#query);
     this.#indexing.append(this.#indexingText, ' ', this.#progress);
     this.#next.addEventListener('click', () => void this.#readMore());
-    this.#more = h(
-      'details',
-      { class: 'more-filters' },
-      h('summary', {}, 'Filters'),
-      h(
-        'div',
-        { class: 'filter-fields' },
-        this.#fields.map(({ element }) => element),
-        this.#days,
-      ),
-    );
     const form = h(
       'form',
       { class: 'call-filters', role: 'search', 'aria-label': 'Words in calls' },
@@ -104,7 +92,7 @@ export class SearchView {
         this.#box.element,
         h('button', { type: 'submit', class: 'primary' }, 'Search'),
       ),
-      this.#more,
+      this.#more.element,
       this.#carriers,
       help(),
       h('p', {}, this.#clear),
@@ -156,14 +144,9 @@ export class SearchView {
   follow(hash) {
     if (!/^#\/search(?:\?.*)?$/.test(hash)) return false;
     this.#query = queryOf(hash);
-    setText(this.#days, `Days are whole days of ${zoneName()}.`);
-    for (const { name, input } of [this.#box, ...this.#fields]) {
-      const value = this.#query.get(name) ?? '';
-      const isTyping = input === this.#box.input && this.#typing !== undefined;
-      if (!isTyping && input.value.trim() !== value) input.value = value;
-      if (input instanceof HTMLSelectElement && input.selectedIndex === -1) input.value = '';
-    }
-    if (this.#fields.some(({ name }) => this.#query.has(name))) this.#more.open = true;
+    const typed = this.#typing === undefined ? undefined : this.#box.input;
+    fillFields([this.#box, ...this.#fields], this.#query, typed);
+    this.#more.show(this.#query);
     this.#clear.hidden = this.#query.size === 0;
     this.#saved.show();
     void this.#search();

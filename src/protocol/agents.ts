@@ -1,13 +1,8 @@
 import { z } from 'zod';
-import { DateTime, Seconds } from './values.ts';
+import { DateTime, Seconds, textLine } from './values.ts';
 
 /** A short text that a person or a CRM knows an agent by. */
-const Short = z
-  .string()
-  .trim()
-  .min(1)
-  .max(100)
-  .refine((given) => !/\p{Cc}/u.test(given), 'must have no control characters');
+const Short = textLine(100);
 
 /** The agent who has a call, as events name them. */
 export const EventAgent = z

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { EventAgent } from './agents.ts';
 import type { CallItem } from './api.ts';
-import { DateTime } from './values.ts';
+import { DateTime, textLine } from './values.ts';
 
 /** Tokens that open the panel in somebody's desktop, without a key. */
 
@@ -11,12 +11,7 @@ export type PanelScope = z.infer<typeof PanelScope>;
 /** The longest life of a token: a working day. */
 export const longestPanelLifeS = 12 * 3_600;
 
-const Name = z
-  .string()
-  .trim()
-  .min(1)
-  .max(100)
-  .refine((given) => !/\p{Cc}/u.test(given), 'must have no control characters');
+const Name = textLine(100);
 
 export const PanelTokenRequest = z
   .strictObject({

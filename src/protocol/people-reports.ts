@@ -1,16 +1,14 @@
 import { z } from 'zod';
 import { keyScopes, personRoles } from './rights.ts';
+import { textLine } from './values.ts';
 
 /* Bodies of the routes about keys, people, sign-ins and the record of who did what. */
 
-const hasNoControls = (text: string): boolean => !/\p{Cc}/u.test(text);
-const line = (most: number) =>
-  z.string().trim().min(1).max(most).refine(hasNoControls, 'must have no control characters');
 const distinct = <Item>(items: Item[]): Item[] => [...new Set(items)];
 
 const Scopes = z.array(z.enum(keyScopes)).min(1).max(keyScopes.length).transform(distinct);
 const Roles = z.array(z.enum(personRoles)).min(1).max(personRoles.length).transform(distinct);
-const Teams = z.array(line(100)).max(100).transform(distinct);
+const Teams = z.array(textLine(100)).max(100).transform(distinct);
 
 const Password = z
   .string()
@@ -19,7 +17,7 @@ const Password = z
 
 export const NewApiKey = z
   .strictObject({
-    name: line(100),
+    name: textLine(100),
     scopes: Scopes,
     days: z.number().int().min(1).max(3_650).optional().describe('The life; without end unless said.'), // prettier-ignore
   })
@@ -57,10 +55,10 @@ const login = z
 export const NewPerson = z
   .strictObject({
     login: login.describe('The name to sign in with.'),
-    name: line(100).optional().describe('The name to show; the login unless said.'),
+    name: textLine(100).optional().describe('The name to show; the login unless said.'),
     roles: Roles,
     teams: Teams.default([]),
-    agent_id: line(200).optional().describe('The agent_id in the metadata of their own calls.'),
+    agent_id: textLine(200).optional().describe('The agent_id in the metadata of their own calls.'),
     password: Password,
   })
   .meta({ id: 'NewPerson' });
@@ -68,10 +66,10 @@ export type NewPerson = z.output<typeof NewPerson>;
 
 export const PersonChange = z
   .strictObject({
-    name: line(100).optional(),
+    name: textLine(100).optional(),
     roles: Roles.optional(),
     teams: Teams.optional(),
-    agent_id: line(200).nullable().optional(),
+    agent_id: textLine(200).nullable().optional(),
     password: Password.optional().describe('Ends all their sign-ins.'),
   })
   .meta({ id: 'PersonChange' });

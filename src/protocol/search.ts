@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { CallItem } from './api.ts';
-import { DateTime } from './values.ts';
+import { DateTime, textLine } from './values.ts';
 
 /** A place where the searched words were said or written. */
 const SearchHit = z.object({
@@ -37,12 +37,7 @@ export type SearchPage = z.infer<typeof SearchPage>;
 /** The parameters of `GET /api/search` as its address has them, without a cursor. */
 export const SavedSearchOrder = z
   .strictObject({
-    query: z
-      .string()
-      .trim()
-      .min(1)
-      .max(2_000)
-      .refine((query) => !/\p{Cc}/u.test(query), 'must have no control characters'),
+    query: textLine(2_000),
   })
   .meta({ id: 'SavedSearchOrder' });
 

@@ -11,6 +11,15 @@ export const DateTime = z.iso.datetime({ offset: true });
 /** An address for a fetch or a callback. */
 export const HttpUrl = z.url({ protocol: /^https?$/ });
 
+/** A short text of one line, such as a name. */
+export const textLine = (most: number) =>
+  z
+    .string()
+    .trim()
+    .min(1)
+    .max(most)
+    .refine((text) => !/\p{Cc}/u.test(text), 'must have no control characters');
+
 /** Seconds of audio, or a number of seconds. */
 export const Seconds = z.number();
 

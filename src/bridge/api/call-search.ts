@@ -4,6 +4,7 @@ import { firstId } from '../../lib/ids.ts';
 import { storableText } from '../../lib/storable.ts';
 import { ApiCallState, CallSort } from '../../protocol/api.ts';
 import { Role } from '../../protocol/events.ts';
+import { textLine } from '../../protocol/values.ts';
 import type { Database } from '../../store/schema.ts';
 import {
   digitsOf,
@@ -14,15 +15,6 @@ import {
   type CallKey,
 } from '../events/call-keys.ts';
 import { invalid } from './query.ts';
-
-/** Removes U+0000 and other characters that are never stored. Postgres rejects U+0000 in any text. */
-const text = (most: number) =>
-  z
-    .string()
-    .trim()
-    .min(1)
-    .max(most)
-    .refine((given) => !/\p{Cc}/u.test(given), 'must have no control characters');
 
 const dayMs = 24 * 3_600_000;
 /** The latest time that fits into an id. */
@@ -44,22 +36,22 @@ const edge = (daysOn: number) =>
   });
 
 export const CallListQuery = z.object({
-  cursor: text(200).optional(),
+  cursor: textLine(200).optional(),
   limit: z.coerce.number().int().min(1).max(200).default(50),
   sort: CallSort.default('newest'),
-  search: text(300).optional(),
-  number: text(100)
+  search: textLine(300).optional(),
+  number: textLine(100)
     .refine((given) => !isTooShort(given), `must have at least ${leastDigits} digits`)
     .optional(),
-  tag: text(100).optional(),
-  agent: text(100).optional(),
+  tag: textLine(100).optional(),
+  agent: textLine(100).optional(),
   from_date: edge(0).optional(),
   to_date: edge(1).optional(),
   state: ApiCallState.optional(),
   incomplete: z.enum(['true', 'false']).optional(),
   direction: z.enum(['inbound', 'outbound']).optional(),
   role: Role.optional(),
-  carrier: text(100).optional(),
+  carrier: textLine(100).optional(),
   // The stored form of a carrier's call id is searched for, so ids with unusual characters are found too.
   carrier_call_id: z.string().max(300).transform(storableText).optional(),
 });

@@ -1,21 +1,16 @@
 import { Router } from 'express';
-import { z } from 'zod';
 import type { Clock } from '../../lib/clock.ts';
 import { Problem } from '../../port/problem.ts';
 import { SavedSearchOrder, type SavedSearch, type SavedSearchList } from '../../protocol/search.ts';
 import { check } from '../../protocol/validation.ts';
+import { textLine } from '../../protocol/values.ts';
 import type { Store } from '../../store/store.ts';
 import { invalid } from '../api/query.ts';
 import { parseQuery } from './search-query.ts';
 
 /** A list that a person reads has no use for more. */
 const maxSaved = 200;
-const Name = z
-  .string()
-  .trim()
-  .min(1)
-  .max(80)
-  .refine((name) => !/\p{Cc}/u.test(name), 'must have no control characters');
+const Name = textLine(80);
 
 /** Routes of searches that people keep under a name. All who may read calls see them. */
 export function savedSearches({ store, clock }: { store: Store; clock: Clock }): Router {

@@ -10,7 +10,7 @@ const gains = {
   [secondReader]: 'halves the wrong words of recordings',
   [languagesModel]:
     'hears Spanish, French, Italian, German, Russian and more, in calls and recordings',
-  [sentenceModel]: 'lets rules and knowledge understand what is meant, in other words too',
+  [sentenceModel]: 'lets rules understand what is meant, in other words too',
 } as const;
 
 type ExtraState =

@@ -38,7 +38,7 @@ test.skipIf(!voices)(
       'voice-encoder (28 MB, tells the speakers of a recording apart)',
       'whisper-tiny-en (76 MB, halves the wrong words of recordings)',
       'whisper-base (145 MB, hears Spanish, French, Italian, German, Russian and more, in calls and recordings)',
-      'sentence-encoder-en (83 MB, lets rules and knowledge understand what is meant, in other words too)',
+      'sentence-encoder-en (83 MB, lets rules understand what is meant, in other words too)',
     ]);
     expect((await list()).map(({ state }) => state)).toEqual([
       'missing',

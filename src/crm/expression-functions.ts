@@ -150,7 +150,7 @@ function hoursMinutes(seconds: unknown): string {
   return `${String(Math.floor(minutes / 60)).padStart(2, '0')}:${String(minutes % 60).padStart(2, '0')}`;
 }
 
-/** That hour of a day (UTC) as a time, for CRMs whose tasks have one; null without a day. */
+/** Makes a time of a day and an hour (UTC), for CRMs whose tasks have one. Null without a day. */
 function dayAt(day: unknown, hour: unknown): string | null {
   const text = textOf(day);
   return text === '' ? null : `${text}T${String(Number(hour)).padStart(2, '0')}:00:00Z`;

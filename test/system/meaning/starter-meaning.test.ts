@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { afterAll, expect, test, vi } from 'vitest';
 import { CallRules } from '../../../src/assist/call-rules.ts';
 import { KeptWeights } from '../../../src/assist/means-rules.ts';
@@ -8,6 +7,7 @@ import { testsOf } from '../../../src/assist/trial.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { createLog } from '../../../src/lib/log.ts';
 import { SentenceMeaning } from '../../../src/meaning/meaning.ts';
+import { firedBy, scoreOf } from '../../support/assist/labelled-lines.ts';
 import { installedSentenceModel } from '../../support/meaning/installed-model.ts';
 
 vi.setConfig({ testTimeout: 120_000 });
@@ -15,8 +15,6 @@ const models = await installedSentenceModel();
 const meaning = new SentenceMeaning({ models: models ?? '' }, systemClock, createLog({ level: 'silent' })); // prettier-ignore
 afterAll(() => meaning[Symbol.asyncDispose]());
 const kept = new KeptWeights();
-/** Rules that need more than one line. */
-const ofSeveralLines = new Set(['verified', 'gets-upset', 'dead-air']);
 
 test.skipIf(!models).each([
   ['lines-seen', 0.86, 0.9, 0.1],
@@ -26,26 +24,12 @@ test.skipIf(!models).each([
   async (name, recall, precision, most) => {
     const set = ruleSetOf(starterPlaybooks());
     expect(await set.means.teach(meaning, kept)).toBe(true);
-    const file = new URL(`../../fixtures/assist/${name}.jsonl`, import.meta.url);
-    const lines = readFileSync(file, 'utf8').trim().split('\n');
-    let [found, wrong, missed, neutral, falseHits] = [0, 0, 0, 0, 0];
-    for (const line of lines) {
-      const { role, text, rules } = JSON.parse(line) as { role: string; text: string; rules: string[] }; // prettier-ignore
-      const direction = set.means.wants(role, text) ? await set.means.stored(text) : undefined;
-      const final = { utteranceId: 'u', legId: 'l', role, start: 0, end: 5, text, direction };
+    const figures = await scoreOf(name, async (line) => {
+      const wanted = set.means.wants(line.role, line.text);
+      const direction = wanted ? await set.means.stored(line.text) : undefined;
       const call = new CallRules(set, { direction: null, carrier: 'x', to: null, metadata: {} });
-      // Hints that wait for their turn have it within these seconds.
-      const hits = [...call.heard(final), ...call.advance(15)];
-      const fired = [...new Set(hits.map(({ rule }) => rule))].filter((rule) => !ofSeveralLines.has(rule)); // prettier-ignore
-      found += fired.filter((rule) => rules.includes(rule)).length;
-      wrong += fired.filter((rule) => !rules.includes(rule)).length;
-      missed += rules.filter((rule) => !fired.includes(rule)).length;
-      if (rules.length > 0) continue;
-      neutral++;
-      if (fired.length > 0) falseHits++;
-    }
-    const figures = { recall: found / (found + missed), precision: found / (found + wrong), falseHits: falseHits / neutral }; // prettier-ignore
-    console.log(name, figures);
+      return firedBy(call, line, direction);
+    });
     expect(figures.recall).toBeGreaterThanOrEqual(recall);
     expect(figures.precision).toBeGreaterThanOrEqual(precision);
     expect(figures.falseHits).toBeLessThanOrEqual(most);

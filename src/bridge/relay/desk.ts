@@ -18,7 +18,9 @@ const tellEveryBytes = 65_536;
 type RelayIn = {
   readonly id: string;
   readonly tracks: readonly string[];
+  /** Undefined before the stream is open, and after its end. */
   stream: CallStream | undefined;
+  callId: string | undefined;
   socket: WebSocket | undefined;
   taken: number;
   untoldBytes: number;
@@ -70,12 +72,12 @@ export class RelayDesk {
 
   async #open(id: string, start: StreamStart, socket: WebSocket): Promise<RelayIn | undefined> {
     const going = this.#relays.get(id);
-    if (going?.stream !== undefined) {
-      going.stopGrace();
+    if (going?.callId !== undefined) {
+      if (going.stream !== undefined) going.stopGrace();
       going.socket?.terminate();
       going.socket = socket;
-      const { callId } = going.stream;
-      say(socket, { type: 'opened', callId, startPaused: false, taken: going.taken });
+      const { callId, taken } = going;
+      say(socket, { type: 'opened', callId, startPaused: false, taken });
       return going;
     }
     const tracks = start.tracks.map(({ name }) => name);
@@ -83,6 +85,7 @@ export class RelayDesk {
       id,
       tracks,
       stream: undefined,
+      callId: undefined,
       socket,
       taken: 0,
       untoldBytes: 0,
@@ -93,17 +96,24 @@ export class RelayDesk {
       say(socket, opened ?? { type: 'elsewhere' });
       return undefined;
     }
+    const { callId } = opened.stream;
     relay.stream = opened.stream;
+    relay.callId = callId;
     this.#relays.set(id, relay);
     bridgeMetrics.relayed.inc({ way: 'in' });
-    const { callId } = opened.stream;
     say(socket, { type: 'opened', callId, startPaused: opened.startPaused, taken: 0 });
     if (socket.readyState !== socket.OPEN) this.#cut(relay);
     return relay;
   }
 
   #take(relay: RelayIn, socket: WebSocket, bytes: Buffer, isBinary: boolean): void {
-    if (relay.socket !== socket || relay.stream === undefined) return;
+    if (relay.socket !== socket) return;
+    if (relay.stream === undefined) {
+      // The end was taken over a connection that was cut before it was confirmed. It is said again and confirmed now.
+      if (!isBinary && readMessage(FromCarrierNode, bytes)?.type === 'end')
+        say(socket, { type: 'ended' });
+      return;
+    }
     if (isBinary) {
       const track = relay.tracks[bytes[0] ?? -1];
       // None of our nodes sends this much at once. Its connection would already have counted as cut.
@@ -130,6 +140,7 @@ export class RelayDesk {
 
   #cut(relay: RelayIn): void {
     relay.socket = undefined;
+    if (relay.stream === undefined) return;
     relay.stopGrace = this.#options.clock.after(graceMs, () =>
       this.#end(relay, 'close', 'the node with the carrier’s socket did not come back'),
     );
@@ -137,9 +148,10 @@ export class RelayDesk {
 
   #end(relay: RelayIn, reason: 'stop' | 'close' | 'error' | 'idle' | 'refused', detail?: string) {
     relay.stopGrace();
-    this.#relays.delete(relay.id);
     const { stream } = relay;
     relay.stream = undefined;
+    // The other node may not have heard of it, and would begin the stream anew with what was not confirmed.
+    relay.stopGrace = this.#options.clock.after(graceMs, () => this.#relays.delete(relay.id));
     stream?.end(reason, detail);
   }
 }

@@ -12,7 +12,8 @@ export type Clause = {
 
 const leading =
   /^(?:(?:okay|ok|alright|all right|right|so|well|um|uh|er|erm|yeah|yes|yep|no problem|oh|ah|and|but|now|great|perfect|lovely|good|sure|of course|thank you|thanks|sorry|i see|got it|actually|hi there|hi|hello|hey|good (?:morning|afternoon|evening)|let me see|let me check|let me have a look|one (?:second|moment)(?: please)?|give me a second|you're right|that's right|oh no|thank goodness|honestly|done|absolutely|certainly|fair enough|i understand|you can)\b[\s,.!:-]*)+/i;
-const fillers = /(?:^|\s|,)(?:um|uh|er|erm|uhm|mm|hmm|you know|i mean)\b,?(?=\s|$|[.,!?])/gi;
+const fillers =
+  /(?:^|\s|,)(?:um|uh|er|erm|uhm|mm|hmm|(?<!let )you know|i mean)\b,?(?=\s|$|[.,!?])/gi;
 
 /** A repeated word is a stutter, but repeated figures and letters are not: "four four one" is a number. */
 const stutter =
@@ -66,7 +67,7 @@ function tidy(piece: string): string {
   if (wordsIn(without) >= 2) text = without;
   // "Chloe, I have ...": the name of the person addressed is removed.
   text = text.replace(
-    /^(?:(?:mr|mrs|ms|miss)\.? )?\p{Lu}\p{Ll}+(?: \p{Lu}\p{Ll}+)?, (?=(?:I|we|my|this|it|you|the|can|could|is|do)\b)/u,
+    /^(?:(?:[Mm]r|[Mm]rs|[Mm]s|[Mm]iss)\.? )?\p{Lu}\p{Ll}+(?: \p{Lu}\p{Ll}+)?, (?:(?:so|well|um|yeah|listen)[, ]+)?(?=(?:I|we|my|this|it|you|the|can|could|is|do)\b)/u,
     '',
   );
   text = text.replace(/^[\s,.;:!?-]+/, '').replace(/[\s,;:-]+$/, '');

@@ -105,7 +105,10 @@ export function toldOf(text: string, role: string, name: string): string | undef
     if (place === undefined) continue;
     const known = place.isSpeaker ? hasSpeaker : hasListener;
     const other = place.isSpeaker ? hasListener : hasSpeaker;
-    const person = known && !other ? again : place.isSpeaker ? speaker : listener;
+    // An agent's "our engineer" is the company's.
+    const owner = role === 'agent' && /^(?:our|ours|us)$/.test(word) ? company : speaker;
+    const person =
+      known && !other && owner === speaker ? again : place.isSpeaker ? owner : listener;
     part.text =
       place.kind === 'reflexive' ? (known ? 'themselves' : person.object) : person[place.kind];
     if (isFirst && place.isSpeaker && place.kind === 'possessive') part.text = possessiveOf(name);
@@ -156,6 +159,14 @@ function isObject(parts: readonly SentencePart[], at: number): boolean {
   if (parts[at]?.text.toLowerCase() !== 'you') return false;
   const next = wordAfter(parts, at);
   if (next === undefined) return true;
+  // "Let you know", "help you get": the verb behind has no subject.
+  const before =
+    parts
+      .slice(0, at)
+      .findLast((part) => part.isWord)
+      ?.text.toLowerCase() ?? '';
+  if (/^(?:let|lets|letting|help|helps|helping|make|makes|making|see|saw|watch)$/.test(before))
+    return true;
   const verb = next.text.toLowerCase();
   return !(modals.has(verb) || Object.hasOwn(singular, verb) || adverbs.has(verb) || isPast(verb));
 }

@@ -13,7 +13,10 @@ const lasting = new RegExp(
   `\\b(?:(?:with)?in(?: the next)?|it takes|takes|take|after|for up to|up to)?\\s*(?:about |around |at most |up to |between )?(?:${number} (?:to|or|and|-) )?(${number}) (working |business )?(minutes?|hours?|days?|weeks?|months?)\\b`,
   'i',
 );
-const ofToday = /\b(?:today|tonight|this (?:morning|afternoon|evening)|right (?:now|away)|straight away|in a (?:minute|moment)|before lunch|end of the day)\b/i; // prettier-ignore
+const ofToday = /\b(?:today|tonight|this (?:morning|afternoon|evening)|right (?:now|away)|straight away|in a (?:minute|moment)|(?<!\b(?:right|just|by|for) )now$|before lunch|end of the day)\b/i; // prettier-ignore
+const weekend = /\b(?:by |over |at |before |on )?(?:this|the) weekend\b/i;
+const fewMinutes = /\bin (?:a few|a couple of|some) (?:minutes|moments|hours)\b/i;
+const endOfNextWeek = /\b(?:by |before |at )?(?:the )?end of next week\b/i;
 const endOfWeek = /\b(?:by |before |at )?(?:the )?end of (?:the|this) week\b/i;
 const endOfMonth = /\b(?:by |before |at )?(?:the )?end of (?:the|this) month\b/i;
 const ofMonth = /\b(?:on |by |until |from )?the ((?:twenty|thirty)?[- ]?[a-z]+(?:st|nd|rd|th)|\d{1,2}(?:st|nd|rd|th))\b(?! of\b| (?:one|time|floor|item|payment|charge))/i; // prettier-ignore
@@ -33,6 +36,9 @@ export function deadlineOf(text: string, day: string | undefined): DueDay | unde
       .map(({ text: said, start }) => ({ said, start, until: dateOf(said, day, 'next') })),
     ...matched(text, namedDay, (said) => dateOf(said.replace(/^the /i, ''), day, 'next')),
     ...matched(text, ofMonth, (_, which) => dayOfMonth(which, day)),
+    ...matched(text, endOfNextWeek, () => plus(nextWeekday(day), 7)),
+    ...matched(text, weekend, () => plus(day, (7 - new Date(day).getUTCDay()) % 7)),
+    ...matched(text, fewMinutes, () => day),
     ...matched(text, endOfWeek, () => nextWeekday(day)),
     ...matched(text, endOfMonth, () => lastOfMonth(day)),
     ...matched(text, lasting, (_, many, working, unit) => later(day, many, working, unit)),
@@ -78,7 +84,8 @@ function later(
         : smallAt(tokens, tokens.length - 1)?.value);
   if (amount === undefined || amount > 366) return undefined;
   if (/^minute/i.test(unit)) return day;
-  if (/^hour/i.test(unit)) return plus(day, Math.ceil(amount / 24));
+  // Nobody knows the hour of the call here: a few hours end on its day, a day's hours on the next one.
+  if (/^hour/i.test(unit)) return plus(day, Math.round(amount / 24));
   if (/^week/i.test(unit)) return plus(day, amount * 7);
   if (/^month/i.test(unit)) return monthsLater(day, amount);
   if ((working ?? '') === '') return plus(day, amount);

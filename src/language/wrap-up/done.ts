@@ -1,7 +1,16 @@
 import { contentWords } from '../text/content.ts';
 import type { CallStatement } from './statements.ts';
 import { plainOf, retold, withoutEnd } from './told.ts';
-import { actionGoingOn, actionOf, baseOf, isAction, isParticiple, pastOf } from './verbs.ts';
+import { withValues } from './with-values.ts';
+import {
+  actionGoingOn,
+  actionOf,
+  baseOf,
+  isAction,
+  isParticiple,
+  pastOf,
+  pastOfBase,
+} from './verbs.ts';
 
 /** Something that was done in the call, with the turns that prove it. `verb` is its infinitive. */
 export type DoneItem = { text: string; verb: string; place: number; turns: number[] };
@@ -22,11 +31,18 @@ const perfect = new RegExp(
   'i',
 );
 const goingOn = /^(?:i|we)(?:'m| am|'re| are) (?:just |now |also )*(\w+ing)\b/i;
-const justPast = /^(?:i|we) (?:just|also|now) (\w+)\b/i;
+const simplePast = /^(?:i|we) ((?:just|also|now) )?(\w+)\b/i;
+/** These are no sure sign of the past where no adverb stands before them, or an agent says them of other things. */
+const unsureAlone = new Set(
+  'put set cut reset let took made got had noted ordered paid'.split(' '),
+);
 const passive = new RegExp(
-  `^(?:it|that|this|everything|(?:(?:your|the|that|this) (?:\\w+ ){0,4}?\\w+)|(?:that's you)|you)(?:'s|'re| is| are| has| have|) (?:${adverb})*((?:\\w+ed|gone|put|set|sent|done|taken|frozen|made|reset)\\b(?: (?:up|through|off|over|in|down)\\b)?)`,
+  `^(it|that|this|everything|(?:(?:your|the|that|this) (?:[\\w-]+ ){0,4}?[\\w-]+)|that's (?:you|your(?: [\\w-]+){1,3}?)|you|[a-z]+(?='s been| has been))(?:'s|'re| is| are| has| have|) (?:${adverb})*((?:\\w+ed|gone|put|set|sent|done|taken|frozen|made|reset)\\b(?: (?:up|through|off|over|in|down)\\b)?)(.*)$`,
   'i',
 );
+/** The words tell a state of before, a wish or a reason, not what the agent has done. */
+const noState =
+  /\b(?:was|were|will|would|can|could|should|might|must|may|used to|to be|needs?|gets?)\b/i;
 const finished =
   /^(?:(?:right|okay|ok|there|so)[,. ]+)*(?:done|all done|that's done|that's it done|there we go|there you go|all set|that's (?:all )?(?:gone|going) through|sorted|that's sorted|that's all sorted|that's been done|it's done)\b/i;
 const meant =
@@ -49,9 +65,20 @@ export function doneIn(statements: readonly CallStatement[]): DoneItem[] {
     const other = own.length > 0 ? undefined : (passiveAction(statements, place) ?? confirmed(statements, place)); // prettier-ignore
     for (const item of other === undefined ? own : [other])
       if (!nothingNamed.test(item.text) && !items.some((before) => isSame(before, item)))
-        items.push(item);
+        items.push(withNumber(item, statements));
   }
   return items;
+}
+
+const itsNumber = /^(?:the|your) ((?:[a-z]+ )?(?:reference|number|code))(?: number)?(?: is|:|'s) ((?:[A-Z]+[- ]?)?\d[\d -]*\d)[.]?$/i; // prettier-ignore
+
+/** "I've opened a claim. The claim number is 20576." is one line of the record. */
+function withNumber(item: DoneItem, statements: readonly CallStatement[]): DoneItem {
+  const here = statements[item.place];
+  const next = statements[item.place + 1];
+  if (here === undefined || next?.turn !== here.turn || /\d{3}/.test(item.text)) return item;
+  const [, kind = '', number = ''] = itsNumber.exec(withValues(next.text)) ?? [];
+  return number === '' ? item : { ...item, text: `${item.text} (${kind.toLowerCase()} ${number.replace(/ /g, '')})` }; // prettier-ignore
 }
 
 function isSame(a: DoneItem, b: DoneItem): boolean {
@@ -104,16 +131,29 @@ function ownAction({ text, turn }: CallStatement, place: number): DoneItem | und
     const told = retold(text.replace(/^\w+, (?=(?:i|we)\b)/i, ''), 'agent', 'Agent');
     const written = told?.replace(/^(?:Agent|The company) has (?:already |now |also |all |both )*(\w+)/, (_, word: string) => `Agent ${pastOf(word)}`); // prettier-ignore
     if (written === undefined || !written.startsWith('Agent ')) return undefined;
-    return { text: withoutEnd(written), verb, place, turns: [turn] };
+    return { text: tidied(written), verb, place, turns: [turn] };
   }
   const doing = goingOn.exec(plain)?.[1];
   const base = doing === undefined ? undefined : actionGoingOn(doing);
-  const past = justPast.exec(text)?.[1];
-  const before = past === undefined ? undefined : actionOf(past);
+  const [, just, past = ''] = simplePast.exec(plain) ?? simplePast.exec(text) ?? [];
+  const isPast = just !== undefined || !unsureAlone.has(past.toLowerCase());
+  const before = isPast ? actionOf(past) : undefined;
   const verb = base ?? before;
   if (verb === undefined) return undefined;
-  const told = retold(text, 'agent', 'Agent');
-  return told === undefined ? undefined : { text: withoutEnd(told), verb, place, turns: [turn] };
+  const told = retold(text, 'agent', 'Agent')?.replace(/^(?:Agent|The company) (?:is|are) (?:now |also )*\w+ing\b/, `Agent ${pastOfBase(verb)}`); // prettier-ignore
+  return told?.startsWith('Agent ') !== true
+    ? undefined
+    : { text: tidied(told), verb, place, turns: [turn] };
+}
+
+/** Leaves out the time, the reason and the next words behind the action itself. */
+function tidied(told: string): string {
+  const text = withoutEnd(told)
+    .replace(/,? (?:right now|right away|just now|(?<!\b(?:for|of|until|till|by|from) )(?:now|today)|at once|straight away)$/i, '')
+    .replace(/,? so (?:that )?(?:nothing|nobody|no one|you|it|they|we|the customer|everything)\b.*$/i, '')
+    .replace(/,? (?:and )?(?:give it (?:another|a) (?:go|try)|have another go|try (?:it )?(?:again|now))\b.*$/i, '')
+    .replace(/(?:,|,? and) (?:the|your) (?:case |claim |ticket |report )?(?:reference|number|confirmation)(?: number)?(?: is)? ((?:[A-Z]+ ?)?\d[\d ]*)$/i, (_, number: string) => ` (reference ${number.replace(/ /g, '')})`); // prettier-ignore
+  return withoutEnd(text).replace(/( (?:claim|case|complaint|ticket|order|dispute)),? (reference|number) ((?:[A-Z]+ ?)?\d[\d ]*)$/i, (_, what: string, kind: string, number: string) => `${what} (${kind} ${number.replace(/ /g, '')})`); // prettier-ignore
 }
 
 /** "It is cancelled", "that's extended to Friday for you", "your card is now blocked". */
@@ -122,9 +162,9 @@ function passiveAction(statements: readonly CallStatement[], place: number): Don
   if (statement === undefined) return undefined;
   const plain = plainOf(statement.text);
   const match = passive.exec(plain);
-  const [participle = ''] = match?.[1]?.split(' ') ?? [];
+  const [participle = ''] = match?.[2]?.split(' ') ?? [];
   const verb = actionOf(participle);
-  if (match === null || verb === undefined) return undefined;
+  if (match === null || verb === undefined || noState.test(match[1] ?? '')) return undefined;
   const thing = objectAsked(statements, place, verb);
   const subject = /^(?:it|that|this|everything)(?:'s| is| has)/i.test(plain) && !/^(?:that|this) \w+ (?:is|has)/i.test(plain); // prettier-ignore
   if (subject && thing !== undefined)
@@ -134,14 +174,43 @@ function passiveAction(statements: readonly CallStatement[], place: number): Don
       place,
       turns: [...new Set([thing.turn, statement.turn])],
     };
-  const told = retold(statement.text, 'agent', 'Agent') ?? withoutEnd(statement.text);
-  return { text: `Agent said: "${withoutEnd(told === statement.text ? told : statement.text)}"`, verb, place, turns: [statement.turn] }; // prettier-ignore
+  const text = asAction(match[1] ?? '', match[2] ?? '', match[3] ?? '');
+  return text === undefined ? undefined : { text, verb, place, turns: [statement.turn] };
+}
+
+/** "Your card is now blocked" as "Agent blocked the customer's card". */
+function asAction(subject: string, participle: string, rest: string): string | undefined {
+  const [word = '', ...particles] = participle.split(' ');
+  const object = subject.replace(/^that's /i, '').replace(/^(?:that|this) (?=\w)/i, 'the ');
+  const named = /^[a-z]+$/i.test(object) && !/^(?:it|you|that|this|everything)$/i.test(object) ? `the ${object.toLowerCase()}` : object; // prettier-ignore
+  const thing = /^(?:that|this|everything)$/i.test(named) ? 'it' : named;
+  const detail = /^, ((?:\w+ )?(?:lots?|payments?|instal?lments?|nights?|places?|tickets?) .+)$/i.exec(rest)?.[1]; // prettier-ignore
+  const after = rest.replace(/^[, ]*(?:nobody|nothing|no one|so|and|there|it|they|you)\b.*$/i, '');
+  const isShort = thing.split(' ').length <= 4 || particles.length === 0;
+  const words =
+    thing === 'it' && detail !== undefined
+      ? [pastOf(word), ...particles, detail].join(' ')
+      : isShort
+        ? [pastOf(word), lowered(thing), ...particles].join(' ')
+        : [pastOf(word), ...particles, lowered(thing)].join(' ');
+  const told = retold(
+    `I have ${words}${words.endsWith(detail ?? '\n') ? '' : after}.`,
+    'agent',
+    'Agent',
+  )?.replace(/^Agent has /, 'Agent ');
+  return told === undefined ? undefined : tidied(told);
+}
+
+function lowered(thing: string): string {
+  return thing.replace(/^(?:The|Your|That|This|It|You|My|Our)\b/, (word) => word.toLowerCase());
 }
 
 /** "Let me reset that for you." ... "Done." */
 function confirmed(statements: readonly CallStatement[], place: number): DoneItem | undefined {
   const statement = statements[place];
   if (statement === undefined || !finished.test(statement.text)) return undefined;
+  const asked = requested(statements, place);
+  if (asked !== undefined) return asked;
   for (let at = place - 1; at >= Math.max(0, place - reach); at--) {
     const before = statements[at];
     if (before?.role !== 'agent' || before.isConditional) continue;
@@ -156,21 +225,39 @@ function confirmed(statements: readonly CallStatement[], place: number): DoneIte
   return undefined;
 }
 
+/** "Could you take me off the list?" ... "That's done for you." */
+function requested(statements: readonly CallStatement[], place: number): DoneItem | undefined {
+  const at = statements.slice(0, place).findLastIndex(({ role }) => role === 'customer');
+  const before = statements[at];
+  if (before === undefined || place - at > 2) return undefined;
+  const order = /^(?:(?:can|could|would|will) you|please) (?:please |just )*(\w+) ([^,]+?)(?:,? and (?:i|we)\b.*)?$/i.exec(withoutEnd(plainOf(before.text))); // prettier-ignore
+  const verb = order?.[1]?.toLowerCase();
+  if (order === null || verb === undefined || !isAction(verb)) return undefined;
+  const told = retold(`I want you to ${verb} ${order[2] ?? ''}.`, 'customer', 'Customer');
+  const what = told?.replace(/^Customer wants the company to \w+/, '').replace(/\bthem\b/, 'the customer').replace(/\btheir\b/g, "the customer's"); // prettier-ignore
+  const turn = statements[place]?.turn ?? before.turn;
+  return what === undefined
+    ? undefined
+    : { text: tidied(`Agent ${pastOfBase(verb)}${what}`), verb, place, turns: [before.turn, turn] };
+}
+
 /** The thing that somebody named with this verb: "cancel my cleaning on Tuesday". */
-function objectAsked(
+export function objectAsked(
   statements: readonly CallStatement[],
   place: number,
   verb: string,
+  { reach: back, words }: { reach: number; words: number } = { reach: place, words: 9 },
 ): { text: string; turn: number } | undefined {
-  const pattern = new RegExp(`\\b${verb} (?:just )?((?:my|our|the|a|an|this|that) [^,.;?!]+)`, 'i');
-  for (let at = place - 1; at >= 0; at--) {
+  const pattern = new RegExp(`\\b${verb} (?:just )?(?:(?:us|me|you|him|her|them) )?((?:my|our|your|the|a|an|this|that) [^,.;?!]+)`, 'i'); // prettier-ignore
+  for (let at = place - 1; at >= Math.max(0, place - back); at--) {
     const before = statements[at];
     if (before === undefined) continue;
     const said = pattern.exec(plainOf(before.text))?.[1];
-    if (said === undefined || said.split(' ').length > 9) continue;
+    if (said === undefined || said.split(' ').length > words) continue;
     const told = retold(`I want ${said}.`, before.role, 'Customer');
     const thing = told?.replace(/^Customer wants /, '').replace(/^their /, "the customer's ");
-    if (thing !== undefined) return { text: withoutEnd(thing.replace(/ (?:because|as|since) .*$/, '')), turn: before.turn }; // prettier-ignore
+    const text = thing === undefined ? '' : withoutEnd(thing.replace(words < 9 ? / (?:because|as|since|by|on|with|if|when|before|within|tomorrow|today|in) .*$/ : / (?:because|as|since) .*$/, '')); // prettier-ignore
+    if (text !== '') return { text, turn: before.turn };
   }
   return undefined;
 }

@@ -1,6 +1,6 @@
 import type { Party } from '../../protocol/events.ts';
 import { deadlineOf, type DueDay } from './deadline.ts';
-import { likeness, type DoneItem } from './done.ts';
+import { likeness, objectAsked, type DoneItem } from './done.ts';
 import type { CallStatement } from './statements.ts';
 import { baseOf } from './verbs.ts';
 import { plainOf, retold, withoutEnd } from './told.ts';
@@ -19,12 +19,14 @@ export type PromiseItem = {
 
 const adverb =
   '(?:just|also|then|personally|now|gladly|certainly|definitely|probably|always|myself) ';
-const own = new RegExp(`^(?:\\w+, )?(?:i|we)(?:'ll| will|'m going to| am going to) (?:${adverb})*(\\w+)(?: (\\w+))?(?: (\\w+))?`, 'i'); // prettier-ignore
+const own = new RegExp(`^(?:\\w+, )?(?:i|we)(?:'ll| will|(?:'m|'re| am| are) (?:just |also |then )?going to) (?:${adverb})*(\\w+)(?: (\\w+))?(?: (\\w+))?`, 'i'); // prettier-ignore
 const other = new RegExp(
   `^((?:he|she|they|somebody|someone)|(?:(?:the|our|an?|your|my|his|her) (?:[\\w-]+ ){0,3}?[\\w-]+)|(?:(?:mr|mrs|ms|dr|doctor)\\.? \\w+))(?:'ll| will| should)(?: now| also| then)* (.+)$`,
   'i',
 );
-const received = /^you(?:'ll| will| should) (?:also |then )?(get|receive|have|hear) (.+)$/i;
+const received = /^you(?:'ll| will| should) (?:also |then )?(get|receive|have|hear|see) (.+)$/i;
+/** Money that comes back to the customer. */
+const theirMoney = /^(?:your|the) (?:money|refund|credit|deposit|payment)(?: back)?\b/i;
 const arrives = /^(it|that|this|they|those|(?:(?:the|your|our) (?:[\w-]+ ){0,3}?[\w-]+))(?:'ll| will| should) (.+)$/i; // prettier-ignore
 const takes = /^(it|that|the (?:refund|money|payment|transfer|delivery|repair)|your (?:refund|money)) takes (.+)$/i; // prettier-ignore
 
@@ -34,12 +36,12 @@ const ofTheCall =
 const notKept = new Set(ofTheCall.split(' '));
 /** Some of these verbs are promises with the right words behind them. */
 const stillKept =
-  /^(?:(?:be|get|keep) (?:in touch|back|there|you posted|you updated)|take (?:it|them|that) (?:to|back)|go (?:to|in)|give (?:you|him|her|them|us) (?:a (?:ring|call|bell|shout|refund|credit|discount)|your|the money)|have (?:him|her|them|someone|somebody|the|a|it)|ask (?!you\b|for your|to)|find (?:out|it)|let (?:you|him|her|them|us) know|confirm (?:it|that|this) (?:by|in)|leave (?:it|them|him|her|a) (?:at|with|for|note|message)|pop (?:in|it|a|the)|check (?:with)|look into|do (?:that|it|so) (?:by|on|tomorrow|tonight|this)|drop|keep (?:you|an eye)|think about)/i;
+  /^(?:(?:be|get|keep) (?:in touch|back|there|you posted|you updated)|take (?:it|them|that) (?:to|back)|go (?:to|in)|give (?:you|him|her|them|us) (?:a (?:ring|call|bell|shout|refund|credit|discount)|your|the money)|have (?:him|her|them|someone|somebody|the|a|it)|ask (?!you\b|for your|to)|find (?:out|it)|let (?:you|him|her|them|us) know|confirm (?:it|that|this) (?:by|in)|leave (?:it|them|him|her|a) (?:at|with|for|note|message)|pop (?:in|it|a|the)|check (?:with)|look into|do (?:that|it|so) (?:by|on|tomorrow|tonight|this)|drop|keep (?:you|an eye)|think about|check (?:what|how|whether|which|who) .*\b(?:in the meantime|later|at home|tonight|tomorrow)|talk to (?:him|her|them|my|the|our) |tell (?:him|her|them|my|the|our)\b|(?:get|be) back to you)/i;
 /** Kept only if a day is named beside them. */
-const withDay = /^(?:be (?:delivered|sent|shipped|paid|refunded|ready|with|at|on|in|back|here|there|done|fixed|credited|posted)|arrive|land|come|reach|show|appear|get (?:to|there)|go out|take)\b/i; // prettier-ignore
+const withDay = /^(?:be (?:delivered|sent|shipped|paid|refunded|ready|with|at|on|in|out|back|here|there|over|done|fixed|credited|posted)|arrive|land|come|reach|show|appear|get (?:to|there)|go out|take)\b/i; // prettier-ignore
 const uncertain =
   /\b(?:maybe|perhaps|would|could|might|may|hopefully|i think|i hope|probably not|not sure)\b/i;
-const declines = /^(?:(?:oh|um|well|er|uh)[, ]+)*(?:no\b(?! problem| worries)|nah\b|don't\b|i'd (?:rather|prefer)|actually,? (?:no|i'd)|forget it|not (?:now|today))/i; // prettier-ignore
+const declines = /^(?:(?:oh|um|well|er|uh)[, ]+)*(?:no\b(?! problem| worries)|nah\b|don't\b|i'd (?:rather|prefer)|actually,? (?:no|i'd)|forget it|not (?:now|today)|(?:can|could) you (?:just )?(?:email|e-mail|text|post) (?:it|that|them)(?: (?:instead|to me))?\?)/i; // prettier-ignore
 /** A call has at most this many promises in its record. */
 const maxPromises = 24;
 
@@ -52,13 +54,34 @@ export function promisesIn({ statements, done, day }: Context): PromiseItem[] {
     if (items.length === maxPromises) break;
     const { role, isQuestion, isConditional, text } = statement;
     if (isQuestion || isConditional || (role !== 'agent' && role !== 'customer')) continue;
-    const clean = withoutEnd(plainOf(text));
+    const clean = withoutEnd(plainOf(text)).replace(
+      /^(?:no|yes|yeah|right|okay|well|then)[.,] (?=\w)/i,
+      '',
+    );
     if (uncertain.test(clean) || /\b(?:won't|not|never)\b/i.test(clean)) continue;
     if (isDeclined(statements, place)) continue;
-    const item = ofSpeaker(statement, clean, place, day) ?? (role === 'agent' ? ofCompany(statement, clean, place, day, done) : undefined); // prettier-ignore
+    const corrected = correctedDay(clean, role, day);
+    const late = items.findLast(({ who, until }) => who === 'agent' && until !== undefined);
+    if (corrected !== undefined && late !== undefined && place - late.place <= 4) {
+      Object.assign(late, { until: corrected, turns: [...new Set([...late.turns, statement.turn])] }); // prettier-ignore
+      continue;
+    }
+    const same = items.findLast(({ who }) => who === role);
+    if (same !== undefined && place - same.place <= 10 && again.test(clean)) continue;
+    const item = ofSpeaker(statements, place, clean, day) ?? (role === 'agent' ? ofCompany(statement, clean, place, day, done) : undefined); // prettier-ignore
     if (item !== undefined) add(items, item, done);
   }
   return items;
+}
+
+/** "I'll get that over to you" repeats a promise in other words. */
+const again = /^(?:i|we)(?:'ll| will) (?:get|have|send|do|sort|put) (?:that|it|this|them|those)(?: (?:over|out|across|off|through|done|sorted|to you|for you|now|right))*$/i; // prettier-ignore
+
+/** "Then it will be Friday": the day of the promise before it was wrong. */
+function correctedDay(clean: string, role: string, day: string | undefined): string | undefined {
+  const words = /^(?:(?:oh|then|so|okay|actually|no|sorry)[, ]+)*(?:then )?(?:it|that|they)(?:'ll| will) (?:then )?be (?:on )?(.{3,40}?)(?:, (?:i'm )?sorry| then| instead)?$/i.exec(clean)?.[1]; // prettier-ignore
+  const found = words === undefined || role !== 'agent' ? undefined : deadlineOf(words, day);
+  return found !== undefined && found.start === 0 && found.text.length === words?.length ? found.until : undefined; // prettier-ignore
 }
 
 function add(items: PromiseItem[], item: PromiseItem, done: readonly DoneItem[]): void {
@@ -81,21 +104,51 @@ function isDeclined(statements: readonly CallStatement[], place: number): boolea
 }
 
 function ofSpeaker(
-  { role, turn }: CallStatement,
-  clean: string,
+  statements: readonly CallStatement[],
   place: number,
+  clean: string,
   day: string | undefined,
 ): PromiseItem | undefined {
+  const { role = '', turn = 0 } = statements[place] ?? {};
   const match = own.exec(clean);
   if (match === null) return undefined;
   const verb = match[1]?.toLowerCase() ?? '';
   const rest = clean.slice(match[0].length - [match[1], match[2], match[3]].filter(Boolean).join(' ').length); // prettier-ignore
   if (notKept.has(verb) && !stillKept.test(rest)) return undefined;
-  const told = retold(`${clean}.`.replace(/^\w+, (?=(?:i|we)\b)/i, '').replace(/('m| am|'re| are) going to/i, ' will'), role, 'Agent'); // prettier-ignore
-  const what = told === undefined ? undefined : /^(?:Agent|The company|They) will (.+)$/.exec(withoutEnd(told))?.[1]; // prettier-ignore
-  if (what === undefined) return undefined;
+  const told = retold(`${clean}.`.replace(/^\w+, (?=(?:i|we)\b)/i, '').replace(/('m| am|'re| are) (?:just |also |then )?going to/i, ' will'), role, 'Agent'); // prettier-ignore
+  const words = told === undefined ? undefined : /^(?:Agent|The company|They) will (.+)$/.exec(withoutEnd(told))?.[1]; // prettier-ignore
+  if (words === undefined) return undefined;
   const who = role === 'agent' ? 'agent' : 'customer';
-  return dated({ who, what, subject: nameOf(who), place, turns: [turn] }, day);
+  const what = asWritten(words, who);
+  return named(dated({ who, what, subject: nameOf(who), place, turns: [turn] }, day), statements);
+}
+
+/** Without the small words of speech, and the customer's own promise with "they" for the customer. */
+function asWritten(words: string, who: Party): string {
+  const text = words
+    .replace(/^(?:also|then|just) /i, '')
+    .replace(/,? (?:whatever happens|for sure|no problem|then|as well|and everything)$/i, '');
+  if (who !== 'customer') return text;
+  return text
+    .replace(/\bthe customer's\b/g, 'their')
+    .replace(/\bthe customer is\b/g, 'they are')
+    .replace(/\bthe customer has\b/g, 'they have')
+    .replace(
+      /\bthe customer (knows|gets|needs|wants|hears|finds|sees)\b/g,
+      (_, verb: string) => `they ${verb.slice(0, -1)}`,
+    ) // prettier-ignore
+    .replace(/\bthe customer (?=(?:can|had|got|was)\b)/g, 'they ');
+}
+
+/** "I'll send it on Monday" with the thing that the sentences before named: "send the reading". */
+function named(item: PromiseItem, statements: readonly CallStatement[]): PromiseItem {
+  const [, verb = '', , rest = ''] = /^(\w+) (it|them|that|those)\b(.*)$/.exec(item.what) ?? [];
+  if (verb === '') return item;
+  const thing = objectAsked(statements, item.place, verb, { reach: 8, words: 5 });
+  if (thing === undefined) return item;
+  const text =
+    item.who === 'customer' ? thing.text.replace(/^the customer's\b/, 'their') : thing.text;
+  return { ...item, what: `${verb} ${text}${rest}`, turns: [...new Set([thing.turn, ...item.turns])] }; // prettier-ignore
 }
 
 function ofCompany(
@@ -111,11 +164,16 @@ function ofCompany(
     const [, verb = '', rest = ''] = get;
     if (/^(?:to|no|any)\b/i.test(rest)) return undefined;
     const found = deadlineOf(clean, day);
-    if (verb.toLowerCase() === 'have' && found === undefined) return undefined;
+    if (/^have$/i.test(verb) && found === undefined) return undefined;
+    if (/^see$/i.test(verb) && !/\bon your (?:next )?(?:bill|statement|invoice|account|card|pay)/i.test(rest)) return undefined; // prettier-ignore
+    // "You will have your money by Friday" is what the refund means, and no deed of its own.
+    const paid = theirMoney.test(rest) ? done.findLast((one) => one.place < place && /^(?:refund|process|return|credit|send|reverse|pay|put|issue)$/.test(one.verb)) : undefined; // prettier-ignore
+    if (paid !== undefined)
+      return ofAction(paid, { ...base, turns: [...new Set([...paid.turns, turn])] }, found);
     const recent = done.findLast((one) => one.place < place && place - one.place <= 3);
-    if (/^(?:it|that|them)\b/i.test(rest) && recent !== undefined)
+    if (/^(?:it|that|them)\b/i.test(rest) && recent !== undefined && found !== undefined)
       return ofAction(recent, { ...base, turns: [...new Set([...recent.turns, turn])] }, found);
-    const told = retold(`You will ${verb} ${rest}.`, 'agent', 'Agent');
+    const told = retold(`You will ${/^have$/i.test(verb) && theirMoney.test(rest) ? 'get' : verb} ${rest}.`, 'agent', 'Agent'); // prettier-ignore
     const what =
       told === undefined ? undefined : /^The customer will (.+)$/.exec(withoutEnd(told))?.[1];
     return what === undefined ? undefined : dated({ ...base, what, subject: 'The customer' }, day, found); // prettier-ignore
@@ -131,8 +189,10 @@ function ofCompany(
   const person = other.exec(clean);
   const [, subject = '', rest = ''] = person ?? thing ?? [];
   if (rest === '' || /^(?:need|have to|want|cost|stay|remain|continue|not|help|work|keep|be (?:charged|able|fine|good|okay|available|free|\w+ (?:dollars|pounds)))\b/i.test(rest)) return undefined; // prettier-ignore
-  const isThing = person === null || /^(?:it|that|this|they)$/i.test(subject) || withDay.test(rest);
-  if (isThing && !withDay.test(rest)) return undefined;
+  const isPerson = person !== null && persons.test(subject);
+  const isThing = !isPerson && (person === null || /^(?:it|that|this|they)$/i.test(subject) || withDay.test(rest)); // prettier-ignore
+  // A state is no promise: "your last day will be the thirtieth".
+  if ((isThing || /^be\b/i.test(rest)) && !withDay.test(rest)) return undefined;
   const found = deadlineOf(clean, day);
   if (isThing && found === undefined) return undefined;
   const told = retold(`${subject} will ${rest}.`, 'agent', 'Agent') ?? `${subject} will ${rest}.`;
@@ -140,6 +200,10 @@ function ofCompany(
   if (what === '') return undefined;
   return dated({ ...base, what, subject: name.slice(0, 1).toUpperCase() + name.slice(1) }, day, found); // prettier-ignore
 }
+
+/** Those who come, call or decide. */
+const persons =
+  /^(?:he|she|somebody|someone|(?:mr|mrs|ms|dr|doctor)\b.*|(?:\S+ )*(?:technician|engineer|mechanic|plumber|electrician|surveyor|adjuster|courier|driver|manager|supervisor|doctor|nurse|colleague|team|department|office|specialist|advisor|adviser|accountant|inspector|agent|representative|guy|crew|company|desk))$/i;
 
 /** "You'll have it by Friday": the thing is what the agent has just done. */
 function ofAction(
@@ -162,7 +226,11 @@ function dated(
   if (found === undefined) return item;
   const what = item.what.replace(found.text, ' ').replace(/\s+/g, ' ').replace(/\s+([,.])/g, '$1').trim(); // prettier-ignore
   const kept = what.split(' ').length > 1 || !/^(?:be|have|do)$/.test(what) ? what : item.what;
-  return { ...item, what: kept.replace(/[,\s]+$/, ''), until: found.until };
+  return {
+    ...item,
+    what: kept.replace(/,? then$/i, '').replace(/[,\s]+$/, ''),
+    until: found.until,
+  };
 }
 
 function nameOf(who: Party): string {

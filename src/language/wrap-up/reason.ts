@@ -1,4 +1,5 @@
 import { contentWords } from '../text/content.ts';
+import { likeness } from './done.ts';
 import type { CallStatement } from './statements.ts';
 import { inMidSentence, plainOf, retold, withoutEnd } from './told.ts';
 
@@ -8,7 +9,7 @@ type Reason = { text: string; turn: number };
 const purpose =
   /^(?:i'm|i am|we're|we are|just|i was|it's) ?(?:calling|ringing|phoning|here)?(?: you)? ?(?:to|because|about|regarding|as|for)\b|\b(?:calling|ringing|phoning) (?:to|because|about|regarding|as|for)\b/i;
 const wish =
-  /\b(?:i|we)(?:'d| would| just| really| also)* (?:like|want|wanted|need|needed|love|wish|prefer)\b|\b(?:i was hoping|i'm (?:looking|trying|after|hoping|interested)|i am (?:looking|trying|interested)|can i|could i|may i|can you|could you|i have a question|i've got a question|make a complaint|complain)\b/i;
+  /\b(?:i|we)(?:'d|'re| would| just| really| also)* (?:looking (?:for|to)|after|hoping|like|want|wanted|need|needed|love|wish|prefer)\b|\b(?:i was hoping|i'm (?:looking|trying|after|hoping|interested)|i am (?:looking|trying|interested)|can i|could i|may i|can you|could you|i have a question|i've got a question|make a complaint|complain)\b/i;
 const trouble =
   /\b(?:drop\w*|stop\w*|broke\w*|fault\w*|missing|wrong|never|didn't|doesn't|haven't|hasn't|isn't|aren't|wasn't|can't|cannot|no longer|not work\w*|error|lost|stolen|pinched|nicked|late|damag\w*|fail\w*|problem|trouble|issue|mistake|leak\w*|flood\w*|too (?:high|much)|reject\w*|expire\w*|delay\w*|charged|twice|scratch\w*|crack\w*|snapped|slow|cut off|locked|cancel\w*|down|overdue|runs? out|waiting|still|no (?:internet|signal|heating|hot water|picture|sound|sign)|packed in|hit|nobody|owe|gone out|taken|bill|don't (?:know|recogni[sz]e)|wasn't me)\b/i;
 const outbound =
@@ -32,14 +33,70 @@ export function reasonOf(statements: readonly CallStatement[]): Reason | undefin
     const place = turns.indexOf(statement.turn);
     if (place < 0) break;
     const first = own.findIndex(({ turn }) => turn === statement.turn);
+    const isNews = /\blet you know(?: that)?\.$/i.test(own[order - 1]?.text ?? '');
     const score =
-      scoreOf(statement.text) - place * 0.9 - (order - first) * 0.3 + (place === 0 ? 0.8 : 0);
+      scoreOf(statement.text) +
+      (isNews ? 2 : 0) -
+      place * 0.9 -
+      (order - first) * 0.3 +
+      (place === 0 ? 0.8 : 0);
     if (score > 1 && score > (best?.score ?? 0)) best = { statement, score };
   }
   if (best === undefined) return undefined;
-  const text = toldReason(best.statement, 'Customer');
-  return text === undefined ? undefined : { text, turn: best.statement.turn };
+  const chosen = explained(own, best.statement);
+  const text = toldReason(chosen, 'Customer');
+  if (text === undefined) return undefined;
+  const detail = chosen === best.statement ? detailOf(own, chosen, text) : best.statement;
+  return { text: withDetail(text, chosen, detail), turn: chosen.turn };
 }
+
+/** "It's still pink" says nothing without the sentence before: "my printer prints everything in pink". */
+function explained(own: readonly CallStatement[], statement: CallStatement): CallStatement {
+  if (!leansBack.test(statement.text)) return statement;
+  const place = own.indexOf(statement);
+  const before = own.slice(0, place).filter(({ turn }) => turn === statement.turn || turn === statement.turn - 2); // prettier-ignore
+  const first = before.find(({ text }) => namesMatter.test(text) && !leansBack.test(text) && !(greeting.test(text) && contentWords(text).length <= 3) && contentWords(text).length >= 2); // prettier-ignore
+  return first ?? statement;
+}
+
+/** "I want to make a complaint" does not say about what: the next sentence does. */
+function detailOf(
+  own: readonly CallStatement[],
+  chosen: CallStatement,
+  text: string,
+): CallStatement | undefined {
+  const next = own[own.indexOf(chosen) + 1];
+  if (next === undefined) return undefined;
+  const isBare = ![trouble, wish, purpose].some((pattern) => pattern.test(chosen.text));
+  const request = own.slice(own.indexOf(chosen) + 1).find(({ turn, text: said }) => turn === chosen.turn && asksTo.test(said)); // prettier-ignore
+  if (request !== undefined && !wish.test(chosen.text)) return request;
+  if (isBare && /^(?:it's|it is|they're|they are|but)\b/i.test(next.text)) return next;
+  const isOpen =
+    /\b(?:complaint|complain|question|problem|issue|query)\.$|^Customer called about\b/.test(text);
+  return isOpen && contentWords(next.text).length >= 3 ? next : undefined;
+}
+
+const asksTo =
+  /^(?:and |so |but )?(?:can|could|may) (?:i|we) (?!ask\b|speak\b|talk\b|help\b)([^,?]{3,60})\?$/i;
+
+function withDetail(text: string, chosen: CallStatement, detail?: CallStatement): string {
+  const asked = asksTo.exec(plainOf(detail?.text ?? ''))?.[1];
+  const wanted =
+    asked === undefined ? undefined : retold(`I want to ${asked}.`, 'customer', 'They');
+  if (wanted !== undefined) return `${withoutEnd(text)}; ${inMidSentence(withoutEnd(ofThem(wanted)).replace(/^They want to /, 'they asked to '))}.`; // prettier-ignore
+  if (detail === undefined || detail.isQuestion || detail.turn !== chosen.turn) return text;
+  const more = plainOf(detail.text.replace(/^(?:and|but|so) /i, ''));
+  if (likeness(chosen.text, more) >= 0.5) return text;
+  const told = retold(more, 'customer', 'They') ?? (ofOneself.test(more) ? undefined : more);
+  if (told === undefined || told.split(' ').length > 20) return text;
+  const mark = /\b(?:complaint|complain|question|problem|issue|query)\.$/.test(text) ? ':' : ';';
+  return `${withoutEnd(text)}${mark} ${inMidSentence(withoutEnd(ofThem(told)))}.`;
+}
+
+const ofOneself = /\b(?:i|i'm|i've|i'll|i'd|me|my|we|we're|we've|our|us|you|your)\b/i;
+const leansBack =
+  /^(?:(?:and|but|so|also) )?(?:it|that|this|he|she|they|there's still|there is still|i'm still|i am still|we're still|i've never|i have never|i'll|i will|nobody|none|(?:i|we) (?:just )?(?:don't|do not) want|(?:i|we) just want)\b/i;
+const namesMatter = /\b(?:my|our|your|the|a|an|some|any)\b/i;
 
 function scoreOf(text: string): number {
   const words = contentWords(text).length;
@@ -50,6 +107,10 @@ function scoreOf(text: string): number {
     (trouble.test(text) ? 2.2 : 0) +
     Math.min(words, 6) * 0.25 -
     (greeting.test(text) && words <= 3 ? 2 : 0) -
+    (/^(?:i'll|i will|we'll|we will)\b/i.test(text) ||
+    (/\blet you know\b/i.test(text) && !news.test(text))
+      ? 2
+      : 0) -
     // The sentence does not say what it is about.
     (/^(?:it|that|this|he|she|they)(?:'s|'ll| is| was| has)?\b/i.test(text) ? 1 : 0)
   );
@@ -68,15 +129,18 @@ const wishes: readonly (readonly [RegExp, string])[] = [
   [/^(Customer|Agent) is (?:calling|ringing|phoning) (?:about|regarding) /, '$1 called about '],
 ]; // prettier-ignore
 
+const news =
+  /^(?:i|we)(?: just)? (?:wanted to|'d like to|want to) let you know (?:that (?=\w)|(?=(?:(?:my|our|the) (?:\w+ ){1,3}?|i|we|there|he|she|it)(?:is|was|will|has|have|needs?|won't|can't|isn't|am|are)\b))/i;
+const introduction =
+  /^(?:my name(?:'s| is)|this is|it's|i'm) (?:\p{Lu}[\p{L}'-]+ ?){1,3}(?:(?:from|with|at) [^,]{2,40})?(?:, | and )(?=(?:i|we|my|our)\b)/iu;
 const opening =
   /^(?:(?:hello|hi|hey|hiya|yeah|yes|right|so|listen|well|good morning|morning|evening|oh|um|er|uh|okay|the thing is|basically|actually|it's just|only)[,. ]+)+/i;
 
 function toldReason(statement: CallStatement, who: 'Customer' | 'Agent'): string | undefined {
   const role = who === 'Customer' ? 'customer' : 'agent';
-  let said = plainOf(statement.text.replace(opening, '')).replace(
-    /^(?:just|only) (?=ringing|calling)/i,
-    '',
-  );
+  let said = plainOf(
+    statement.text.replace(opening, '').replace(introduction, '').replace(news, ''),
+  ).replace(/^(?:just|only) (?=ringing|calling)/i, '');
   if (/^(?:ringing|calling|phoning)\b/i.test(said))
     said = `I'm ${said.slice(0, 1).toLowerCase()}${said.slice(1)}`;
   said = said.slice(0, 1).toUpperCase() + said.slice(1);
@@ -85,6 +149,10 @@ function toldReason(statement: CallStatement, who: 'Customer' | 'Agent'): string
     const told = retold(`I want to ${request.replace(/^have\b/, 'have')}.`, role, who);
     if (told !== undefined) return told.replace(/^Customer wants to /, 'Customer asked to ');
   }
+  const about = /^(?:it's|it is|this is) (?:all )?(?:about|regarding) (.+)$/i.exec(
+    withoutEnd(said),
+  )?.[1];
+  if (about !== undefined) said = `I'm calling about ${about}.`;
   const order = /^(?:can|could|would|will) you (.+)$/i.exec(withoutEnd(said))?.[1];
   if (order !== undefined) {
     const told = retold(`I want you to ${order}.`, role, who);
@@ -93,7 +161,7 @@ function toldReason(statement: CallStatement, who: 'Customer' | 'Agent'): string
   if (said.endsWith('?') || statement.isQuestion) return `${who} asked: "${withoutEnd(said)}?"`;
   const told = retold(said, role, who);
   if (told === undefined) {
-    const isOwn = /\b(?:i|i'm|i've|i'll|i'd|me|my|we|we're|we've|our|us|you|your)\b/i.test(said);
+    const isOwn = ofOneself.test(said);
     return isOwn
       ? `${who} said: "${withoutEnd(said)}."`
       : `${who} reported that ${inMidSentence(withoutEnd(said))}.`;

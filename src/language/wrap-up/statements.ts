@@ -9,16 +9,44 @@ export type CallStatement = Pick<Clause, 'turn' | 'role' | 'text' | 'isQuestion'
 
 /** A new statement begins here although the sentence goes on. */
 const joint =
-  /(?:,|;)?\s+(?:and|but|so|then)\s+(?=(?:i|we|he|she|they|it|you|that)(?:'ll|'ve|'m|'re|'s| will| have| am| is)\b)|,?\s+but\s+(?=(?:i|we) (?:can|can't|cannot)\b)|,\s+(?=(?:i|we|he|she|they|it|you|that)(?:'ll|'ve|'m|'s| will| have)\b)|,\s+(?=it (?:takes|starts|ends|was|is)\b)|(?<=\b(?:apologi[sz]e|sorry|understand))\s+(?=(?:i|we)(?:'ll|'ve| will| have)\b)/i;
+  /(?:,|;)?\s+(?:and|but|so|then)\s+(?=(?:i|we|he|she|they|it|you|that)(?:'ll|'ve|'m|'re|'s| will| have| am| is| wanted)\b)|,?\s+but\s+(?=(?:i|we) (?:can|can't|cannot)\b)|,\s+(?=(?:i|we|he|she|they|it|you|that)(?:'ll|'ve|'m|'s| will| have)\b)|,?\s+and\s+(?=(?:the|your|our|my)(?: [\w-]+){1,3}?(?: will| should|'ll| is| are| has| have)\b)|(?<=\bfor you),\s+|,\s+(?=it (?:takes|starts|ends|was|is|keeps|gets)\b)|(?<=\b(?:apologi[sz]e|sorry|understand))\s+(?=(?:i|we)(?:'ll|'ve| will| have)\b)/i;
 const condition = /\b(?:if|unless|otherwise|in case|as long as|provided)\b|^once\b/i;
 
 /** A statement that is longer than this, in characters, is none that a person would write down. */
 const maxCharacters = 400;
 
+/** Forms that people say and nobody writes, and the words of politeness at a statement's end. */
+const saidAs: readonly (readonly [RegExp, string])[] = [
+  [/\bgonna\b/gi, 'going to'],
+  [/\bwanna\b/gi, 'want to'],
+  [/\bgotta\b/gi, 'have to'],
+  [/\bwhat (?:i'm|i am|we're|we are) going to do is,? /gi, 'I will '],
+  [/\bwhat (?:i'll|we'll|i will|we will) do is,? /gi, 'I will '],
+  [/\b(i|we) went ahead and /gi, '$1 have '],
+  [/(?<=,) like (?=an? )| like (?=(?:one|two|three|four|five|six|seven|eight|nine|ten|twenty|thirty|\d+) (?:minute|hour|day|week|month|year|time|dollar|pound|euro)s?\b)/gi, ' '],
+  [/\byou (?:lot|guys|people|folks)\b/gi, 'you'],
+  [/,? (?:okay|ok|all right|alright|right)\?$/i, '.'],
+]; // prettier-ignore
+/** "... and you have a great day": the closing belongs to no statement. */
+const closing =
+  /(?:^|[,;.]?\s+(?:(?:and|so)\s+)?)(?:(?:you|please)\s+)?(?:have|enjoy) (?:a|an|the|your)(?: (?:really|very))? (?:great|good|nice|lovely|wonderful|fantastic|blessed|safe|pleasant|rest)\b[^.?!]{0,50}[.?!]?$|,?\s+(?:and\s+)?(?:thank you|thanks)(?: (?:so|very) much)? for (?:calling|your (?:call|patience|time))\b[^.?!]{0,40}[.?!]?$/i;
+
+function plainly(text: string): string {
+  let plain = text;
+  for (const [pattern, written] of saidAs) plain = plain.replace(pattern, written);
+  return plain.replace(closing, '').trim();
+}
+
 export function statementsOf(turns: readonly SpokenTurn[]): CallStatement[] {
-  return clausesOf(turns).flatMap(({ turn, role, text, isQuestion }) => {
-    if (text.length > maxCharacters) return [];
-    const isConditional = condition.test(text);
+  const clauses = clausesOf(turns);
+  return clauses.flatMap(({ turn, role, text: said, isQuestion: isAsked }, place) => {
+    if (said.length > maxCharacters) return [];
+    const text = plainly(said);
+    const isQuestion = isAsked && text.endsWith('?');
+    const before = clauses[place - 1];
+    // "And if he doesn't?" "Then call me back."
+    const isAnswer = before?.isQuestion === true && /^(?:(?:and|but|so) )?(?:what )?if\b/i.test(before.text); // prettier-ignore
+    const isConditional = condition.test(text) || (isAnswer && /^then\b/i.test(text));
     const pieces = isQuestion ? [text] : text.split(joint);
     return pieces
       .map((piece) => piece.trim())

@@ -106,12 +106,16 @@ function promiseLine(
   today?: string,
 ): string {
   const day =
-    until === undefined ? '' : until === today ? ' the same day' : ` by ${written(until)}`;
+    until === undefined
+      ? ''
+      : until === today
+        ? ' the same day'
+        : `${/\b(?:before (?:noon|lunch|\d\S*)|first thing)$/i.test(what) ? ' on' : ' by'} ${written(until)}`;
   const rest = what.replace(/^\w+ ?/, '');
   const isOfDone = who === 'agent' && until !== undefined && rest !== '' && done.some(({ text }) => text.endsWith(`${rest}.`)); // prettier-ignore
   return isOfDone
     ? `Promised${day.replace('the same', 'for the same')}.`
-    : `${subject} will ${what}${day}.`;
+    : `${subject} will ${what.replace(/, (?=(?:before|after) \w+$)/, ' ')}${day}.`;
 }
 
 function withinWords(lines: readonly ToldLine[], limit: number): ToldLine[] {

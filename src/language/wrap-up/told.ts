@@ -5,12 +5,14 @@ const clear: readonly (readonly [RegExp, string])[] = [
   [/\bi'd (?=(?:also |really |just )?(?:like|love|prefer|rather|appreciate)\b)/gi, 'I would '],
   [/\bwe'd (?=(?:also |really |just )?(?:like|love|prefer|rather|appreciate)\b)/gi, 'we would '],
   [/\b(it|that|he|she|they)'ll\b/gi, '$1 will'],
+  // "The floor's ruined" tells a state; "the boiler's packed in" what happened.
+  [/(?<=\b(?:the|my|our|your|this|that) \w+)'s (?=(?!(?:stopp|di|arriv|end|expir|start|crash|explod|pack|snapp|fail|happen|crack|turn|vanish|disappear)ed\b)\w+ed(?:[.,;!]|$))/gi, ' is '],
   [/\b(\w+)'s (?=(?:now |all |been |just )*(?:\w+ed|gone|put|set|sent|done|taken|down|broken|snapped|cut)\b)/gi, '$1 has '],
 ]; // prettier-ignore
 
 /** Words that fill a spoken sentence and that nobody would write down. */
 const spoken =
-  /\b(?:just|actually|basically|obviously|literally|for you|go ahead and|gone ahead and|please|anyway|like i said|as i said|you know|i mean)\b,? ?/gi;
+  /\b(?:just|actually|basically|obviously|literally|for you|go ahead and|gone ahead and|please|anyway|like i said|as i said|(?<!let )you know|i mean)\b,? ?/gi;
 
 export function plainOf(text: string): string {
   let plain = text;

@@ -17,7 +17,7 @@ const participles = new Map(irregular.map(([, past, participle]) => [participle,
 
 /** Verbs of what an agent does for a customer; others are too common to be an action by themselves. */
 const actions =
-  'refund cancel book change update block order open log raise issue reset remove add credit transfer schedule reschedule move extend waive apply note register activate deactivate escalate approve confirm replace renew upgrade downgrade switch close email text reissue reactivate unlock lock process arrange place create reserve lift correct amend swap file submit report record dispatch ship fix restore restart request flag merge post mark stop end deliver rebook redirect reverse adjust deduct release suspend pause disable enable enroll enrol forward print mail freeze put send set take make connect resolve complete finalise finalize sign sort pencil pay split withdraw enter assign return exchange clear cap pass'.split(
+  'refund cancel book change update block order open log raise issue reset remove add credit transfer schedule reschedule move extend waive apply note register activate deactivate escalate approve confirm replace renew upgrade downgrade switch close email text reissue reactivate unlock lock process arrange place create reserve lift correct amend swap file submit report record dispatch ship fix restore restart request flag merge post mark stop end deliver rebook redirect reverse adjust deduct release suspend pause disable enable enroll enrol forward print mail freeze put send set take make connect resolve complete finalise finalize sign sort pencil pay split withdraw enter assign return exchange clear cap pass dispatch resubmit overnight decline flag shift pencil put post refer notify terminate honour honor prorate'.split(
     ' ',
   );
 
@@ -50,6 +50,18 @@ export function isParticiple(word: string): boolean {
 export function pastOf(participle: string): string {
   return participles.get(participle.toLowerCase()) ?? participle;
 }
+
+/** The past of an action's verb: "take" gives "took". */
+export function pastOfBase(base: string): string {
+  const known = irregular.find(([one]) => one === base);
+  if (known) return known[1];
+  if (base.endsWith('e')) return `${base}d`;
+  if (/[^aeiou]y$/.test(base)) return `${base.slice(0, -1)}ied`;
+  return doubled.test(base) ? `${base}${base.slice(-1)}ed` : `${base}ed`;
+}
+
+const doubled =
+  /^(?:cancel|log|swap|ship|stop|submit|resubmit|refer|transfer|drop|flag|cap|pop|enrol)$/;
 
 const bases = new Map<string, string>([
   ...actionForms,

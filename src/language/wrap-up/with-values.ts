@@ -1,21 +1,28 @@
 import { findEntities } from '../entities/find-entities.ts';
 import { valueOf } from '../values/value.ts';
+import { writtenDay, writtenTime } from '../values/written-days.ts';
 
 const signs: Readonly<Record<string, string>> = { USD: '$', GBP: '£', EUR: '€' };
 const numbers = /^(?:NUMERICAL_PII|ACCOUNT_NUMBER)$/;
 
-/** The text with amounts and numbers in figures: "eighty nine dollars" as "$89.00". */
+/** The text with amounts, numbers, days and times in figures: "eighty nine dollars" as "$89.00". */
 export function withValues(text: string, callingCode?: string): string {
   let written = text;
   for (const { type, start, end, text: said } of findEntities(text).toReversed()) {
+    if (type === 'DATE' || type === 'TIME') {
+      const figures = type === 'DATE' ? writtenDay(said) : writtenTime(said);
+      if (figures !== undefined) written = written.slice(0, start) + figures + written.slice(end);
+      continue;
+    }
     if ((type !== 'MONEY' && !numbers.test(type)) || /^[$£€]/.test(said)) continue;
     const found = valueOf(type, said, { day: '', callingCode });
     if (found === undefined || (type === 'MONEY' && found.currency === undefined)) continue;
     const value = type === 'MONEY' ? amountOf(found.value, found.currency) : found.value;
-    if (type !== 'MONEY' && (/\d/.test(said) || !/^[A-Z]*\d{3,}$/.test(value))) continue;
+    // Three figures may as well be a time: "booked for four fifteen".
+    if (type !== 'MONEY' && (/\d/.test(said) || !/^[A-Z]*\d{4,}$/.test(value))) continue;
     written = written.slice(0, start) + value + written.slice(end);
   }
-  return written;
+  return written.replace(/\b\d(?: \d){2,}\b/g, (digits) => digits.replace(/ /g, ''));
 }
 
 export function amountOf(value: string, currency?: string): string {

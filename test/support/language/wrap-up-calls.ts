@@ -6,11 +6,14 @@ import { contentWords } from '../../../src/language/text/content.ts';
 import { baseOf } from '../../../src/language/wrap-up/verbs.ts';
 import { Counts } from './language-scores.ts';
 
+/** The first two parts hold thirty calls each, the other two ten each. */
+export type WrapUpPart = 'first' | 'second' | 'third' | 'fourth';
+
 /**
  * Calls whose wrap-up is known. A word group `a|b & c` is met by a text with one word of each side of the ampersand;
  * a field may be wanted several times.
  */
-type WrapUpCall = {
+export type WrapUpCall = {
   id: string;
   kind: string;
   day: string;
@@ -20,9 +23,10 @@ type WrapUpCall = {
   outcome: string[];
   promises: { who: string; words: string; until: string[] }[];
   facts: { kind: string; value: string }[];
+  disposition?: string;
 };
 
-export function wrapUpCalls(half: 'first' | 'second'): WrapUpCall[] {
+export function wrapUpCalls(half: WrapUpPart): WrapUpCall[] {
   const path = new URL(`../../fixtures/language/wrap-up-${half}.txt`, import.meta.url);
   return readFileSync(path, 'utf8').trim().split(/\n\n+/).map(callOf);
 }
@@ -37,6 +41,7 @@ function callOf(block: string): WrapUpCall {
     if (field === 'A') call.turns.push({ role: 'agent', text: value, start, end: start + 3 });
     if (field === 'C') call.turns.push({ role: 'customer', text: value, start, end: start + 3 });
     if (field === 'reason') call.reason = value;
+    if (field === 'disposition') call.disposition = value;
     if (field === 'done') call.done.push(value);
     if (field === 'outcome') call.outcome = value.split('|');
     if (field === 'promise') {
@@ -52,7 +57,7 @@ function callOf(block: string): WrapUpCall {
 }
 
 function contextOf({ id, day }: WrapUpCall): { day: string; callingCode: string } {
-  return { day, callingCode: id.startsWith('a') ? '1' : '44' };
+  return { day, callingCode: id.startsWith('b') ? '44' : '1' };
 }
 
 function recordOfCall(call: WrapUpCall): CallRecordDraft {

@@ -78,3 +78,102 @@ test('a sentence that cannot be retold is quoted, and another language is left a
   expect(summarize(spanish, 'general')).not.toContain('them');
   expect(summarize(spanish, 'general')).toContain('Me robaron la tarjeta');
 });
+
+test.each([
+  [
+    'the closing is in no promise',
+    "I've processed a refund. You will have your money within five business days, and you have a great day, okay?",
+    'Agent processed a refund.',
+  ],
+  [
+    'a state is told as what was done',
+    "That card's now stopped, nobody can use it.",
+    'Agent stopped the card.',
+  ],
+  [
+    'what was set up is told with its parts',
+    "Okay. That's all set up, six lots of sixty pounds starting the first of December.",
+    'Agent set up six lots of £60.00 starting the 1st of December.',
+  ],
+  [
+    'the reason behind an action is left out',
+    "I've closed the card, so nothing else can go through.",
+    'Agent closed the card.',
+  ],
+  [
+    'what goes on is told as done',
+    "I'm dispatching the on-call plumber to you right now.",
+    'Agent dispatched the on-call plumber to the customer.',
+  ],
+  [
+    'an action that was gone ahead with is one',
+    'I went ahead and assigned a new driver.',
+    'Agent assigned a new driver.',
+  ],
+  [
+    'its number stands beside it',
+    'I have opened a claim. The claim number is two zero five seven six.',
+    'Agent opened a claim (claim number 20576).',
+  ],
+  [
+    'a colloquial future is a promise',
+    "I'm also gonna waive the delivery fee.",
+    'Agent will waive the delivery fee.',
+  ],
+  [
+    'the last day of a contract is no promise',
+    "So your last day will be November thirtieth. I've scheduled the disconnect.",
+    'Agent scheduled the disconnect.',
+  ],
+  [
+    'our people are those of the company',
+    "That's you booked in with our engineer.",
+    "Agent booked the customer in with the company's engineer.",
+  ],
+  [
+    'a person is let know',
+    "We'll let you know either way.",
+    'Agent will let the customer know either way.',
+  ],
+  [
+    'times and days are written in figures',
+    'I have moved your appointment to December seventh at eleven a.m.',
+    "Agent moved the customer's appointment to December 7th at 11 a.m.",
+  ],
+])('%s', (_, said, told) => {
+  const turns = call('How can I help you?', 'My lamp is broken.', said, 'Thank you.');
+  expect(summarize(turns, 'general')).toBe(`Customer reported that their lamp is broken. ${told}`);
+});
+
+test.each([
+  [
+    "My printer prints everything in pink. I changed the cartridge, but it's still pink.",
+    'Customer reported that their printer prints everything in pink.',
+  ],
+  [
+    "I was meant to have the contract by last Friday and there's still no sign of it.",
+    "Customer reported that they were meant to have the contract by last Friday; there's still no sign of it.",
+  ],
+  [
+    "I'm ringing to make a complaint actually. One of your conductors shouted at my lad.",
+    "Customer called to make a complaint: one of the company's conductors shouted at their lad.",
+  ],
+  [
+    "My name is Marisol Vega, I run a small bakery and we're looking for a quote on forty pallets a month.",
+    'Caller: Marisol Vega. Customer was looking for a quote on forty pallets a month.',
+  ],
+  [
+    'Hi Javier, so I bought the Orbit Nine like three weeks ago and it stopped charging.',
+    'Customer reported that they bought the Orbit Nine three weeks ago and it stopped charging.',
+  ],
+  [
+    'I have an appointment with Doctor Osei on the second. Can we move it?',
+    'Customer reported that they have an appointment with Doctor Osei on the 2nd; they asked to move it.',
+  ],
+  [
+    "The washing machine's flooded the kitchen and the floor's ruined.",
+    'Customer reported that the washing machine has flooded the kitchen and the floor is ruined.',
+  ],
+])('the reason "%s" is told with its matter', (said, told) => {
+  expect(summarize(call('How can I help you?', said, 'I see.', 'Thanks.'), 'general')).toBe(told);
+});

@@ -19,7 +19,7 @@ case "$1" in
   ci | test) echo "npm $1: done before, or being done" ;;
   start)
     "$TERMINAL/bin/end" app
-    PORT="\${PORT:-$TERMINAL_PORT}" "$TERMINAL_NODE" --disable-warning=ExperimentalWarning src/main.ts > "$TERMINAL/app.log" 2>&1 &
+    PORT="\${PORT:-$TERMINAL_PORT}" "$TERMINAL_NODE" --disable-warning=ExperimentalWarning --import ./src/lib/compile-cache.mjs src/main.ts > "$TERMINAL/app.log" 2>&1 &
     echo $! > "$TERMINAL/app.pid"
     exec "$TERMINAL/bin/await" app 'ready at' ;;
   *) echo "the terminal knows no npm $1" >&2; exit 2 ;;
@@ -38,7 +38,8 @@ case "$1" in
   call) exec trunkline "$@" --speed 10 ;;
   *) exec trunkline "$@" ;;
 esac`,
-  trunkline: 'exec "$TERMINAL_NODE" --disable-warning=ExperimentalWarning src/cli.ts "$@"',
+  trunkline:
+    'exec "$TERMINAL_NODE" --disable-warning=ExperimentalWarning --import ./src/lib/compile-cache.mjs src/cli.ts "$@"',
   sudo: 'exec "$@"',
   systemctl: `
 case "$1" in

@@ -4,6 +4,9 @@ import { fileURLToPath } from 'node:url';
 import { endsWithUs } from './ends-with-us.ts';
 
 const cli = fileURLToPath(new URL('../../../src/cli.ts', import.meta.url));
+const compileCache = new URL('../../../src/lib/compile-cache.mjs', import.meta.url).href;
+/** The options of `npm run trunkline`. */
+const options = ['--disable-warning=ExperimentalWarning', '--import', compileCache];
 
 export type StartedCommand = {
   child: ChildProcess;
@@ -16,7 +19,7 @@ export type StartedCommand = {
 /** Runs `trunkline` with these arguments and none of our settings. */
 export function trunkline(args: string[], env: Record<string, string> = {}): StartedCommand {
   const child = endsWithUs(
-    spawn(process.execPath, ['--disable-warning=ExperimentalWarning', cli, ...args], {
+    spawn(process.execPath, [...options, cli, ...args], {
       env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
     }),

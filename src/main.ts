@@ -58,6 +58,7 @@ type OpenProcess = {
   log: Logger;
   store: Store;
   http: HttpServer;
+  teamsOf: (agent: string) => readonly string[];
   parts: Part[];
   /** Mounts a part on the one port. All parts are closed in reverse order when the process ends. */
   mount: <T extends Part & AsyncDisposable>(part: T) => T;
@@ -87,7 +88,7 @@ export async function main(env: Readonly<Record<string, string | undefined>>): P
     }),
   );
   const internalKey = randomBytes(32).toString('base64url');
-  const { http, people } = await openPort(stack, {
+  const { http, people, teamsOf } = await openPort(stack, {
     ...{ config: config.people, store, clock: systemClock, log },
     node: await nodeIdOf(config.store.dataDir),
     port: { config: config.http, insecure: config.insecure, internalKey, isStarting: true },
@@ -99,6 +100,7 @@ export async function main(env: Readonly<Record<string, string | undefined>>): P
     log,
     store,
     http,
+    teamsOf,
     parts,
     own: (resource) => stack.use(resource),
     mount(part) {
@@ -262,7 +264,7 @@ async function openSpeech(
 
 /** Opens the outbox, the bridge, and the carriers that bring calls to the bridge. */
 async function openBridge(
-  { config, log, store, http, mount, own }: OpenProcess,
+  { config, log, store, http, teamsOf, mount, own }: OpenProcess,
   { nodes, objects, language }: Shared,
   internalKey: string,
 ): Promise<BridgePart> {
@@ -296,6 +298,7 @@ async function openBridge(
       nodes: nodes.membership,
       link: nodes.link,
       carriers: carrierNames,
+      teamsOf,
       factsOf,
     }),
   );

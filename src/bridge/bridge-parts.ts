@@ -61,6 +61,8 @@ export type BridgeOptions = {
   link?: NodeLink | undefined;
   /** The playbooks that calls listen with. */
   playbooks: ListeningPlaybooks;
+  /** The teams of an agent, by the people of this installation. */
+  teamsOf?: (agent: string) => readonly string[];
   /** The carrier names that `POST /api/streams` accepts. */
   carriers: readonly string[];
   /** Extracts facts about a call from the carrier's callbacks. If absent, callbacks are only stored. */

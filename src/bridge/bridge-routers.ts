@@ -7,6 +7,7 @@ import { sharedCalls } from './api/shared-calls.ts';
 import { streamsApi } from './api/streams-api.ts';
 import { testEventsApi } from './api/test-events.ts';
 import type { BridgeOptions, BridgeParts } from './bridge-parts.ts';
+import { Board } from './board/board.ts';
 import { PanelApi } from './panel/panel-api.ts';
 import { openRelay } from './relay/relay.ts';
 import { SearchBacklog } from './search/search-backlog.ts';
@@ -59,11 +60,14 @@ export function bridgeRouters(
       clock,
     }),
   );
+  const { teamsOf = () => [] } = options;
+  const board = opened.use(new Board({ store, calls, feed, playbooks, teamsOf, clock }));
   const backlog = opened.use(new SearchBacklog({ store, clock, log }));
   return [
     { access: 'operator', router: streamsApi({ tokens, publicUrl, carriers }) },
     ...(others === undefined ? [] : [{ access: 'operator' as const, router: others.router }]),
     { access: 'operator', router: live.router },
+    { access: 'operator', router: board.router },
     { access: 'operator', router: searchApi({ store, calls, backlog, log }) },
     { access: 'operator', router: savedSearches({ store, clock }) },
     { access: 'operator', router: testEventsApi({ store, outbox, feed, links, clock }) },

@@ -150,6 +150,12 @@ export class Holders implements Directory {
     };
   }
 
+  /** The teams of the people who are this agent. */
+  teamsOfAgent(agent: string): string[] {
+    const people = this.people.filter(({ agent_id }) => agent_id !== null && isOneOf([agent_id], agent)); // prettier-ignore
+    return [...new Set(people.flatMap(teamsOf))];
+  }
+
   async mayTouch(agents: readonly string[], callId: string): Promise<boolean> {
     if (agents.length === 0) return false;
     const row = await this.#options.store.db

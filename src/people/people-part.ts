@@ -74,6 +74,8 @@ export class People implements AsyncDisposable {
     return this.#known;
   }
 
+  readonly teamsOf = (agent: string): string[] => this.#known.teamsOfAgent(agent);
+
   get audit(): Pick<Audit, 'add' | 'deed' | 'failed'> {
     return this.#audit;
   }
@@ -120,11 +122,11 @@ export async function openPort(
   options: Omit<PeopleOptions, 'settingKeys'> & {
     port: Omit<Parameters<typeof listen>[0], 'directory' | 'noted' | 'failedAt' | 'log'>;
   },
-): Promise<{ http: HttpServer; people: Part }> {
+): Promise<{ http: HttpServer; people: Part; teamsOf: People['teamsOf'] }> {
   const { port, ...own } = options;
   const settingKeys = port.config.apiKeys;
   const people = stack.use(await People.open({ ...own, settingKeys }));
   const { directory, noted, failedAt } = people;
   const http = stack.use(await listen({ ...port, log: own.log, directory, noted, failedAt }));
-  return { http, people: people.part(http) };
+  return { http, people: people.part(http), teamsOf: people.teamsOf };
 }

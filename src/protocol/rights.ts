@@ -35,6 +35,11 @@ export const actions = {
     keys: ['read', 'operate', 'admin'],
     people: everybody,
   },
+  'board.watch': {
+    what: 'watch the board of running calls',
+    keys: ['read', 'operate', 'admin'],
+    people: { supervisor: 'team', quality: 'all', operator: 'all', admin: 'all' },
+  },
   'calls.export': {
     what: 'take many calls away as a file',
     keys: ['read', 'operate', 'admin'],
@@ -196,6 +201,7 @@ const routesOf: Record<Right | OpenRight, readonly string[]> = {
     'GET /api/calls/{id}/assist',
   ],
   'calls.hear': ['GET /api/calls/{id}/recording'],
+  'board.watch': ['GET /api/board/live'],
   'calls.export': ['GET /api/search/export'],
   'searches.read': ['GET /api/saved-searches'],
   'searches.change': ['PUT /api/saved-searches/{name}', 'DELETE /api/saved-searches/{name}'],
@@ -310,6 +316,7 @@ export const listsOfCalls: ReadonlySet<string> = new Set([
   'GET /api/search',
   'GET /api/search/export',
   'GET /api/live',
+  'GET /api/board/live',
 ]);
 
 /**
@@ -329,6 +336,7 @@ export const deeds: Readonly<Record<string, string>> = {
   'GET /api/search': 'searched',
   'GET /api/search/export': 'exported',
   'GET /api/live': 'watched',
+  'GET /api/board/live': 'watched the board',
   'PUT /api/saved-searches/{name}': 'saved a search',
   'DELETE /api/saved-searches/{name}': 'removed a search',
   'GET /api/deliveries/{id}': 'read an event',

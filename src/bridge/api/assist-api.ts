@@ -129,7 +129,8 @@ async function callsFor(
   return rows.map((row) => ({ id: row.id, scope: scopeOf(recordFrom(row)) }));
 }
 
-function scopeOf({ direction, carrier, to, metadata }: CallRecord): CallScope {
+/** The facts of a call that scopes of playbooks ask for. */
+export function scopeOf({ direction, carrier, to, metadata }: CallRecord): CallScope {
   return { direction: direction ?? null, carrier, to: to ?? null, metadata };
 }
 

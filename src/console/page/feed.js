@@ -4,6 +4,7 @@ import { connection } from './page-state.js';
 /** @import { LiveFeedMessage } from './shapes.ts' */
 
 const names = [
+  'board',
   ...['call', 'partial', 'levels', 'reset', 'call-deleted'],
   ...['call.started', 'call.transcript', 'call.sentiment', 'call.entities', 'call.translation'],
   ...[
@@ -28,6 +29,7 @@ const longestWaitMs = 10_000;
 /**
  * One stream of server-sent events that survives restarts, sleep and a new sign-in. It continues after the last event
  * it saw, so nothing is missed or requested twice.
+ * @template {{ type: string }} [Message=LiveFeedMessage]
  */
 export class Feed {
   #path;
@@ -45,7 +47,7 @@ export class Feed {
 
   /**
    * @param {string} path
-   * @param {(message: LiveFeedMessage) => void} onMessage
+   * @param {(message: Message) => void} onMessage
    * @param {(state: string) => void} onState
    */
   constructor(path, onMessage, onState) {
@@ -84,7 +86,7 @@ export class Feed {
   /** @param {MessageEvent<string>} event */
   #take(event) {
     if (event.lastEventId) this.#lastId = event.lastEventId;
-    /** @type {LiveFeedMessage} */
+    /** @type {Message} */
     const message = JSON.parse(event.data);
     if (message.type === 'reset') this.#lastId = '';
     this.#onMessage(message);

@@ -1,4 +1,5 @@
 import { get, post, whenSignedOut } from './api.js';
+import { BoardView } from './board-view.js';
 import { CallBook } from './call-book.js';
 import { CallView } from './call-view.js';
 import { CallsView } from './calls-view.js';
@@ -65,6 +66,7 @@ const views = [
   [/^#\/jobs\/([\w-]+)$/, 'jobs', (id = '') => new JobView(id, jobs)],
   [/^#\/jobs$/, 'jobs', () => new JobsView({ jobs, uploads })],
   [/^#\/deliveries(?:\/\w+)?(?:\?.*)?$/, 'deliveries', () => new DeliveriesView()],
+  [/^#\/board(?:\?.*)?$/, 'board', () => new BoardView()],
   [/^#\/people$/, 'people', () => new PeopleView()],
   [
     /^#\/installation(?:\/(\w+))?$/,

@@ -22,6 +22,7 @@ import type {
   EndpointPage,
 } from '../../protocol/delivery-reports.ts';
 import type { CallAssistance } from '../../protocol/assist-events.ts';
+export type { BoardCard, BoardMessage } from '../../protocol/board-messages.ts';
 export type { CallAssistance, HintVerdict } from '../../protocol/assist-events.ts';
 import type {
   ApiConnection,

@@ -7,7 +7,15 @@ import { menu } from './menu.js';
 /** The style sheet hides elements with these needs from somebody who lacks the right. The server refuses them all the same. */
 const needs = [
   ...['calls.erase', 'calls.control', 'calls.note', 'calls.hear', 'calls.test', 'calls.again'],
-  ...['calls.inspect', 'deliveries.read', 'installation.read', 'jobs', 'people', 'searches.read'],
+  ...[
+    'board.watch',
+    'calls.inspect',
+    'deliveries.read',
+    'installation.read',
+    'jobs',
+    'people',
+    'searches.read',
+  ],
 ];
 
 /** @type {SignInState['may']} */

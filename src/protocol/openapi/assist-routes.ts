@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { BindAgent } from '../agents.ts';
 import { ApiCall } from '../api.ts';
+import { BoardMessage } from '../board-messages.ts';
 import {
   CallAssistance,
   HintFeedback,
@@ -57,6 +58,22 @@ export const assistRoutes: readonly Route[] = [
     access: 'key',
     answers: { 200: answer('The call, without an agent.', ApiCall) },
     errors: [404, 503],
+  },
+  {
+    method: 'get',
+    path: '/api/board/live',
+    tag,
+    summary: 'The running calls of all nodes, as a supervisor needs them',
+    description:
+      'Server-sent events of one kind, `board`: first all cards, then those that changed, at most four times a second for each call. A supervisor sees the calls of their teams.',
+    access: 'key',
+    answers: {
+      200: {
+        description: 'A stream of events.',
+        content: { 'text/event-stream': BoardMessage },
+      },
+    },
+    errors: [503],
   },
   {
     method: 'get',

@@ -17,6 +17,7 @@ import type {
 } from '../../../src/protocol/delivery-reports.ts';
 import type { ApiConnection, CrmPresetList } from '../../../src/protocol/connection-reports.ts';
 import type { SavedSearch, SearchPage } from '../../../src/protocol/search.ts';
+import type { BoardCard, BoardMessage } from '../../../src/protocol/board-messages.ts';
 import type { ApiModel, LanguageModelTrial } from '../../../src/protocol/model-reports.ts';
 import type { CallAssistance } from '../../../src/protocol/assist-events.ts';
 import type { CallEvent } from '../../../src/protocol/events.ts';
@@ -51,6 +52,8 @@ export type Recorded = {
   saved?: SavedSearch[];
   /** The progress of indexing older calls; all of them are indexed unless said. */
   indexing?: SearchPage['indexing'];
+  /** The running calls of the board. */
+  board?: BoardCard[];
   /** Called for each request that changes data, and for each search. */
   onPost?: (path: string, body: unknown) => unknown;
 };
@@ -59,6 +62,8 @@ export type RecordedApi = AsyncDisposable & {
   readonly url: string;
   /** Sends a message to every open page. */
   tell(message: LiveFeedMessage): void;
+  /** Tells every open board of changed cards and of calls that are gone. */
+  tellBoard(cards: readonly BoardCard[], gone?: readonly string[]): void;
   /** Closes every event stream, like a restart. */
   cut(): void;
   /** The Last-Event-ID of each opened stream, '' for none. */
@@ -87,6 +92,14 @@ export async function startRecordedApi(
     streams.add(response);
     response.on('close', () => streams.delete(response));
   });
+  const boards = new Set<Response>();
+  operator.get('/api/board/live', (_request, response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' });
+    response.write('retry: 100\n\n');
+    response.write(boardText(recorded.board ?? [], [], true));
+    boards.add(response);
+    response.on('close', () => boards.delete(response));
+  });
   http.mount({
     name: 'recorded',
     routers: [
@@ -101,11 +114,20 @@ export async function startRecordedApi(
     tell(message) {
       for (const stream of streams) stream.write(text(message));
     },
+    tellBoard(cards, gone = []) {
+      for (const stream of boards) stream.write(boardText(cards, gone, false));
+    },
     cut() {
       for (const stream of streams) stream.destroy();
     },
     [Symbol.asyncDispose]: () => port[Symbol.asyncDispose](),
   };
+}
+
+function boardText(cards: readonly BoardCard[], gone: readonly string[], whole: boolean): string {
+  const at = new Date().toISOString();
+  const message: BoardMessage = { type: 'board', at, whole, cards: [...cards], gone: [...gone], left_out: 0 }; // prettier-ignore
+  return `event: board\ndata: ${JSON.stringify(message)}\n\n`;
 }
 
 function recordedRoutes(recorded: Recorded): Router {

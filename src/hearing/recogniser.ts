@@ -44,7 +44,7 @@ export type RecogniserEvent =
       type: 'final';
       utterance: RecognisedUtterance;
       decidedS: number;
-      /** The language of all further speech, once detection is sure of it. */
+      /** The language of further speech, once detection is sure of it. */
       settledLanguage?: string;
     }
   /** Everything before this second is decided, and its finals were emitted before this event. */

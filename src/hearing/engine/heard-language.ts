@@ -7,8 +7,16 @@ export type LanguageJudge = (distribution: LanguageDistribution, seconds: number
 const leastS = 1.5;
 /** A language this likely among all languages of the model is right in 99 of 100 cases. */
 const sureP = 0.8;
+/**
+ * A caller may be put through to somebody who speaks another language. Speech of this length is then as sure of its
+ * language by itself as all speech before.
+ */
+const leavesS = 2;
+const leavesP = 0.9;
 /** The language of speech that is too short to tell, where the request names none. */
 const usual = 'en';
+
+type Judged = { distribution: LanguageDistribution; isLong: boolean; seconds: number };
 
 /**
  * Chooses the language of a stream by the sound of its speech. The distributions of several pieces are added until one
@@ -19,7 +27,7 @@ export class HeardLanguage {
   readonly #among: readonly string[];
   readonly #codeSwitching: boolean;
   #sums: LanguageDistribution = new Map();
-  #last: { distribution: LanguageDistribution; isLong: boolean } | undefined;
+  #last: Judged | undefined;
   #settled: string | undefined;
   #kept: string | undefined;
 
@@ -29,7 +37,7 @@ export class HeardLanguage {
     this.#codeSwitching = codeSwitching;
   }
 
-  /** The language of all further speech, once it is sure. */
+  /** The language of further speech, once it is sure. Speech that is clearly in another one changes it. */
   get settled(): string | undefined {
     return this.#settled;
   }
@@ -42,8 +50,9 @@ export class HeardLanguage {
   /** Chooses the language of a piece. The choice counts for later pieces only after `accept`. */
   readonly judge: LanguageJudge = (distribution, seconds) => {
     const isLong = seconds >= leastS;
-    this.#last = { distribution, isLong };
-    if (this.#settled !== undefined || !isLong) return this.best;
+    this.#last = { distribution, isLong, seconds };
+    if (this.#settled !== undefined) return this.#left(this.#last) ?? this.#settled;
+    if (!isLong) return this.best;
     const sums = this.#codeSwitching ? distribution : added(this.#sums, distribution);
     return this.#bestOf(sums) ?? this.#first;
   };
@@ -52,7 +61,11 @@ export class HeardLanguage {
   accept(language: string): void {
     const last = this.#last;
     this.#last = undefined;
-    if (!last?.isLong || this.#settled !== undefined) return;
+    if (!last?.isLong) return;
+    if (this.#settled !== undefined) {
+      this.#settled = this.#left(last) ?? this.#settled;
+      return;
+    }
     if (this.#codeSwitching) {
       this.#kept = language;
       return;
@@ -60,6 +73,13 @@ export class HeardLanguage {
     this.#sums = added(this.#sums, last.distribution);
     const [code, p] = likeliest(this.#sums);
     if (p >= sureP && this.#accepts(code)) this.#settled = code;
+  }
+
+  /** The other language in which this piece clearly is. */
+  #left({ distribution, seconds }: Judged): string | undefined {
+    if (seconds < leavesS) return undefined;
+    const [code, p] = likeliest(distribution);
+    return p >= leavesP && code !== this.#settled && this.#accepts(code) ? code : undefined;
   }
 
   get #first(): string {

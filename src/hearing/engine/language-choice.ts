@@ -31,9 +31,9 @@ export class LanguageChoice {
     else if (bySound) this.#heard = new HeardLanguage(asked, codeSwitching);
   }
 
-  /** The language that the model should expect, or '' to let the model choose. */
+  /** The language that the model should expect, or '' to let the model choose. A model that judges by sound does. */
   get hint(): string {
-    return this.#settled ?? this.#heard?.settled ?? '';
+    return this.#settled ?? '';
   }
 
   /** Chooses the language of a piece from the model's distribution. Undefined if nothing is to be chosen so. */
@@ -41,7 +41,7 @@ export class LanguageChoice {
     return this.#heard?.judge;
   }
 
-  /** The language of all further speech, if it was found by its sound. */
+  /** The language of further speech, if it was found by its sound. */
   get found(): string | undefined {
     return this.#heard?.settled;
   }

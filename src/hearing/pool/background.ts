@@ -4,14 +4,16 @@ import { every, type Loop, type Next } from '../../lib/every.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { Recogniser, StreamAdmission } from '../recogniser.ts';
 
-export type BackgroundRecogniser = Recogniser & {
+export type BackgroundRecogniser<Running = Recogniser> = Recogniser & {
   /** Ends the processes as soon as no job needs them. The next job starts others, which see the models of then. */
   renew(): void;
+  /** Starts the processes, and gives them to somebody who has work for them. Undefined if they cannot be had. */
+  begun(): Promise<Running> | undefined;
 };
 
-type BackgroundOptions = {
+type BackgroundOptions<Running> = {
   /** Starts the processes with the model of the live recogniser. */
-  start(): Promise<Recogniser>;
+  start(): Promise<Running>;
   live: Pick<Recogniser, 'status' | 'admits' | 'mostProcesses'>;
   clock: Clock;
   log: Logger;
@@ -21,13 +23,21 @@ type BackgroundOptions = {
 const idleMs = 60_000;
 const lookMs = 10_000;
 
+const starting: StreamAdmission = {
+  outcome: 'at-capacity',
+  detail: 'the recogniser of jobs is starting',
+  retryAfterS: 1,
+};
+
 /**
  * The recogniser of pre-recorded jobs. Its processes start with the first job and end when no job has needed them for a
  * minute. The live recogniser tells whether a job can be read at all.
  */
-export function backgroundRecogniser(options: BackgroundOptions): BackgroundRecogniser {
+export function backgroundRecogniser<Running extends Recogniser>(
+  options: BackgroundOptions<Running>,
+): BackgroundRecogniser<Running> {
   const { live, clock, log } = options;
-  let started: Promise<Recogniser> | undefined;
+  let started: Promise<Running> | undefined;
   let own: Recogniser | undefined;
   let idleSinceMs: number | undefined;
   let looks: Loop | undefined;
@@ -52,7 +62,7 @@ export function backgroundRecogniser(options: BackgroundOptions): BackgroundReco
     });
     return 'over';
   };
-  const begin = (): void => {
+  const begin = (): Promise<Running> => {
     started ??= options.start().then(
       (recogniser) => {
         own = recogniser;
@@ -67,20 +77,15 @@ export function backgroundRecogniser(options: BackgroundOptions): BackgroundReco
       },
     );
     started.catch(() => undefined); // already logged; the next job tries again
+    return started;
   };
-  const starting: StreamAdmission = {
-    outcome: 'at-capacity',
-    detail: 'the recogniser of jobs is starting',
-    retryAfterS: 1,
-  };
-
   return {
     mostProcesses: live.mostProcesses,
     status: () => own?.status() ?? live.status(),
     admits(options, streams) {
       const admission = live.admits(options, 0);
       // A job is asking, so the processes load while its audio is downloaded and decoded.
-      if (admission.outcome !== 'no-model' && !closed) begin();
+      if (admission.outcome !== 'no-model' && !closed) void begin();
       // Live sessions that fill the machine make jobs slow, not impossible.
       return admission.outcome === 'at-capacity'
         ? { outcome: 'admitted' }
@@ -91,9 +96,10 @@ export function backgroundRecogniser(options: BackgroundOptions): BackgroundReco
     open(options, onEvent) {
       if (closed) return starting;
       if (own) return own.open(options, onEvent);
-      begin();
+      void begin();
       return starting;
     },
+    begun: () => (closed ? undefined : begin()),
     renew() {
       isStale = started !== undefined;
       look();

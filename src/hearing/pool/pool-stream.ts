@@ -78,10 +78,23 @@ const pieceS = 0.5;
 /** The pool of a stream, as the stream needs it. */
 export type PoolHooks = {
   onDone: () => void;
-  /** Called when detection is sure of the language of all further speech. */
+  /** Called when detection is sure of the language of further speech. */
   onSettled: (language: string) => void;
+  /**
+   * Called when a final hardly sounds like the language that was found. Returns true if another pool has taken the
+   * stream: it hears the same audio again. Missing in pools that hear all languages.
+   */
+  onDoubt?: () => boolean;
   newNumber: () => number;
 };
+
+/**
+ * A model for one language writes that language whatever is said, and is unsure of its words then. A final below this
+ * confidence may be in another one.
+ */
+const doubtedConfidence = 0.75;
+/** Shorter speech tells too little about its language. */
+const leastDoubtedS = 2;
 
 type Expectation = { answer: ExpectedAnswer | undefined; from: number };
 
@@ -111,6 +124,12 @@ export class PoolStream implements RecogniserStream {
   #hooks: PoolHooks;
   /** The expected answers, each from a sample of the stream on. Those before the last decided one are dropped. */
   readonly #expectations: Expectation[] = [];
+  /** The requested languages, once one of them was found. */
+  #asked: string[] | undefined;
+  /** The language that was doubted last. */
+  #doubted: string | undefined;
+  /** Finals that are not doubted after a doubt. Their number doubles with each doubt that found the same language. */
+  #trusted = { left: 0, next: 1 };
   #process: RecogniserProcess | undefined;
   #number = 0;
   #base = { sample: 0, index: 0 };
@@ -141,6 +160,11 @@ export class PoolStream implements RecogniserStream {
 
   get process(): RecogniserProcess | undefined {
     return this.#process;
+  }
+
+  /** True if the session has closed it, or nothing more can come of it. */
+  get isOver(): boolean {
+    return this.#done;
   }
 
   get backlogS(): number {
@@ -268,6 +292,7 @@ export class PoolStream implements RecogniserStream {
         return;
       case 'final': {
         const utterance = this.#moved(event.utterance, offsetS);
+        if (this.#isDoubted(utterance)) return;
         const decidedS = event.decidedS + offsetS;
         this.#index = utterance.index + 1;
         this.#decided(decidedS);
@@ -305,10 +330,33 @@ export class PoolStream implements RecogniserStream {
     this.#onEvent({ type, at });
   }
 
+  /**
+   * True if another pool finds the language of this speech again. Nothing of it is decided yet, so that pool gets its
+   * audio and emits its final.
+   */
+  #isDoubted({ start, end, confidence }: RecognisedUtterance): boolean {
+    const { onDoubt } = this.#hooks;
+    if (!this.#asked || !onDoubt || end - start < leastDoubtedS) return false;
+    const { left, next } = this.#trusted;
+    if (left > 0) this.#trusted.left--;
+    if (left > 0 || confidence >= doubtedConfidence) return false;
+    const found = this.#options;
+    this.#options = { ...found, languages: this.#asked };
+    if (!onDoubt()) {
+      this.#options = found;
+      return false;
+    }
+    this.#doubted = found.languages[0];
+    this.#trusted = { left: next, next: 2 * next };
+    return true;
+  }
+
   /** From here on a new process need not find the language again, and a process of another model may read it. */
   #settle(language: string): void {
     const { languages } = this.#options;
     if (this.#done || (languages.length === 1 && languages[0] === language)) return;
+    this.#asked ??= languages;
+    if (language !== this.#doubted) this.#trusted = { left: 0, next: 1 };
     this.#options = { ...this.#options, languages: [language], codeSwitching: false };
     this.#hooks.onSettled(language);
   }

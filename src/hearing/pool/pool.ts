@@ -33,11 +33,18 @@ type RecogniserOptions = {
   isBeside?: boolean;
   /** Gives away a stream whose language was found. Returns false if nobody takes it. */
   handOver?: (stream: PoolStream, language: string) => boolean;
+  /** Gives away a stream whose language must be found again. Returns false if nobody takes it. */
+  handBack?: (stream: PoolStream) => boolean;
 };
 
 export type RecogniserPool = Recogniser & {
-  /** Reads a stream of another pool from its last decided second on. Returns false if there is no room for it. */
-  adopt(stream: PoolStream, language: string): boolean;
+  /**
+   * Reads a stream of another pool from its last decided second on. Without a language it is to be found. Returns false
+   * if there is no room for the stream.
+   */
+  adopt(stream: PoolStream, language?: string): boolean;
+  /** Goes on with a stream that this pool gave away and that nobody took. Its place was counted before. */
+  takeBack(stream: PoolStream): void;
   /** The running processes and their load, for operators. */
   processes(): { pid: number | undefined; streams: number; busy: number; rssBytes: number }[];
 };
@@ -83,14 +90,12 @@ class Pool implements RecogniserPool {
   #closing: Promise<void> | undefined;
   readonly #name: PoolName;
   readonly #hide: () => void;
-  readonly #handOver: RecogniserOptions['handOver'];
+  readonly #giving: Pick<RecogniserOptions, 'handOver' | 'handBack'>;
 
-  constructor(
-    { config, log, inBackground = false, secondReader, isBeside, handOver }: RecogniserOptions,
-    supply: ModelSupply,
-  ) {
+  constructor(options: RecogniserOptions, supply: ModelSupply) {
+    const { config, log, inBackground = false, secondReader, isBeside } = options;
     this.#config = config;
-    this.#handOver = handOver;
+    this.#giving = options;
     this.#secondReader = secondReader;
     this.#inBackground = inBackground;
     this.#log = log.child({ part: 'recogniser' });
@@ -169,12 +174,18 @@ class Pool implements RecogniserPool {
     return { outcome: 'admitted', stream };
   }
 
-  adopt(stream: PoolStream, language: string): boolean {
-    if (!this.status().languages.includes(language)) return false;
-    if (this.admits({ languages: [language] }, 1).outcome !== 'admitted') return false;
+  adopt(stream: PoolStream, language?: string): boolean {
+    if (this.#closing) return false;
+    if (language !== undefined && !this.status().languages.includes(language)) return false;
+    const languages = language === undefined ? stream.options.languages : [language];
+    if (this.admits({ languages }, 1).outcome !== 'admitted') return false;
+    this.takeBack(stream);
+    return true;
+  }
+
+  takeBack(stream: PoolStream): void {
     stream.moveTo(this.#hooksOf(() => stream));
     this.#take(stream);
-    return true;
   }
 
   #take(stream: PoolStream): void {
@@ -190,10 +201,9 @@ class Pool implements RecogniserPool {
         this.#placeAll();
       },
       onSettled: (language) => {
-        if (this.#handOver?.(stream(), language) !== true) return;
-        this.#streams.delete(stream());
-        this.#placeAll();
+        if (this.#giving.handOver?.(stream(), language)) this.#gone(stream());
       },
+      ...(this.#giving.handBack ? { onDoubt: () => this.#handBack(stream()) } : {}),
       newNumber: () => this.#nextNumber++,
     };
   }
@@ -205,6 +215,17 @@ class Pool implements RecogniserPool {
       busy: load.busy,
       rssBytes: load.rssBytes,
     }));
+  }
+
+  #handBack(stream: PoolStream): boolean {
+    const isTaken = this.#giving.handBack?.(stream) === true;
+    if (isTaken) this.#gone(stream);
+    return isTaken;
+  }
+
+  #gone(stream: PoolStream): void {
+    this.#streams.delete(stream);
+    this.#placeAll();
   }
 
   [Symbol.asyncDispose](): Promise<void> {

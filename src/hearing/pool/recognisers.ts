@@ -6,7 +6,9 @@ import { backgroundRecogniser, type BackgroundRecogniser } from './background.ts
 import { languagesModel } from '../config.ts';
 import { OptionalModel } from '../models/optional-model.ts';
 import { ByLanguage } from './by-language.ts';
+import { handedBack } from './hand-back.ts';
 import { type RecogniserPool, startRecogniser } from './pool.ts';
+import type { PoolStream } from './pool-stream.ts';
 import type { Recogniser } from '../recogniser.ts';
 
 type RecognisersOptions = {
@@ -25,7 +27,9 @@ export type Recognisers = AsyncDisposable & {
 
 export async function startRecognisers(options: RecognisersOptions): Promise<Recognisers> {
   const { config, log, secondReader: wanted } = options;
-  const pool = await startRecogniser({ config, log });
+  // The other pool is made below, and only streams that it has had can come back to it.
+  let handBack: (stream: PoolStream) => boolean = () => false;
+  const pool = await startRecogniser({ config, log, handBack: (stream) => handBack(stream) });
   const english = backgroundRecogniser({
     start: async () => {
       const secondReader = await secondReaderFolder(config, wanted, log);
@@ -38,6 +42,8 @@ export async function startRecognisers(options: RecognisersOptions): Promise<Rec
   if (config.model === languagesModel) return together({ live: pool, recordings: english });
   const model = await OptionalModel.find(config, languagesModel);
   const others = otherLanguages({ config, log, model, pool });
+  handBack = (stream) =>
+    model.isInstalled && handedBack(stream, { others: others.live, pool, log });
   const isInstalled = () => model.isInstalled;
   return together(
     {
@@ -87,7 +93,7 @@ function otherLanguages({
   log: Logger;
   model: OptionalModel;
   pool: RecogniserPool;
-}): { live: BackgroundRecogniser; recordings: BackgroundRecogniser } {
+}): { live: BackgroundRecogniser<RecogniserPool>; recordings: BackgroundRecogniser } {
   const settings = { ...config, model: model.name, pullModels: false };
   const gate: Pick<Recogniser, 'status' | 'admits' | 'mostProcesses'> = {
     mostProcesses: pool.mostProcesses,

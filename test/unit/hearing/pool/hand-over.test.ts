@@ -1,6 +1,7 @@
 import { expect, test, vi } from 'vitest';
 import type { OfStream, ToStream } from '../../../../src/hearing/engine/child-messages.ts';
 import { ByLanguage } from '../../../../src/hearing/pool/by-language.ts';
+import { handedBack } from '../../../../src/hearing/pool/hand-back.ts';
 import { PoolStream } from '../../../../src/hearing/pool/pool-stream.ts';
 import type { RecogniserProcess } from '../../../../src/hearing/pool/process.ts';
 import type {
@@ -8,7 +9,7 @@ import type {
   RecogniserEvent,
   RecogniserStatus,
 } from '../../../../src/hearing/recogniser.ts';
-import { streamDefaults } from '../../../support/recognition/recogniser.ts';
+import { silentLog, streamDefaults } from '../../../support/recognition/recogniser.ts';
 
 /** A process that takes everything and says what the test says. */
 function silentProcess() {
@@ -141,4 +142,109 @@ test('legs of both models share the machine, and each is told in the status', ()
     detail: expect.stringContaining('15 channels are in use'),
   });
   expect(both.admits({ languages: ['en'] }, 1).outcome).toBe('at-capacity');
+});
+
+/** A stream whose language was found and whose pool can give it back. */
+function foundStream(onDoubt: () => boolean) {
+  const events: RecogniserEvent[] = [];
+  const pool = silentProcess();
+  let number = 0;
+  const hooks = { onDone: vi.fn(), onSettled: vi.fn(), onDoubt, newNumber: () => ++number };
+  const stream = new PoolStream(
+    { ...streamDefaults, sampleRate: 8000, languages: [] },
+    (event) => events.push(event),
+    hooks,
+  );
+  const says = (text: string, about: { confidence?: number; seconds?: number } = {}) => {
+    const { confidence = 0.9, seconds = 3 } = about;
+    const utterance = { ...said(text, 0), confidence, end: seconds };
+    pool.tell(number, { type: 'final', utterance, decidedS: 0 });
+  };
+  stream.attach(pool.process);
+  stream.push(Int16Array.from({ length: 8_000 }, (_, i) => i));
+  pool.tell(1, {
+    type: 'final',
+    utterance: said('Hello', 0),
+    decidedS: 0.5,
+    settledLanguage: 'en',
+  });
+  const finals = () => events.flatMap((one) => (one.type === 'final' ? [one.utterance.text] : []));
+  return { stream, pool, hooks, says, finals };
+}
+
+test('an unsure final in the found language is not told: other processes hear its audio again', () => {
+  const second = silentProcess();
+  const onDoubt = vi.fn(() => {
+    stream.moveTo({ onDone: vi.fn(), onSettled: vi.fn(), newNumber: () => 9 });
+    return true;
+  });
+  const { stream, says, finals } = foundStream(onDoubt);
+  says('sure enough');
+  says('too short to tell', { confidence: 0.1, seconds: 1 });
+  expect(onDoubt).not.toHaveBeenCalled();
+  says('Los entopero', { confidence: 0.2 });
+  expect(onDoubt).toHaveBeenCalledOnce();
+  expect(finals()).toEqual(['Hello', 'sure enough', 'too short to tell']);
+  stream.attach(second.process);
+  expect(second.sent[0]).toMatchObject({ type: 'open', options: { languages: [] } });
+  expect(second.audio()[0], 'from the last decided second on').toBe(4_000);
+  second.tell(9, {
+    type: 'final',
+    utterance: said('Lo siento', 0),
+    decidedS: 0.5,
+    settledLanguage: 'es',
+  });
+  expect(finals().at(-1)).toBe('Lo siento');
+  expect(stream.options.languages).toEqual(['es']);
+});
+
+test('nobody takes a doubted stream: its final is told as it is, and its language stays', () => {
+  const { stream, says, finals } = foundStream(() => false);
+  says('Los entopero', { confidence: 0.2 });
+  expect(finals()).toEqual(['Hello', 'Los entopero']);
+  expect(stream.options.languages).toEqual(['en']);
+});
+
+test('each doubt that finds the same language again makes the next one rarer', () => {
+  const doubted: number[] = [];
+  let at = 0;
+  const onDoubt = vi.fn(() => {
+    doubted.push(at);
+    stream.moveTo({ ...hooks });
+    stream.attach(pool.process);
+    return true;
+  });
+  const { stream, pool, hooks, says } = foundStream(onDoubt);
+  for (at = 0; at < 40; at++) {
+    says('mumbled', { confidence: 0.1 });
+    if (doubted.at(-1) !== at) continue;
+    const number = hooks.newNumber() - 1;
+    pool.tell(number, {
+      type: 'final',
+      utterance: said('mumbled', 0),
+      decidedS: 0,
+      settledLanguage: 'en',
+    });
+    stream.moveTo({ ...hooks });
+    stream.attach(pool.process);
+  }
+  expect(doubted).toEqual([0, 2, 5, 10, 19, 36]);
+});
+
+test('a stream that waits for processes which never come goes back to its pool', async () => {
+  const { stream } = foundStream(() => false);
+  const pool = { takeBack: vi.fn() };
+  const about = { pool, log: silentLog };
+  expect(handedBack(stream, { ...about, others: { begun: () => undefined } })).toBe(false);
+  const failed = { begun: () => Promise.reject(new Error('no memory')) };
+  expect(handedBack(stream, { ...about, others: failed })).toBe(true);
+  await vi.waitFor(() => expect(pool.takeBack).toHaveBeenCalledOnce());
+  const full = { begun: () => Promise.resolve({ adopt: () => false }) };
+  handedBack(stream, { ...about, others: full });
+  await vi.waitFor(() => expect(pool.takeBack).toHaveBeenCalledTimes(2));
+  const adopt = vi.fn(() => true);
+  handedBack(stream, { ...about, others: { begun: () => Promise.resolve({ adopt }) } });
+  stream.close();
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(adopt, 'a stream that was closed meanwhile').not.toHaveBeenCalled();
 });

@@ -16,13 +16,20 @@ function hears(choice: HeardLanguage, shares: Record<string, number>, seconds = 
   return language;
 }
 
-test('a language is settled once it is sure, not before, and then never left', () => {
+test('a language is settled once it is sure, not before, and left only for one that is clearly heard', () => {
   const choice = new HeardLanguage([], false);
   expect(hears(choice, { es: 0.6, pt: 0.3 })).toBe('es');
   expect(choice.settled, 'told in doubt').toBeUndefined();
   expect(hears(choice, { es: 0.7, pt: 0.2 })).toBe('es');
   expect(choice.settled).toBe('es');
-  expect(hears(choice, { fr: 0.99 })).toBe('es');
+  expect(hears(choice, { fr: 0.85 }), 'in doubt').toBe('es');
+  expect(hears(choice, { fr: 0.99 }, 1.8), 'too short').toBe('es');
+  expect(choice.judge(heardAs({ fr: 0.99 }), 3), 'a partial decides nothing').toBe('fr');
+  expect(choice.settled).toBe('es');
+  expect(hears(choice, { fr: 0.99 })).toBe('fr');
+  expect(choice.settled).toBe('fr');
+  const ofTwo = new HeardLanguage(['es', 'en'], false);
+  expect([hears(ofTwo, { es: 0.9 }), hears(ofTwo, { fr: 0.99 })]).toEqual(['es', 'es']);
 });
 
 test('doubts add up: what the second utterance says can turn the first guess', () => {
@@ -80,5 +87,5 @@ test('a stream of one language needs no judge, one of several tells what it foun
   ]);
   choice.judge?.(heardAs({ es: 0.95 }), 3);
   expect(choice.ofFinal('Hola, buenos días', 'es')).toBe('es');
-  expect([choice.hint, choice.found]).toEqual(['es', 'es']);
+  expect([choice.hint, choice.found], 'each piece is judged').toEqual(['', 'es']);
 });

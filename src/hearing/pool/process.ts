@@ -9,6 +9,7 @@ import type {
   ToChild,
   ToStream,
 } from '../engine/child-messages.ts';
+import { Silence, waitedForProcessorMs } from './silence.ts';
 
 type ProcessOptions = {
   model: Model;
@@ -78,7 +79,7 @@ export class RecogniserProcess {
    */
   #gathered: ToStream[] = [];
   #legCost: LegCost | undefined;
-  #silentMs = 0;
+  readonly #silence: Silence;
   #lastWords = '';
   #reason: string | undefined;
   readonly #exited: Promise<void>;
@@ -103,7 +104,10 @@ export class RecogniserProcess {
       } satisfies ForkOptions),
     );
     this.pid = this.#child.pid;
-    if (options.inBackground && this.pid !== undefined) lowerPriority(this.pid);
+    const { pid } = this;
+    const isLow = options.inBackground && pid !== undefined;
+    if (isLow) lowerPriority(pid);
+    this.#silence = new Silence(isLow ? () => waitedForProcessorMs(pid) : undefined);
     this.#child.on('message', (message: FromChild) => this.#receive(message));
     this.#child.on('error', (error) => this.#end(error.message));
     this.#exited = new Promise((resolve) => {
@@ -134,7 +138,7 @@ export class RecogniserProcess {
    * The lateness of the process. A process that hangs reports nothing, and the words of its callers wait all the while.
    */
   get latenessMs(): number {
-    const dueMs = this.streams > 0 ? this.#silentMs - loadEveryMs : 0;
+    const dueMs = this.streams > 0 ? this.#silence.ms - loadEveryMs : 0;
     return Math.max(this.#load.latenessMs, dueMs);
   }
 
@@ -183,7 +187,7 @@ export class RecogniserProcess {
   }
 
   #receive(message: FromChild): void {
-    this.#silentMs = 0;
+    this.#silence.heard();
     if (this.#state === 'ended') return;
     switch (message.type) {
       case 'ready':
@@ -210,15 +214,11 @@ export class RecogniserProcess {
     }
   }
 
-  /**
-   * Silence is counted in ticks of this process, not by the clock. If this process itself stood still (a suspended
-   * machine, a blocked loop), it received nothing although the child was well.
-   */
   #tick(): void {
-    this.#silentMs += tickMs;
     const { hangDeadlineMs, loadDeadlineMs } = this.#options;
     const deadlineMs = this.#state === 'loading' ? loadDeadlineMs : hangDeadlineMs;
-    if (this.#silentMs >= deadlineMs) this.#kill(`no sign of life for ${String(deadlineMs)} ms`);
+    if (this.#silence.isTooLong(tickMs, deadlineMs))
+      this.#kill(`no sign of life for ${String(deadlineMs)} ms`);
   }
 
   #kill(reason: string): void {

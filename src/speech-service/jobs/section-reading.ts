@@ -34,8 +34,11 @@ export type SectionSaid = {
 };
 type Stretch = { from: number; to: number };
 
-/** A recogniser that decides nothing for this long hangs in a way that its own deadline does not notice. */
-const stalledMs = 300_000;
+/**
+ * A recogniser that decides nothing for this long hangs in a way that its own deadline does not notice. It has the
+ * lowest priority and may get no processor for many minutes, where calls fill the machine.
+ */
+const stalledMs = 1_800_000;
 const lookEveryMs = 1_000;
 /**
  * A section is given this much audio beyond its seam: enough to notice that the speech before has ended, and too little
@@ -201,7 +204,10 @@ export class SectionReading {
         onProgress(decidedS);
       } else if (nowMs - sinceMs > stalledMs) {
         this.#reject(
-          new JobFailure(504, `the recogniser decided nothing for ${stalledMs / 1e3} s`),
+          new JobFailure(
+            504,
+            `nothing was recognised for ${stalledMs / 60_000} minutes: this machine is too busy, or its recogniser hangs; send the job again when fewer calls are going on`,
+          ),
         );
         return 'over';
       }

@@ -28,7 +28,7 @@ import { fieldErrors } from './protocol/validation.ts';
 import { ModelName } from './protocol/names.ts';
 import { SpeechConfig } from './speech-client/config.ts';
 import { SpeechServiceConfig } from './speech-service/config.ts';
-import { PeopleConfig } from './people/config.ts';
+import { PeopleConfig, providerProblems } from './people/config.ts';
 import { StoreConfig } from './store/config.ts';
 
 const ProcessRole = z.enum(['bridge', 'speech', 'console']);
@@ -143,8 +143,13 @@ function togetherWrong({
   nodes,
   objects,
   store,
+  people,
 }: z.infer<typeof Config>): string[] {
-  const problems = [...nodesProblems(nodes, store.databaseUrl), ...objectsProblems(objects)];
+  const problems = [
+    ...nodesProblems(nodes, store.databaseUrl),
+    ...objectsProblems(objects),
+    ...providerProblems(people.provider),
+  ];
   for (const [at, { carrier }] of bridge.roles.entries())
     if (carrier !== undefined && !(carrierNames as string[]).includes(carrier))
       problems.push(

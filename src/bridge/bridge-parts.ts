@@ -15,7 +15,7 @@ import type { Store } from '../store/store.ts';
 import type { ReadFacts } from './streams.ts';
 import { Calls } from './call/calls.ts';
 import { CallLinks } from './call-links.ts';
-import { installationKey } from './installation-key.ts';
+import { installationKey } from '../store/installation-key.ts';
 import type { BridgeConfig } from './config.ts';
 import type { ListeningPlaybooks } from './api/assist-api.ts';
 import { Eraser } from './api/erasure.ts';

@@ -9,6 +9,7 @@ import type { CallPage, CarrierList, Installation, JobCallbackPage } from '../pr
 import type { PlaybookList } from '../protocol/assist-events.ts';
 import type { ApiEndpoint, EndpointPage } from '../protocol/delivery-reports.ts';
 import { LanguageModelTrial } from '../protocol/model-reports.ts';
+import { ProviderTrial } from '../protocol/people-reports.ts';
 import { answerOf, askProcess, requestOf, whyUnreachable } from './running-process.ts';
 
 const answerWithinMs = 10_000;
@@ -81,6 +82,7 @@ export async function installationFindings(
       ...(roles.includes('bridge') ? await meaningFindings(api) : []),
       keysFinding(config),
       ...(await languageModelFindings(api)),
+      ...(await providerFindings(api)),
       ...webhookFindings(endpoints.items),
       await publicUrlFinding(isLoopback(new URL(address).hostname) ? undefined : address),
     ];
@@ -206,6 +208,23 @@ async function languageModelFindings(api: Api): Promise<InstallationFinding[]> {
     return [{ what, state: 'wrong', detail, todo }];
   } catch (error) {
     const detail = `the process could not try its language model: ${reasonOf(error)}`;
+    return [{ what, state: 'attention', detail }];
+  }
+}
+
+/** Asks the process for the provider that signs people in. Without one nothing is said. */
+async function providerFindings(api: Api): Promise<InstallationFinding[]> {
+  const what = 'provider';
+  try {
+    const answer = await requestOf(api, '/api/provider/trial', { method: 'POST' });
+    const { tried } = ProviderTrial.parse(answer);
+    if (tried === null) return [];
+    const { issuer, back_at: backAt, problem, todo } = tried;
+    if (problem === null)
+      return [{ what, state: 'ok', detail: `${issuer} answers; it must know the redirect address ${backAt}` }]; // prettier-ignore
+    return [{ what, state: 'wrong', detail: `${issuer}: ${problem}`, todo: todo ?? undefined }];
+  } catch (error) {
+    const detail = `the process could not try the provider that signs people in: ${reasonOf(error)}`;
     return [{ what, state: 'attention', detail }];
   }
 }

@@ -16,6 +16,8 @@ type HoldersOptions = {
   clock: Clock;
   /** The keys of the settings. A browser that signed in with one that is gone is signed out. */
   settingKeys: readonly string[];
+  /** True if a provider signs people in. Nobody is admitted without a proof then, even before the first person. */
+  hasProvider?: boolean;
 };
 
 /**
@@ -53,7 +55,7 @@ export class Holders implements Directory {
 
   /** Keys that were revoked and people who were removed count too: what they closed does not open again. */
   get asksForProof(): boolean {
-    return this.#keys.size > 0 || this.#people.size > 0;
+    return this.#options.hasProvider === true || this.#keys.size > 0 || this.#people.size > 0;
   }
 
   get hasPeople(): boolean {

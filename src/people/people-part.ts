@@ -6,6 +6,7 @@ import { listen, type Door, type HttpServer } from '../port/http.ts';
 import type { Part } from '../port/part.ts';
 import type { Deed, Directory } from '../port/principal.ts';
 import type { SecretJudge } from '../port/secrets.ts';
+import { installationKey } from '../store/installation-key.ts';
 import type { Store } from '../store/store.ts';
 import { Accounts } from './accounts.ts';
 import { Audit } from './audit.ts';
@@ -14,6 +15,8 @@ import type { PeopleConfig } from './config.ts';
 import { Holders } from './holders.ts';
 import { NamedKeys } from './named-keys.ts';
 import { peopleApi } from './people-api.ts';
+import { SignInProvider } from './sign-in-provider.ts';
+import { providerApi, providerBackAt, providerTrialApi } from './provider-api.ts';
 import { sessionApi } from './session-api.ts';
 import { SignIns } from './sign-ins.ts';
 
@@ -38,13 +41,17 @@ export class People implements AsyncDisposable {
   readonly #known: Holders;
   readonly #audit: Audit;
   readonly #loops: Loop[];
+  /** Seals what a browser keeps while somebody signs in at the provider. */
+  readonly #key: Buffer;
+  #provider: SignInProvider | undefined;
 
-  private constructor(options: PeopleOptions, known: Holders) {
+  private constructor(options: PeopleOptions, known: Holders, key: Buffer) {
     const { store, clock, log, config } = options;
     this.#options = options;
     this.#known = known;
+    this.#key = key;
     this.#audit = new Audit(options);
-    const signIns = new SignIns({ store, clock, known });
+    const signIns = new SignIns({ store, clock, known, hours: config.signInHours });
     const failed = (error: unknown): void =>
       log.warn({ err: error }, 'keys and sign-ins could not be read; the ones in memory stay');
     this.#loops = [
@@ -66,8 +73,10 @@ export class People implements AsyncDisposable {
 
   /** Opens before the port does, which asks for a proof from its first request on. */
   static async open(options: PeopleOptions): Promise<People> {
-    const { store, clock, settingKeys } = options;
-    return new People(options, await Holders.open({ store, clock, settingKeys }));
+    const { store, clock, settingKeys, config } = options;
+    const hasProvider = config.provider.issuer !== undefined;
+    const known = await Holders.open({ store, clock, settingKeys, hasProvider });
+    return new People(options, known, await installationKey(store, 'sign-ins'));
   }
 
   get directory(): Directory {
@@ -87,18 +96,22 @@ export class People implements AsyncDisposable {
 
   /** The routes, once the port is open. */
   part(http: { door: Door; secrets: SecretJudge; publicUrl: PublicUrl }): Part {
-    const { store, clock, settingKeys } = this.#options;
+    const { store, clock, settingKeys, config, log } = this.#options;
     const known = this.#known;
     const audit = this.#audit;
     known.answersAt(http.publicUrl);
-    const signIns = new SignIns({ store, clock, known });
+    const signIns = new SignIns({ store, clock, known, hours: config.signInHours });
     const accounts = new Accounts({ known, signIns, clock });
     const keys = new NamedKeys({ known, signIns, clock });
-    const shared = { ...http, known, accounts, keys, signIns, audit };
+    const provider = (this.#provider = providerOf(config, clock, http.publicUrl));
+    const shared = { ...http, known, accounts, keys, signIns, audit, clock, log, provider };
+    const providerOptions = { ...shared, config: config.provider, key: this.#key };
     return {
       name: 'people',
       routers: [
-        { access: 'public', router: sessionApi({ ...shared, provider: null }) },
+        { access: 'public', router: sessionApi(shared) },
+        { access: 'public', router: providerApi(providerOptions) },
+        { access: 'operator', router: providerTrialApi(providerOptions) },
         { access: 'operator', router: peopleApi(shared) },
         { access: 'operator', router: auditApi(audit) },
       ],
@@ -113,7 +126,19 @@ export class People implements AsyncDisposable {
     // A database that is silent never answers, so the reading is abandoned.
     const stopped = Promise.all(this.#loops.map((loop) => loop.stop()));
     await within(this.#options.clock, maxCloseMs, stopped);
+    await this.#provider?.[Symbol.asyncDispose]();
   }
+}
+
+function providerOf(
+  { provider: config }: PeopleConfig,
+  clock: Clock,
+  publicUrl: PublicUrl,
+): SignInProvider | undefined {
+  const { issuer, clientId } = config;
+  if (issuer === undefined || clientId === undefined) return undefined;
+  const backAt = (): string => providerBackAt(publicUrl);
+  return new SignInProvider({ config: { ...config, issuer, clientId }, clock, backAt });
 }
 
 /** Opens the port, which asks for a proof from its first request on, and the people who have one. */

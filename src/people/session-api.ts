@@ -1,18 +1,22 @@
 import express, { Router } from 'express';
 import type { IncomingMessage } from 'node:http';
 import { digestOf } from '../lib/digest.ts';
+import { reasonOf } from '../lib/errors.ts';
+import type { Logger } from '../lib/log.ts';
 import { isOverTls, type PublicUrl } from '../port/addresses.ts';
 import type { Door } from '../port/http.ts';
 import { refusalOf, type KeyVerdict } from '../port/keys.ts';
 import type { Principal } from '../port/principal.ts';
 import { Problem } from '../port/problem.ts';
 import type { SecretJudge } from '../port/secrets.ts';
-import { SignInRequest, type SignInState } from '../protocol/people-reports.ts';
+import { SignInRequest, type SignedOut, type SignInState } from '../protocol/people-reports.ts';
 import { actionsOf } from '../protocol/rights.ts';
 import { check } from '../protocol/validation.ts';
 import type { Accounts } from './accounts.ts';
 import { actorOf, type Audit } from './audit.ts';
 import { markOf, signInCookie, type Holders } from './holders.ts';
+import { providerPath } from './provider-path.ts';
+import type { SignInProvider } from './sign-in-provider.ts';
 import type { SignIns } from './sign-ins.ts';
 
 /** People and keys have counts of their own: who mistypes a password makes no program wait. */
@@ -26,8 +30,8 @@ export type SignInOptions = {
   signIns: SignIns;
   audit: Audit;
   publicUrl: PublicUrl;
-  /** The name of the provider that signs people in, if there is one. */
-  provider: string | null;
+  provider: SignInProvider | undefined;
+  log: Logger;
 };
 
 export function cookieFor(request: IncomingMessage, publicUrl: PublicUrl) {
@@ -52,7 +56,8 @@ export function sessionApi(options: SignInOptions): Router {
       ...(found === undefined ? {} : { who: whoIs(found) }),
       may: found === undefined ? {} : actionsOf(found),
       by_password: known.people.some(({ password }) => password !== null),
-      provider,
+      provider: provider?.name ?? null,
+      provider_at: provider === undefined ? null : `${publicUrl()}${providerPath}`,
     };
     response.json(state);
   });
@@ -74,9 +79,28 @@ export function sessionApi(options: SignInOptions): Router {
     await signIns.close(request);
     if (found !== undefined && found.kind !== 'machine')
       await audit.add({ ...actorOf(found), action: 'signed out', address: door.clientOf(request) });
-    response.clearCookie(signInCookie, cookieFor(request, publicUrl)).status(204).end();
+    response.clearCookie(signInCookie, cookieFor(request, publicUrl));
+    const leaveAt = found === undefined ? undefined : await providerLeaveAt(options, found);
+    if (leaveAt === undefined) response.status(204).end();
+    else response.json({ continue_at: leaveAt } satisfies SignedOut);
   });
   return router;
+}
+
+/** The provider's own sign-out, for somebody who came from there: at a shared desk the next person is not them. */
+async function providerLeaveAt(
+  { provider, known, publicUrl, log }: SignInOptions,
+  { kind, id }: Principal,
+): Promise<string | undefined> {
+  if (provider === undefined || kind !== 'person') return undefined;
+  if (known.people.find((person) => person.id === id)?.subject == null) return undefined;
+  try {
+    return await provider.leaveAt(`${publicUrl()}/`);
+  } catch (error) {
+    // The sign-in here has ended all the same.
+    log.warn({ reason: reasonOf(error) }, 'the provider could not be asked for its sign-out');
+    return undefined;
+  }
 }
 
 /** Finds who is signed in. A key in a header counts no more than on any other route. */

@@ -6,12 +6,12 @@ import { newId } from '../lib/ids.ts';
 import type { Store } from '../store/store.ts';
 import type { Holders } from './holders.ts';
 
-/** A sign-in lasts a working day. */
-export const signInLifeMs = 12 * 60 * 60_000;
 /** At most this many sign-ins are held. The oldest is ended first, since signing in again is easy. */
 export const maxSignIns = 1_000;
 /** Sign-ins that ended are forgotten after this time. */
 const keptMs = 24 * 60 * 60_000;
+
+type SignInsOptions = { store: Store; clock: Clock; known: Holders; hours: number };
 
 type SignInHolder = { kind: 'person' | 'key' | 'setting'; holder: string };
 
@@ -20,11 +20,13 @@ export class SignIns {
   readonly #store: Store;
   readonly #clock: Clock;
   readonly #known: Holders;
+  readonly #lifeMs: number;
 
-  constructor({ store, clock, known }: { store: Store; clock: Clock; known: Holders }) {
+  constructor({ store, clock, known, hours }: SignInsOptions) {
     this.#store = store;
     this.#clock = clock;
     this.#known = known;
+    this.#lifeMs = hours * 3_600_000;
   }
 
   /** Creates a sign-in and returns the value of its cookie. */
@@ -46,7 +48,7 @@ export class SignIns {
         .insertInto('sign_ins')
         .values({
           ...{ id: newId('sign', madeAt), digest: digestOf(token), kind, holder, address },
-          ...{ made_at: madeAt, expires_at: madeAt + signInLifeMs, ended_at: null, revision },
+          ...{ made_at: madeAt, expires_at: madeAt + this.#lifeMs, ended_at: null, revision },
         })
         .execute();
     });

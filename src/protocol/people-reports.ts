@@ -135,9 +135,35 @@ export const SignInState = z
       .describe('What they may do, and on which calls.'),
     by_password: z.boolean().describe('True if people sign in here with name and password.'),
     provider: z.string().nullable().describe('The provider that signs people in, if there is one.'),
+    provider_at: z
+      .string()
+      .nullable()
+      .describe('The address at which the way to the provider begins.'),
   })
   .meta({ id: 'SessionState' });
 export type SignInState = z.infer<typeof SignInState>;
+
+export const SignedOut = z
+  .object({
+    continue_at: z.string().describe('The sign-out of the provider that signed the person in.'),
+  })
+  .meta({ id: 'SignedOut' });
+export type SignedOut = z.infer<typeof SignedOut>;
+
+export const ProviderTrial = z
+  .object({
+    tried: z
+      .object({
+        issuer: z.string(),
+        back_at: z.string().describe('The redirect address to register at the provider.'),
+        problem: z.string().nullable(),
+        todo: z.string().nullable(),
+      })
+      .nullable()
+      .describe('Null where no provider signs people in.'),
+  })
+  .meta({ id: 'ProviderTrial' });
+export type ProviderTrial = z.infer<typeof ProviderTrial>;
 
 export const AuditLine = z
   .object({

@@ -182,6 +182,8 @@ const routesOf: Record<Right | OpenRight, readonly string[]> = {
     'GET /api/session',
     'POST /api/session',
     'DELETE /api/session',
+    'GET /api/session/provider',
+    'GET /api/session/provider/back',
   ],
   'own proof': [
     'GET /shared/calls/{id}',
@@ -254,6 +256,7 @@ const routesOf: Record<Right | OpenRight, readonly string[]> = {
     'DELETE /api/connections/{name}',
     'POST /api/models/{name}/install',
     'POST /api/language-model/trial',
+    'POST /api/provider/trial',
   ],
   'panel.use': ['GET /api/panel/me', 'GET /api/panel/live'],
   'panel.tokens': [
@@ -368,6 +371,7 @@ export const deeds: Readonly<Record<string, string>> = {
   'DELETE /api/connections/{name}': 'changed settings',
   'POST /api/models/{name}/install': 'changed settings',
   'POST /api/language-model/trial': 'tried the language model',
+  'POST /api/provider/trial': 'tried the provider',
   'POST /api/panel/tokens': 'made a panel token',
   'DELETE /api/panel/tokens/{id}': 'revoked a panel token',
   'POST /api/keys': 'told',

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { browserOfFile } from '../support/browser/page-tests.ts';
+import { startProvider } from '../support/people/provider.ts';
 import { startApp, type App } from '../support/process/app.ts';
 
 const browser = browserOfFile();
@@ -74,5 +75,43 @@ test('an admin makes a key on the page, sees it once, and revokes it; the record
   await page.getByRole('button', { name: 'Revoke wallboard' }).click();
   await page.getByText('revoked', { exact: true }).waitFor();
   expect((await ask()).status).toBe(401);
+  await page.context().close();
+});
+
+test('somebody signs in at a provider from the page, comes back to the view they opened, and signs out at both', async () => {
+  await using provider = await startProvider({
+    ann: { name: 'Ann Example', preferred_username: 'ann', roles: ['operator'] },
+    eve: { name: 'Eve Example', roles: ['cook'] },
+  });
+  await using app = await startApp({ env: provider.env });
+  provider.register(`${app.url}/api/session/provider/back`);
+  const { page, ...opened } = await browser.open(`${app.url}/#/deliveries`);
+  const toProvider = page.getByRole('link', { name: 'Sign in with the test’s provider' });
+  await toProvider.waitFor();
+  await opened.screenshot('people-provider');
+  expect(await opened.violations()).toEqual([]);
+  // The provider's pages name a style sheet of another machine.
+  await page.route(/googleapis/, (route) => route.abort());
+  const signInAs = async (login: string): Promise<void> => {
+    await toProvider.click();
+    await page.getByPlaceholder('Enter any login').fill(login);
+    await page.getByPlaceholder('and password').fill('any password');
+    await page.getByRole('button', { name: 'Sign-in' }).click();
+    await page.getByRole('button', { name: 'Continue' }).click();
+  };
+  await signInAs('eve');
+  await page.getByText('The provider gives you no role here. Ask for one.').waitFor();
+  expect(await opened.violations()).toEqual([]);
+  expect(new URL(page.url()).search).toBe('');
+  await page.context().clearCookies();
+  await signInAs('ann');
+  await page.getByRole('heading', { name: 'Deliveries' }).waitFor();
+  expect(page.url()).toBe(`${app.url}/#/deliveries`);
+  await page.locator('.who summary').click();
+  await page.locator('.who').getByText('Ann Example').last().waitFor();
+  await page.getByRole('button', { name: 'Sign out' }).click();
+  await page.waitForURL(`${provider.issuer}/session/end*`);
+  await page.goto(`${app.url}/`);
+  await toProvider.waitFor();
   await page.context().close();
 });

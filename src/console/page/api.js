@@ -87,7 +87,7 @@ export const putAgent = (path, body) => ask('PUT', path, body);
 
 /**
  * @param {string} path
- * @returns {Promise<{ status?: string } | undefined>}
+ * @returns {Promise<{ status?: string, continue_at?: string } | undefined>}
  */
 export const erase = (path) => ask('DELETE', path);
 

@@ -216,7 +216,9 @@ async function askForKey() {
   const session = await get('/api/session').catch(() => undefined);
   if (feed !== undefined || view instanceof SignInView) return;
   who?.remove();
-  replace(new SignInView(start, session ?? { by_password: false }));
+  replace(
+    new SignInView(start, session ?? { by_password: false, provider: null, provider_at: null }),
+  );
 }
 
 async function start() {

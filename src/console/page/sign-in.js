@@ -4,21 +4,68 @@ import { isStatus, messageOf } from './failures.js';
 
 /** @import { SignInState } from './shapes.ts' */
 
-/** Asks for a name and a password, or for the API key. Only a cookie that no script can read is kept. */
+/** What to say to somebody whom the provider sent back without a sign-in. */
+const problems = /** @type {Record<string, string>} */ ({
+  away: 'The provider does not answer. Try again in a moment.',
+  refused: 'The provider did not sign you in.',
+  busy: 'Many people are signing in. Try again in a moment.',
+  wrong:
+    'The provider’s answer could not be believed. Ask those who run Trunkline to look at its log.',
+  'begun-elsewhere': 'This sign-in began in another window, or too long ago. Sign in again.',
+  'no-role': 'The provider gives you no role here. Ask for one.',
+  unclear:
+    'The provider’s words about you could not be used. Ask those who run Trunkline to look at its log.',
+  failed: 'The sign-in failed. Ask those who run Trunkline to look at its log.',
+});
+
+/** Asks for a name and a password, or for the API key, or leads to the provider. Only a cookie that no script can read is kept. */
 export class SignInView {
   title = 'Sign in';
 
   /**
    * @param {() => void} onSignedIn
-   * @param {Pick<SignInState, 'by_password'>} session
+   * @param {Pick<SignInState, 'by_password' | 'provider' | 'provider_at'>} session
    */
   constructor(onSignedIn, session) {
-    const forms = session.by_password
-      ? [withPassword(onSignedIn), otherWay(withKey(onSignedIn))]
-      : [withKey(onSignedIn)];
-    this.element = h('div', { class: 'sign-in' }, h('h1', {}, 'Sign in'), forms);
-    requestAnimationFrame(() => this.element.querySelector('input')?.focus());
+    const { by_password: byPassword, provider, provider_at: providerAt } = session;
+    const key = withKey(onSignedIn);
+    const forms = byPassword
+      ? [withPassword(onSignedIn), otherWay(key)]
+      : [providerAt === null ? key : otherWay(key)];
+    this.element = h(
+      'div',
+      { class: 'sign-in' },
+      h('h1', {}, 'Sign in'),
+      problemSaid(),
+      providerAt !== null && withProvider(provider ?? '', providerAt),
+      forms,
+    );
+    requestAnimationFrame(() =>
+      /** @type {HTMLElement | null} */ (
+        this.element.querySelector('.to-provider, input')
+      )?.focus(),
+    );
   }
+}
+
+/** Says once why the provider sent somebody back, and takes it out of the address. */
+function problemSaid() {
+  const address = new URL(location.href);
+  const reason = address.searchParams.get('sign-in');
+  if (reason === null) return false;
+  address.searchParams.delete('sign-in');
+  history.replaceState(history.state, '', address);
+  return h('p', { class: 'error', role: 'alert' }, problems[reason] ?? problems['failed'] ?? '');
+}
+
+/**
+ * A link and no button: the browser leaves the page for the provider, and comes back to the view it left.
+ * @param {string} name
+ * @param {string} at
+ */
+function withProvider(name, at) {
+  const href = `${at}?to=${encodeURIComponent(location.hash)}`;
+  return h('a', { class: 'to-provider', href }, `Sign in with ${name}`);
 }
 
 /** @param {HTMLElement} form */

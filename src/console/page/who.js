@@ -42,8 +42,10 @@ export function whoMenu({ who, key_needed: isNeeded }, onSignedOut) {
   if (who === undefined || !isNeeded) return undefined;
   const is = who.kind === 'person' ? who.roles : who.scopes;
   const leave = async () => {
-    await erase('/api/session').catch(() => undefined);
-    onSignedOut();
+    const signedOut = await erase('/api/session').catch(() => undefined);
+    // Somebody whom a provider signed in is signed out there too, or the next person at this desk would be them.
+    if (signedOut?.continue_at === undefined) onSignedOut();
+    else location.assign(signedOut.continue_at);
   };
   const element = menu(
     who.kind === 'person' ? who.name : 'Signed in',

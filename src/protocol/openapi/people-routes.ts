@@ -10,6 +10,8 @@ import {
   NewPerson,
   PersonChange,
   PersonList,
+  ProviderTrial,
+  SignedOut,
   SignInList,
   SignInRequest,
   SignInState,
@@ -47,7 +49,45 @@ export const peopleRoutes: readonly Route[] = [
     tag,
     access: 'public',
     summary: 'Sign out',
-    answers: { 204: answer('Signed out.') },
+    answers: {
+      200: answer('Signed out here. The provider has a sign-out of its own.', SignedOut),
+      204: answer('Signed out.'),
+    },
+  },
+  {
+    method: 'get',
+    path: '/api/session/provider',
+    tag,
+    access: 'public',
+    summary: 'Go to the provider that signs people in (OpenID Connect)',
+    query: [
+      { name: 'to', description: 'The view to come back to, as `#/calls`; anything else is ignored.', schema: z.string() }, // prettier-ignore
+    ],
+    answers: { 303: answer('To the provider, or back to the page with what went wrong.') },
+    errors: [404],
+  },
+  {
+    method: 'get',
+    path: '/api/session/provider/back',
+    tag,
+    access: 'public',
+    summary: 'The redirect address at which the provider sends people back',
+    query: [
+      { name: 'code', description: 'The code that the provider gave.', schema: z.string() },
+      { name: 'state', description: 'As the browser took it to the provider.', schema: z.string() },
+    ],
+    answers: {
+      303: {
+        description: 'To the page: signed in, or with what went wrong.',
+        headers: { 'set-cookie': 'HttpOnly, SameSite=Strict.' },
+      },
+    },
+    errors: [404],
+  },
+  {
+    ...{ method: 'post', path: '/api/provider/trial', ...key },
+    summary: 'Ask the provider that signs people in for its addresses',
+    answers: { 200: answer('What was found.', ProviderTrial) },
   },
   {
     ...{ method: 'get', path: '/api/keys', ...key },

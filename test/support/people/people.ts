@@ -1,5 +1,6 @@
 import { systemClock, type Clock } from '../../../src/lib/clock.ts';
-import { createLog } from '../../../src/lib/log.ts';
+import type { z } from 'zod';
+import { createLog, type Logger } from '../../../src/lib/log.ts';
 import { PeopleConfig } from '../../../src/people/config.ts';
 import { People } from '../../../src/people/people-part.ts';
 import { HttpConfig } from '../../../src/port/config.ts';
@@ -16,6 +17,9 @@ type PortOptions = {
   /** A store that outlives this port. */
   store?: Store;
   node?: string;
+  /** Settings of people. */
+  settings?: z.input<typeof PeopleConfig>;
+  log?: Logger;
 };
 
 export type PortWithPeople = AsyncDisposable & { http: HttpServer; people: People; store: Store };
@@ -29,12 +33,19 @@ export async function portWithPeople(options: PortOptions = {}): Promise<PortWit
     rights,
     clock = systemClock,
     node = 'node-of-this-test',
+    log = createLog({ level: 'silent' }),
   } = options;
-  const log = createLog({ level: 'silent' });
   const store = options.store ?? stack.use(await temporaryStore());
   const people = stack.use(
     await People.open({
-      ...{ config: PeopleConfig.parse({}), settingKeys: apiKeys, store, clock, log, node },
+      ...{
+        config: PeopleConfig.parse(options.settings ?? {}),
+        settingKeys: apiKeys,
+        store,
+        clock,
+        log,
+        node,
+      },
     }),
   );
   const http = stack.use(

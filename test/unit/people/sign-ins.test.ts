@@ -26,7 +26,7 @@ async function rig() {
   const store = await temporaryStore();
   const known = await Holders.open({ store, clock, settingKeys: [key] });
   known.answersAt(() => 'https://trunkline.example.net');
-  const signIns = new SignIns({ store, clock, known });
+  const signIns = new SignIns({ store, clock, known, hours: 12 });
   return {
     ...{ clock, store, known, signIns },
     open: async () =>

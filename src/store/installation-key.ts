@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
-import type { Store } from '../store/store.ts';
+import type { Store } from './store.ts';
 
 /** A secret key that this installation makes for itself, once. All nodes share it, and it survives restarts. */
 export async function installationKey(
   store: Store,
-  name: 'call-links' | 'stream-tokens',
+  name: 'call-links' | 'stream-tokens' | 'sign-ins',
 ): Promise<Buffer> {
   await store.db
     .insertInto('secrets')

@@ -1,0 +1,2 @@
+/** The way to the provider begins here. */
+export const providerPath = '/api/session/provider';

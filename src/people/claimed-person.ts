@@ -60,7 +60,7 @@ function rolesFrom(values: readonly string[], rules: readonly string[]): PersonR
   const told = new Set(values);
   const stands =
     rules.length === 0
-      ? personRoles.map((role) => ({ value: role as string, role }))
+      ? personRoles.map((role) => ({ value: role, role }))
       : rules.flatMap((rule) => roleRule(rule) ?? []);
   return personRoles.filter((role) =>
     stands.some((one) => one.role === role && told.has(one.value)),

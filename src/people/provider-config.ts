@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { isLoopback } from '../port/addresses.ts';
 import { personRoles, type PersonRole } from '../protocol/rights.ts';
 
 /** A claim by its name, or by the names on the way to it, as in `realm_access.roles`. */
@@ -83,5 +84,9 @@ export function providerProblems({ issuer, ...rest }: ProviderConfig): string[] 
       : [];
   if (clientId === undefined)
     return ['people.provider.clientId: TRUNKLINE_OIDC_ISSUER needs TRUNKLINE_OIDC_CLIENT_ID'];
+  if (issuer.startsWith('http:') && !isLoopback(new URL(issuer).hostname))
+    return [
+      'people.provider.issuer: TRUNKLINE_OIDC_ISSUER must be https: only a provider on this machine is asked without TLS',
+    ];
   return [];
 }

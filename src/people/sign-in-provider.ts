@@ -163,6 +163,8 @@ export class SignInProvider implements AsyncDisposable {
     const execute = [
       // Signatures are checked too, although tokens come from the provider itself.
       library.enableNonRepudiationChecks,
+      // Settings allow http on this machine alone.
+      // eslint-disable-next-line @typescript-eslint/no-deprecated -- marked so that it stands out
       ...(issuer.startsWith('http:') ? [library.allowInsecureRequests] : []),
     ];
     try {
@@ -216,7 +218,7 @@ function hasBody(status: number): boolean {
 
 function bytesOf(body: unknown): Uint8Array {
   if (body instanceof Uint8Array) return body;
-  return Buffer.from(body instanceof URLSearchParams ? body.toString() : String(body as string));
+  return Buffer.from(body instanceof URLSearchParams ? body.toString() : typeof body === 'string' ? body : ''); // prettier-ignore
 }
 
 /** Texts of the library may quote what the provider sent, so only its codes are passed on. */

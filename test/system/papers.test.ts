@@ -32,6 +32,8 @@ const notRun: Record<string, string> = {
     'needs a cluster; test/system/deploy.test.ts reads the manifests with the schemas',
   'config/docs/operating.md: sudo useradd --system --home-dir /var/lib/trunkline trunkline':
     'needs root and systemd; test/unit/deploy.test.ts compares the unit with npm start',
+  'config/docs/people.md: export TRUNKLINE_PUBLIC_URL=https://calls.example.com':
+    'needs a provider that signs people in; people/provider.test.ts runs one',
   'config/docs/postgres.md: npx trunkline migrate --check      # what is missing; ends with 1 where something is':
     'needs a Postgres database; the tests of the store have one',
   'config/docs/operating.md: export TRUNKLINE_OBJECTS=s3://calls/trunkline                      # bucket, and the folder in it':

@@ -6,17 +6,17 @@ import OidcProvider from 'oidc-provider';
 export const clientId = 'trunkline-of-the-test';
 export const clientSecret = 'client-secret-of-the-test-0000';
 
-type Claims = Record<string, unknown>;
-type Token = { header: Claims; claims: Claims };
+type ToldClaims = Record<string, unknown>;
+type ToldToken = { header: ToldClaims; claims: ToldClaims };
 
 export type ProviderOfTest = AsyncDisposable & {
   issuer: string;
   /** The people whom the provider knows, by the name that they sign in with. */
-  accounts: Record<string, Claims>;
+  accounts: Record<string, ToldClaims>;
   /** Registers the redirect address. Nobody can sign in before. */
   register(url: string): void;
   /** Changes each ID token before it is signed again with the provider's own key; `none` leaves the signature out. */
-  tamper: ((token: Token) => Token & { none?: boolean }) | undefined;
+  tamper: ((token: ToldToken) => ToldToken & { none?: boolean }) | undefined;
   /** Answers every request in place of the provider, if it is set. */
   instead: ((request: IncomingMessage, response: ServerResponse) => void) | undefined;
   /** Paths that were asked for. */
@@ -25,7 +25,7 @@ export type ProviderOfTest = AsyncDisposable & {
 };
 
 /** A real OpenID Connect provider with its own forms for sign-in and consent. */
-export async function startProvider(accounts: Record<string, Claims>): Promise<ProviderOfTest> {
+export async function startProvider(accounts: Record<string, ToldClaims>): Promise<ProviderOfTest> {
   const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2_048 });
   const jwk = { ...privateKey.export({ format: 'jwk' }), use: 'sig', alg: 'RS256', kid: 'test' };
   let answer: ((request: IncomingMessage, response: ServerResponse) => Promise<void>) | undefined;
@@ -94,14 +94,15 @@ export async function startProvider(accounts: Record<string, Claims>): Promise<P
   return provider;
 }
 
-function read(token: string): Token {
+function read(token: string): ToldToken {
   const [header = '', claims = ''] = token.split('.');
-  const json = (part: string): Claims => JSON.parse(Buffer.from(part, 'base64url').toString()) as Claims; // prettier-ignore
+  const json = (part: string): ToldClaims => JSON.parse(Buffer.from(part, 'base64url').toString()) as ToldClaims; // prettier-ignore
   return { header: json(header), claims: json(claims) };
 }
 
-function signed({ header, claims, none }: Token & { none?: boolean }, jwk: JsonWebKey): string {
-  const part = (json: Claims): string => Buffer.from(JSON.stringify(json)).toString('base64url');
+function signed({ header, claims, none }: ToldToken & { none?: boolean }, jwk: JsonWebKey): string {
+  const part = (json: ToldClaims): string =>
+    Buffer.from(JSON.stringify(json)).toString('base64url');
   const text = `${part(header)}.${part(claims)}`;
   if (none) return `${text}.`;
   const key = createPrivateKey({ format: 'jwk', key: jwk });
@@ -135,11 +136,9 @@ export class FormWalker {
 
   async fetch(url: string, init: RequestInit = {}): Promise<Response> {
     this.went.push(url);
-    const answer = await fetch(url, {
-      ...init,
-      redirect: 'manual',
-      headers: { ...init.headers, cookie: this.cookies },
-    });
+    const headers = new Headers(init.headers);
+    headers.set('cookie', this.cookies);
+    const answer = await fetch(url, { ...init, redirect: 'manual', headers });
     for (const line of answer.headers.getSetCookie()) {
       const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(line) ?? [];
       const isOver = /expires=Thu, 01 Jan 1970/i.test(line);

@@ -46,6 +46,10 @@ test('settings that lack another one, and rules that name no role of ours, are r
   expect(providerProblems(settings({ issuer }))).toEqual([expect.stringContaining('TRUNKLINE_OIDC_CLIENT_ID')]); // prettier-ignore
   expect(providerProblems(settings({ clientId: 'x' }))).toEqual([expect.stringContaining('TRUNKLINE_OIDC_ISSUER')]); // prettier-ignore
   expect(providerProblems(settings({ issuer, clientId: 'x' }))).toEqual([]);
+  expect(providerProblems(settings({ issuer: 'http://127.0.0.1:9000', clientId: 'x' }))).toEqual(
+    [],
+  );
+  expect(providerProblems(settings({ issuer: 'http://id.example.com', clientId: 'x' }))).toEqual([expect.stringContaining('must be https')]); // prettier-ignore
   for (const roles of [['qa=boss'], ['=admin'], ['admin']])
     expect(() => settings({ roles })).toThrow(/VALUE=ROLE/);
 });

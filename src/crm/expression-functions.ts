@@ -1,39 +1,19 @@
 import { createHash } from 'node:crypto';
 import { parsePhoneNumberFromString, type CountryCode } from 'libphonenumber-js/min';
+import {
+  callText,
+  cutText,
+  lineWith,
+  textOf,
+  type CrmPromise,
+  type EarlierData,
+  type EventLike,
+} from './record-text.ts';
 
 /*
  * The functions that every mapping may call beside those of JSONata. Pure, and safe on any text: they run over a
  * caller's words.
  */
-
-type SaidTurn = { role?: unknown; text?: unknown; start?: unknown };
-type Fact = { entity_type?: unknown; text?: unknown; value?: unknown };
-type CallData = {
-  summary?: { text?: unknown };
-  transcript?: SaidTurn[];
-  entities?: Fact[];
-  page_url?: unknown;
-  recording_url?: unknown;
-  sentiment_by_role?: Record<string, unknown>;
-};
-type RecordFact = { kind?: unknown; value?: unknown; currency?: unknown };
-type CrmPromise = { id?: unknown; who?: unknown; what?: unknown; until?: unknown };
-type WrappedLike = {
-  text?: unknown;
-  wrap_up?: {
-    outcome?: { value?: unknown };
-    disposition?: unknown;
-    mood?: { from?: unknown; to?: unknown } | null;
-    facts?: RecordFact[];
-  };
-};
-type EventLike = {
-  type?: unknown;
-  call?: { direction?: unknown; from?: unknown; to?: unknown; started_at?: unknown };
-  data?: CallData & WrappedLike;
-};
-/** Events of the call before this one, as the sender finds them: none in a preview. */
-type EarlierData = { completed?: CallData; revised?: CallData; wrapped?: WrappedLike } | undefined;
 
 type PhoneForms = {
   e164: string;
@@ -156,84 +136,6 @@ function dayAt(day: unknown, hour: unknown): string | null {
   return text === '' ? null : `${text}T${String(Number(hour)).padStart(2, '0')}:00:00Z`;
 }
 
-/** The text, cut to at most so many characters, with a mark that says so. */
-function cutText(text: unknown, max: unknown): string {
-  const whole = typeof text === 'string' ? text : '';
-  const limit = Number(max);
-  if (!(whole.length > limit)) return whole;
-  const note = '… (cut here; Trunkline has the rest)';
-  return `${whole.slice(0, Math.max(0, limit - note.length)).toWellFormed()}${note}`;
-}
-
-type CallTextOptions = { html?: unknown; transcript?: unknown; max?: unknown };
-
-/**
- * The call as a person reads it in the CRM: the wrap-up or the summary, what was named, links, and the transcript. An
- * event that lacks a part takes it from what was told before: the record is written anew as a whole.
- */
-function callText(
-  event: EventLike | undefined,
-  options: CallTextOptions = {},
-  earlier: EarlierData = {},
-): string {
-  const { data = {} } = event ?? {};
-  const wrapped = event?.type === 'call.wrapped' ? data : earlier.wrapped;
-  const told = { ...earlier.completed, ...earlier.revised, ...data };
-  const record = wrapped?.wrap_up;
-  const parts = [
-    textOf(wrapped?.text ?? told.summary?.text),
-    [
-      ...(record ? linesOfRecord(record) : linesOfCall(told)),
-      lineWith('Call in Trunkline', textOf(told.page_url)),
-      lineWith('Recording', textOf(told.recording_url)),
-    ]
-      .filter((line) => line !== '')
-      .join('\n'),
-    options.transcript === false || !Array.isArray(told.transcript)
-      ? ''
-      : ['Transcript', ...told.transcript.map(lineOf)].join('\n'),
-  ].filter((part) => part !== '');
-  const plain = parts.join('\n\n');
-  if (options.html !== true) return cutText(plain, options.max);
-  // The entities of HTML make the text longer: the bound is kept by cutting before them.
-  const room = Number(options.max) * 0.8;
-  return escaped(cutText(plain, room)).replaceAll('\n', '<br>');
-}
-
-function linesOfCall({ sentiment_by_role: moods, entities }: CallData): string[] {
-  const facts = (Array.isArray(entities) ? entities : []).map(factOf);
-  return [lineWith('Mood of the customer', textOf(moods?.['customer'])), named(facts)];
-}
-
-function linesOfRecord(record: NonNullable<WrappedLike['wrap_up']>): string[] {
-  const { outcome, disposition, mood } = record;
-  const [from, to] = [textOf(mood?.from), textOf(mood?.to)];
-  const facts = (Array.isArray(record.facts) ? record.facts : []).map(
-    ({ kind, value, currency }) =>
-      textOf(value) === ''
-        ? ''
-        : [words(textOf(kind)), textOf(value), textOf(currency)]
-            .filter((one) => one !== '')
-            .join(' '),
-  );
-  const value = textOf(outcome?.value);
-  return [
-    lineWith('Outcome', value === 'unknown' ? '' : value),
-    lineWith('Disposition', textOf(disposition)),
-    lineWith('Mood of the customer', from === to ? from : `${from} at first, ${to} at the end`),
-    named(facts),
-  ];
-}
-
-function named(facts: readonly string[]): string {
-  const said = [...new Set(facts)].filter((one) => one !== '');
-  return lineWith('Named in the call', said.slice(0, 40).join(', '));
-}
-
-function lineWith(name: string, text: string): string {
-  return text === '' ? '' : `${name}: ${text}`;
-}
-
 /** The name of a promise's task: what the agent does, or what the customer is to do. */
 function taskTitle(promise: CrmPromise | undefined, max: unknown): string {
   const what = textOf(promise?.what).trim();
@@ -267,33 +169,6 @@ function droppedTasks(links: unknown, promises: unknown): { id: string; link: st
     const id = /^task_([a-z0-9_]{1,24})$/.exec(kind)?.[1];
     return id === undefined || kept.has(id) ? [] : [{ id, link: String(link) }];
   });
-}
-
-function factOf({ text, value, entity_type: type }: Fact): string {
-  const shown = textOf(
-    typeof value === 'string' || typeof value === 'number' ? String(value) : text,
-  );
-  // A redacted place has a mark in place of words, which tells a reader nothing here.
-  return shown === '' || shown.startsWith('[') ? '' : `${words(textOf(type))} ${shown}`;
-}
-
-function words(type: string): string {
-  return type.toLowerCase().replaceAll('_', ' ');
-}
-
-function lineOf({ role, text, start }: SaidTurn): string {
-  const seconds = Math.max(0, Math.floor(Number(start) || 0));
-  const who = textOf(role);
-  const name = who === '' ? '' : `${who.charAt(0).toUpperCase()}${who.slice(1)}: `;
-  return `[${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}] ${name}${textOf(text)}`;
-}
-
-function textOf(value: unknown): string {
-  return typeof value === 'string' ? value : '';
-}
-
-function escaped(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }
 
 export type FoundContact = { id?: unknown; phones?: unknown; at?: unknown };

@@ -1,5 +1,5 @@
 import { h, setText } from './dom.js';
-import { moodIn } from './figures.js';
+import { callMoodIn } from './figures.js';
 import {
   clock,
   lengthOf,
@@ -64,7 +64,7 @@ export class CallRow {
     this.#state.dataset['state'] = isPaused ? 'paused' : call.state;
     // Almost every row is a finished call, which shows no state.
     setText(this.#state, isOver ? '' : isPaused ? 'Paused' : stateNames[call.state]);
-    const mood = isOver ? (moodIn(call.mood) ?? '') : '';
+    const mood = isOver ? (callMoodIn(call.mood) ?? '') : '';
     this.#mood.dataset['sentiment'] = mood;
     setText(this.#mood, titleOf(mood));
     setText(this.#who, parties(call));

@@ -8,7 +8,7 @@ import { EvidencePanel, FiguresPanel, MissingNote, WarningsPanel } from './call-
 import { Conversation } from './conversation.js';
 import { h, onNextFrame, setText } from './dom.js';
 import { isStatus, messageOf } from './failures.js';
-import { moodIn, moodOf } from './figures.js';
+import { callMoodIn, moodOf } from './figures.js';
 import {
   clock,
   contactText,
@@ -414,7 +414,7 @@ export class CallView {
     const latest = utterances.findLast(
       ({ role, sentiments }) => role !== 'agent' && moodOf(sentiments) !== undefined,
     );
-    const mood = moodIn(this.#call?.mood) ?? (latest && moodOf(latest.sentiments));
+    const mood = callMoodIn(this.#call?.mood) ?? (latest && moodOf(latest.sentiments));
     this.#mood.dataset['sentiment'] = mood ?? '';
     setText(this.#mood, titleOf(mood ?? ''));
     this.#mood.title = mood === undefined ? '' : 'Mood of the call';

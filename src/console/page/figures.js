@@ -78,6 +78,15 @@ export function moodIn(sentiment) {
 }
 
 /**
+ * The mood of a whole call for the list and the head of its page. A call that was angry and then friendly is mixed:
+ * neutral would hide the anger.
+ * @param {string | null | undefined} mood
+ */
+export function callMoodIn(mood) {
+  return mood === 'mixed' ? mood : moodIn(mood);
+}
+
+/**
  * One point for each sentence whose sentiment is known.
  * @param {readonly SpokenEntry[]} utterances
  * @param {Role} role

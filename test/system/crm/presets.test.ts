@@ -189,7 +189,7 @@ test('the record of a call that was wrapped up holds its outcome, its facts, its
     '',
     'Outcome: resolved',
     'Mood of the customer: negative at first, neutral at the end',
-    'Named in the call: amount 89.00 USD',
+    'Named in the call: Amount $89',
     'Call in Trunkline: ADDRESS',
     'Recording: ADDRESS',
     '',

@@ -1,0 +1,199 @@
+/*
+ * The call as a person reads it in the CRM. Pure, and safe on any text: a caller's words are in it.
+ */
+
+type SaidTurn = { role?: unknown; text?: unknown; start?: unknown };
+type Fact = {
+  entity_type?: unknown;
+  text?: unknown;
+  value?: unknown;
+  currency?: unknown;
+  role?: unknown;
+};
+export type CallData = {
+  summary?: { text?: unknown };
+  transcript?: SaidTurn[];
+  entities?: Fact[];
+  page_url?: unknown;
+  recording_url?: unknown;
+  sentiment_by_role?: Record<string, unknown>;
+};
+type RecordFact = { kind?: unknown; value?: unknown; currency?: unknown };
+export type CrmPromise = { id?: unknown; who?: unknown; what?: unknown; until?: unknown };
+type WrappedLike = {
+  text?: unknown;
+  wrap_up?: {
+    outcome?: { value?: unknown };
+    disposition?: unknown;
+    mood?: { from?: unknown; to?: unknown } | null;
+    facts?: RecordFact[];
+  };
+};
+export type EventLike = {
+  type?: unknown;
+  call?: { direction?: unknown; from?: unknown; to?: unknown; started_at?: unknown };
+  data?: CallData & WrappedLike;
+};
+/** Events of the call before this one, as the sender finds them: none in a preview. */
+export type EarlierData =
+  { completed?: CallData; revised?: CallData; wrapped?: WrappedLike } | undefined;
+
+/** The text, cut to at most so many characters, with a mark that says so. */
+export function cutText(text: unknown, max: unknown): string {
+  const whole = typeof text === 'string' ? text : '';
+  const limit = Number(max);
+  if (!(whole.length > limit)) return whole;
+  const note = '… (cut here; Trunkline has the rest)';
+  return `${whole.slice(0, Math.max(0, limit - note.length)).toWellFormed()}${note}`;
+}
+
+type CallTextOptions = { html?: unknown; transcript?: unknown; max?: unknown };
+
+/**
+ * The call as a person reads it in the CRM: the wrap-up or the summary, what was named, links, and the transcript. An
+ * event that lacks a part takes it from what was told before: the record is written anew as a whole.
+ */
+export function callText(
+  event: EventLike | undefined,
+  options: CallTextOptions = {},
+  earlier: EarlierData = {},
+): string {
+  const { data = {} } = event ?? {};
+  const wrapped = event?.type === 'call.wrapped' ? data : earlier.wrapped;
+  const told = { ...earlier.completed, ...earlier.revised, ...data };
+  const record = wrapped?.wrap_up;
+  const parts = [
+    textOf(wrapped?.text ?? told.summary?.text),
+    [
+      ...(record ? linesOfRecord(record) : linesOfCall(told)),
+      lineWith('Call in Trunkline', textOf(told.page_url)),
+      lineWith('Recording', textOf(told.recording_url)),
+    ]
+      .filter((line) => line !== '')
+      .join('\n'),
+    options.transcript === false || !Array.isArray(told.transcript)
+      ? ''
+      : ['Transcript', ...told.transcript.map(lineOf)].join('\n'),
+  ].filter((part) => part !== '');
+  const plain = parts.join('\n\n');
+  if (options.html !== true) return cutText(plain, options.max);
+  // The entities of HTML make the text longer: the bound is kept by cutting before them.
+  const room = Number(options.max) * 0.8;
+  return escaped(cutText(plain, room)).replaceAll('\n', '<br>');
+}
+
+function linesOfCall({ sentiment_by_role: moods, entities }: CallData): string[] {
+  const mood = textOf(moods?.['customer']);
+  return [
+    lineWith(
+      'Mood of the customer',
+      mood === 'mixed' ? 'at times negative, at times positive' : mood,
+    ),
+    named(namesOnce(Array.isArray(entities) ? entities : []).map(factOf)),
+  ];
+}
+
+function linesOfRecord(record: NonNullable<WrappedLike['wrap_up']>): string[] {
+  const { outcome, disposition, mood } = record;
+  const [from, to] = [textOf(mood?.from), textOf(mood?.to)];
+  const facts = (Array.isArray(record.facts) ? record.facts : []).map(({ kind, value, currency }) =>
+    readable(textOf(kind), textOf(value), textOf(currency)),
+  );
+  const value = textOf(outcome?.value);
+  return [
+    lineWith('Outcome', value === 'unknown' ? '' : value),
+    lineWith('Disposition', textOf(disposition)),
+    lineWith('Mood of the customer', from === to ? from : `${from} at first, ${to} at the end`),
+    named(facts),
+  ];
+}
+
+function named(facts: readonly string[]): string {
+  const said = [...new Set(facts)].filter((one) => one !== '');
+  return lineWith('Named in the call', said.slice(0, 40).join(' · '));
+}
+
+/** Leaves out what is no name of the case: the agent's own name, and a first name whose full name was said too. */
+function namesOnce(entities: readonly Fact[]): Fact[] {
+  const names = entities.filter(isName).filter(({ role }) => role !== 'agent');
+  const full = names.map(shownOf);
+  return entities.filter(
+    (one) =>
+      !isName(one) ||
+      (names.includes(one) && !full.some((name) => name !== shownOf(one) && name.split(' ').includes(shownOf(one)))),
+  );
+} // prettier-ignore
+
+function isName({ entity_type: type }: Fact): boolean {
+  return /^NAME(?:_GIVEN|_FAMILY)?$/.test(textOf(type));
+}
+
+function shownOf({ text, value }: Fact): string {
+  return textOf(typeof value === 'string' || typeof value === 'number' ? String(value) : text);
+}
+
+function factOf(fact: Fact): string {
+  const shown = shownOf(fact);
+  // A redacted place has a mark in place of words, which tells a reader nothing here.
+  if (shown.startsWith('[')) return '';
+  return readable(textOf(fact.entity_type), shown, textOf(fact.currency));
+}
+
+/** The names of the commonest kinds. Each other kind is called as its type. */
+const kindNames: Record<string, string> = {
+  NUMERICAL_PII: 'Number',
+  PHONE_NUMBER: 'Phone',
+  MONEY: 'Amount',
+  NAME_GIVEN: 'Name',
+  NAME_FAMILY: 'Name',
+  EMAIL_ADDRESS: 'Email',
+  EMAIL: 'Email',
+};
+
+/** A fact as one would write it down: "Amount $89", "Friday 4 December 2026". */
+function readable(kind: string, value: string, currency: string): string {
+  if (value === '') return '';
+  const type = kind.toUpperCase();
+  const name = kindNames[type] ?? `${type.charAt(0)}${type.slice(1).toLowerCase().replaceAll('_', ' ')}`;
+  if (type === 'DATE') return dayInWords(value) ?? `${name} ${value}`;
+  const amount = type === 'MONEY' || type === 'AMOUNT' ? amountInWords(value, currency) : undefined;
+  return `${name} ${amount ?? value}`;
+} // prettier-ignore
+
+function amountInWords(value: string, currency: string): string | undefined {
+  const amount = Number(value);
+  if (!/^[A-Z]{3}$/.test(currency) || !Number.isFinite(amount)) return undefined;
+  return new Intl.NumberFormat('en-US', {
+    style: 'currency',
+    currency,
+    minimumFractionDigits: Number.isInteger(amount) ? 0 : 2,
+  }).format(amount);
+}
+
+function dayInWords(value: string): string | undefined {
+  const day = /^\d{4}-\d\d-\d\d$/.test(value) ? new Date(`${value}T00:00:00Z`) : undefined;
+  if (day === undefined || Number.isNaN(day.getTime())) return undefined;
+  const parts = new Intl.DateTimeFormat('en-GB', {
+    ...{ weekday: 'long', day: 'numeric', month: 'long', year: 'numeric', timeZone: 'UTC' },
+  }).format(day);
+  return parts.replace(',', '');
+}
+
+export function lineWith(name: string, text: string): string {
+  return text === '' ? '' : `${name}: ${text}`;
+}
+
+function lineOf({ role, text, start }: SaidTurn): string {
+  const seconds = Math.max(0, Math.floor(Number(start) || 0));
+  const who = textOf(role);
+  const name = who === '' ? '' : `${who.charAt(0).toUpperCase()}${who.slice(1)}: `;
+  return `[${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}] ${name}${textOf(text)}`;
+}
+
+export function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}
+
+function escaped(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+}

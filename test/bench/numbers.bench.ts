@@ -11,6 +11,7 @@ import { until } from '../support/process/until.ts';
 import { realModel, type RealModel } from '../support/recognition/real-model.ts';
 import { silentLog } from '../support/recognition/recogniser.ts';
 import { heardAlone, otherAnswers } from './numbers/alone.ts';
+import { heardTalks } from './numbers/talks.ts';
 import { digitsIn, judge, textOf, type HeardCall } from './numbers/scores.ts';
 import { secretKinds, spokenNumbers, type SpokenNumber } from './numbers/utterances.ts';
 import { spokenCall } from './numbers/voices.ts';
@@ -29,8 +30,10 @@ import { inParallel, quantile } from './recognition/figures.ts';
  *   NUMBERS_KINDS=digits,ssn the kinds of utterances; all unless it is set
  *   NUMBERS_LIMIT=10         at most so many of each kind in each half
  *   NUMBERS_WAY=calls        or alone: no calls but the recogniser, as fast as it reads; or paced: the same at the pace
- *                            of speech; or others: the cost of an expectation where something else is said
- *   NUMBERS_SHOW=seen        prints what was heard of each utterance of the half
+ *                            of speech; or others: the cost of an expectation where something else is said;
+ *                            or talks: questions for the date and the code of a card, in a third set of words and
+ *                            voices, and what redaction leaves of the answers
+ *   NUMBERS_SHOW=seen        prints what was heard of each utterance of the half; third, of the talks
  *
  * Secrets and neutral sentences are said to a process that redacts, the others to one that does not. A leak is `whole`
  * where all digits of a secret are in a text of any webhook, `part` where four in a row are.
@@ -51,9 +54,11 @@ export async function run(): Promise<void> {
     .filter(firstOfEach(Number(setting('LIMIT', '1000'))));
   const isSecret = ({ kind }: SpokenNumber) => secretKinds.includes(kind) || kind === 'neutral';
   const heard: HeardCall[] = [];
-  if (setting('WAY', 'calls') === 'others') {
+  if (['others', 'talks'].includes(setting('WAY', 'calls'))) {
     await using recogniser = await recogniserOf(model);
-    console.log(await otherAnswers(recogniser));
+    const isTalks = setting('WAY', 'calls') === 'talks';
+    const shows = setting('SHOW', '') === 'third';
+    console.log(await (isTalks ? heardTalks(recogniser, shows) : otherAnswers(recogniser)));
     return;
   }
   if (setting('WAY', 'calls') !== 'calls') {

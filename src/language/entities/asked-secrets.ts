@@ -14,11 +14,11 @@ export const secretKinds: ReadonlySet<CueKind> = new Set([
 const names: readonly (readonly [CueKind, RegExp])[] = [
   [
     'cvv',
-    /\b(?:cvv2?|cvc2?|csc|cv2|c v [vc2]|security (?:code|number|digits)|verification (?:code|number)|(?:three|four|3|4)[ -]digit|(?:three|3) (?:digits|numbers|figures)|(?:three|3|numbers?|digits|code|figures) (?:\w+ ){0,2}(?:on|from|at|off) the (?:back|reverse|rear|strip|other side)|(?:last|little|small) (?:three|3|numbers?|code)|other side|(?:the|your) (?:back|reverse)|(?:flip|turn) (?:it|that|the card|your card) (?:over|round|around)|signature)\b/,
+    /\b(?:cvv2?|cvc2?|csc|cv2|c v [vc2]|c s c|c [vb] [vb]|security (?:code|number|dig\w+)|verification (?:code|number)|(?:three|four|3|4)[ -]digit|(?:three|3) (?:digits|numbers|figures)|(?:three|3|numbers?|digits|code|figures) (?:\w+ ){0,2}(?:on|from|at|off) the (?:back|reverse|rear|strip|other side)|(?:last|little|small) (?:three|3|numbers?|code)|other side|(?:the|your) (?:back|reverse)|(?:flip|turn) (?:it|that|the card|your card) (?:over|round|around)|signature)\b/,
   ],
   [
     'expiry',
-    /\b(?:expir\w*|exp|valid (?:until|till|thru|through|to|from)|good (?:through|thru|until|till)|runs? out|month and (?:the )?year|end date|when (?:is|does) (?:it|that|the card) (?:\w+ )?(?:good|valid|end)|good (?:till|to)|through date|thru date|date on (?:the|your|it|that))\b/,
+    /\b(?:expir\w*|exp|exp\w+ (?:date|month|year)|(?:now|and|next|then|just) the date(?! (?:of|you|when|for))|valid (?:until|till|thru|through|to|from)|good (?:through|thru|until|till)|runs? out|month and (?:the )?year|end date|when (?:is|does) (?:it|that|the card) (?:\w+ )?(?:good|valid|end)|good (?:till|to)|through date|thru date|date (?:on|below|under|above|beneath|next to) (?:the|your|it|that))\b/,
   ],
   [
     'ssn',
@@ -75,21 +75,28 @@ const longestWords = 14;
 /**
  * The kinds of numbers that the other party's last turns ask for, in order of time. An answer in pieces has short turns
  * between them ("mm-hm", "go on", the digits read back); such turns do not end the question.
+ * With care, a turn that merely names the date or the code of a card asks for it, too.
  */
-export function askedFor(turns: readonly string[]): CueKind[] {
+export function askedFor(turns: readonly string[], isCareful = false): CueKind[] {
   let asked: CueKind[] = [];
   for (const turn of turns) {
-    const text = turn.toLowerCase().replaceAll('’', "'");
+    const text = lettersJoined(turn.toLowerCase().replaceAll('’', "'"));
     const words = text.match(/[\p{L}\p{N}']+/gu)?.length ?? 0;
     const isAsked =
       request.test(text) ||
       words <= shortestWords ||
       (words <= unmarkedWords && unmarked.test(text.trim()));
-    const kinds = isAsked ? kindsIn(text) : [];
+    const named = isAsked || (isCareful && words <= longestWords) ? kindsIn(text) : [];
+    const kinds = isAsked ? named : named.filter((kind) => kind === 'cvv' || kind === 'expiry');
     if (kinds.length > 0) asked = kinds;
     else if (words > longestWords || (text.includes('?') && words > shortestWords)) asked = [];
   }
   return asked;
+}
+
+/** A recogniser writes spelled letters with marks between them: "the C. S, C". */
+function lettersJoined(text: string): string {
+  return text.replace(/\b([a-z])[.,]+ ?(?=[a-z]\b)/g, '$1 ');
 }
 
 /** The question is about a sum, or about something else that merely stands on a card or in an account. */

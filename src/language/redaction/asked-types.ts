@@ -2,6 +2,7 @@ import { secretKinds } from '../entities/asked-secrets.ts';
 import { isExplained, runAt, type Run } from '../entities/code-runs.ts';
 import type { CueKind } from '../entities/cue-kinds.ts';
 import type { Doc } from '../entities/doc.ts';
+import { claimLikeDigits } from './short-answers.ts';
 import { cardDateEnd, isMonthAndYear } from './careful.ts';
 
 const typeOf: Partial<Record<CueKind, string>> = {
@@ -46,6 +47,8 @@ export function claimAsked(doc: Doc, wants: (type: string) => boolean): void {
       if (run?.from === i && run.to > end && kinds.length > 1) i = run.to - 1;
       else if (doc.claim('CREDIT_CARD_EXPIRATION', i, end)) i = end - 1;
     }
+  const secret = kinds.find((kind) => secretKinds.has(kind));
+  if (secret !== undefined) claimLikeDigits(doc, typeOf[secret] ?? '');
   for (let i = 0; i < doc.tokens.length; i++) {
     const run = runAt(doc, i, false);
     if (!run) continue;

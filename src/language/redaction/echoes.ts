@@ -1,6 +1,7 @@
 import { isExplained, runAt } from '../entities/code-runs.ts';
 import { Doc } from '../entities/doc.ts';
 import type { EntitySpan } from '../types.ts';
+import { cardDatesIn } from './short-answers.ts';
 
 /** Labels of numbers that give access to an account or to money. */
 const secretLabels = [
@@ -38,8 +39,8 @@ export function echoesIn(
       .map((key) => ({ label, key, digits: key.slice(1) })),
   );
   if (secrets.length === 0) return [];
-  const echoes: EntitySpan[] = [];
   const doc = new Doc(text);
+  const echoes = dateEchoes(doc, secrets);
   for (let i = 0; i < doc.tokens.length; i++) {
     const run = runAt(doc, i, false);
     if (!run) continue;
@@ -53,9 +54,25 @@ export function echoesIn(
         );
     const start = doc.tokens[run.from]?.start;
     const end = doc.tokens[run.to - 1]?.end;
-    if (secret && start !== undefined && end !== undefined)
+    const isFree = !echoes.some((echo) => echo.start < (end ?? 0) && (start ?? 0) < echo.end);
+    if (secret && isFree && start !== undefined && end !== undefined)
       echoes.push({ type: secret.label, text: secret.digits, start, end });
     i = Math.max(i, run.to - 1);
   }
   return echoes;
+}
+
+/** The date of a card that is said again in other words: "October twenty nine" for "ten twenty nine". */
+function dateEchoes(doc: Doc, secrets: readonly { label: string; digits: string }[]): EntitySpan[] {
+  const dates = secrets.filter(({ label }) => label === 'CREDIT_CARD_EXPIRATION');
+  const said = dates.length === 0 ? [] : cardDatesIn(doc);
+  return said.flatMap(({ date, from, to }) => {
+    const same = dates.find(({ digits }) =>
+      cardDatesIn(new Doc(digits)).some((one) => one.date === date),
+    );
+    const start = doc.tokens[from]?.start;
+    const end = doc.tokens[to - 1]?.end;
+    if (same === undefined || start === undefined || end === undefined) return [];
+    return [{ type: same.label, text: same.digits, start, end }];
+  });
 }

@@ -10,6 +10,8 @@ import type { EntitySpan } from '../types.ts';
 import { markerLabel } from '../../protocol/entity-types.ts';
 import { joinFinals } from '../text/join-finals.ts';
 import { claimAsked, wantedKinds } from './asked-types.ts';
+import { claimShortAnswer } from './short-answers.ts';
+import { asksForCard } from './card-talk.ts';
 import { claimCarefully, claimNamesCarefully } from './careful.ts';
 import { echoesIn, isTooShortToKnow } from './echoes.ts';
 import { numberRows, withRows } from './number-rows.ts';
@@ -39,6 +41,8 @@ export type RedactionState = {
   asked?: readonly string[];
   /** The speaker's own words before a bare number: "my card is". They tell its kind as a question does. */
   announced?: string;
+  /** The number of the speaker's next texts that still belong to the talk of a card. */
+  cardTexts?: number;
 };
 
 export type RedactInput = {
@@ -106,6 +110,30 @@ const tailCharacters = 160;
  * state.
  */
 export function redactStep(input: RedactInput): RedactOutput {
+  const output = stepOf(input);
+  if (!input.partial) noteCard(output, input);
+  return output;
+}
+
+/** A talk of a card goes on for this many texts of a speaker after its number, its date or its code was said. */
+const cardTextsMost = 8;
+
+function noteCard(
+  { released, state }: RedactOutput,
+  { text, flush, asked = [] }: RedactInput,
+): void {
+  const isSaid = released.some(({ covered }) =>
+    covered.some(({ type }) => /^(?:CREDIT_CARD|CVV)/.test(type)),
+  );
+  const left = state.cardTexts ?? 0;
+  // The party that asked for a card reads the answer back.
+  const asks = /\d{2}/.test(text) || openRun(text) !== undefined ? asked : [...asked, text];
+  if (isSaid || asksForCard(asks)) state.cardTexts = cardTextsMost;
+  else if (left > 1) state.cardTexts = flush || text === '' ? left : left - 1;
+  else delete state.cardTexts;
+}
+
+function stepOf(input: RedactInput): RedactOutput {
   const state: RedactionState = structuredClone(input.state ?? { numbers: {} });
   const asked = [...(input.asked ?? []), ...announcedBefore(input, state)];
   const language = input.language ?? input.write?.language ?? state.language;
@@ -174,7 +202,7 @@ export function redactStep(input: RedactInput): RedactOutput {
 
 /** True if the other party now asks for something else. No number continues across another question. */
 function isOtherQuestion(before: readonly string[] | undefined, { asked }: Look): boolean {
-  const askedBefore = before === undefined ? [] : askedFor(before);
+  const askedBefore = before === undefined ? [] : askedFor(before, true);
   // A turn without a question may stand inside a number as well as behind it.
   if (askedBefore.length === 0 || asked.length === 0) return false;
   return !askedBefore.some((kind) => asked.includes(kind));
@@ -182,8 +210,11 @@ function isOtherQuestion(before: readonly string[] | undefined, { asked }: Look)
 
 function afterQuestion(input: RedactInput, { asked = [], ...state }: RedactionState): RedactOutput {
   const before = redactStep({ ...input, asked, state, flush: true });
-  const { numbers, announced } = before.state;
-  const kept = announced === undefined ? {} : { announced };
+  const { numbers, announced, cardTexts } = before.state;
+  const kept = {
+    ...(announced === undefined ? {} : { announced }),
+    ...(cardTexts === undefined ? {} : { cardTexts }),
+  };
   const after = redactStep({ ...input, state: { numbers, ...kept } });
   return { ...after, released: [...before.released, ...after.released] };
 }
@@ -197,10 +228,11 @@ type Look = {
   find(text: string): EntitySpan[];
 };
 
-function lookFor({ entityTypes, asked = [], language }: RedactInput): Look {
+function lookFor({ entityTypes, asked = [], language, state }: RedactInput): Look {
   const wanted = wantedTypes(entityTypes);
   const wants = (type: string): boolean => !wanted || wanted.has(type);
-  const askedKinds = askedFor(asked);
+  const askedKinds = askedFor(asked, true);
+  const talk = { turns: asked, isOfCard: (state?.cardTexts ?? 0) > 0 || asksForCard(asked) };
   return {
     wanted,
     asked: askedKinds,
@@ -214,6 +246,7 @@ function lookFor({ entityTypes, asked = [], language }: RedactInput): Look {
         {
           first: (doc) => {
             claimCarefully(doc, wanted);
+            claimShortAnswer(doc, wants, talk);
             claimAsked(doc, wants);
           },
           last: (doc) => claimNamesCarefully(doc, wanted),

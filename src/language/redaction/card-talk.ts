@@ -1,0 +1,46 @@
+import { askedFor } from '../entities/asked-secrets.ts';
+import type { CueKind } from '../entities/cue-kinds.ts';
+
+/** The talk around a text: the last turns of the other party, and whether the two speak of a card. */
+export type Talk = { turns: readonly string[]; isOfCard: boolean };
+
+const cardKinds: ReadonlySet<CueKind> = new Set(['card', 'cvv', 'expiry']);
+
+/** True if one of the turns asks for a card, its date or its code. */
+export function asksForCard(turns: readonly string[]): boolean {
+  return turns.some((turn) => askedFor([turn], true).some((kind) => cardKinds.has(kind)));
+}
+
+/** True if the other party has just said something short, or asked something. */
+export function isAfterQuestion({ turns, isOfCard }: Talk): boolean {
+  if (isOfCard) return true;
+  const last = turns.at(-1);
+  if (last === undefined) return false;
+  const words = last.match(/[\p{L}\p{N}']+/gu)?.length ?? 0;
+  return words <= longestQuestion || last.includes('?');
+}
+
+const longestQuestion = 12;
+
+/** Questions whose answer is another number, also while the two speak of a card. */
+const otherAnswer =
+  /\b(?:how (?:many|much|old|long|far|big|large|tall|heavy|wide|high|often|fast|soon|late|early)|what time|o'clock|age|zip|post ?code|room|apartment|flat|suite|unit|floor|extension|house|street|address|building|gate|seat|platform|size|shoe|price|costs?|charged?|total|amount|balance|pay|paid|fee|rate|percent(?:age)?|temperature|degrees|miles?|mileage|meter|reading|version|model|channel|station|page|chapter|step|option|error|flight|train|bus|route|line|highway|exit|weigh|weight|height|length|width|speed|score|level|quantity|count|people|guests|party|nights|tickets?|copies|items|pieces|boxes|bedrooms|square|minutes|hours|days|weeks|birthday|born|phone|area|dial|call you|order|case|policy|claim|invoice|booking|reservation|tracking|reference)\b/i;
+/** Questions whose answer is another number where nobody has spoken of a card. */
+const otherMoment =
+  /\b(?:help|when|was|were|did|what (?:day|year|month|time)|which|date of|what date (?:did|do|was|were|would|works|is)|since|how)\b/i;
+
+/** True if a number is the answer to another question. */
+export function isExplainedBy({ turns, isOfCard }: Talk): boolean {
+  const last = turns.slice(-turnsOfQuestion);
+  // In the talk of a card an older question explains nothing: one that nobody understood may have followed it.
+  if (askedFor(isOfCard ? last : turns, true).length > 0) return !isOfCard || !asksForCard(last);
+  return last.some((turn) => otherAnswer.test(turn) || (!isOfCard && otherMoment.test(turn)));
+}
+
+/** The question, and a short word behind it. */
+const turnsOfQuestion = 2;
+
+/** True if the question is for a number. It is then for no date. */
+export function asksForNumber({ turns }: Talk): boolean {
+  return /\bnumbers?\b/i.test(turns.at(-1) ?? '');
+}

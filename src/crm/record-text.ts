@@ -171,7 +171,7 @@ function amountInWords(value: string, currency: string): string | undefined {
 }
 
 function dayInWords(value: string): string | undefined {
-  const day = /^\d{4}-\d\d-\d\d$/.test(value) ? new Date(`${value}T00:00:00Z`) : undefined;
+  const day = /^\d{4}-\d\d-\d\d$/.test(value) ? new Date(value) : undefined;
   if (day === undefined || Number.isNaN(day.getTime())) return undefined;
   const parts = new Intl.DateTimeFormat('en-GB', {
     ...{ weekday: 'long', day: 'numeric', month: 'long', year: 'numeric', timeZone: 'UTC' },

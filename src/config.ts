@@ -3,6 +3,7 @@ import { createRequire } from 'node:module';
 import type * as Yaml from 'yaml';
 import { z } from 'zod';
 import { AssistConfig } from './assist/config.ts';
+import { KnowledgeConfig } from './knowledge/config.ts';
 import { BridgeConfig } from './bridge/config.ts';
 import { carrierNames } from './carriers/all.ts';
 import { CarriersConfig } from './carriers/config.ts';
@@ -65,6 +66,7 @@ export const Config = z.strictObject({
   language: LlmConfig.prefault({}),
   bridge: BridgeConfig.prefault({}),
   assist: AssistConfig.prefault({}),
+  knowledge: KnowledgeConfig.prefault({}),
   carriers: CarriersConfig.prefault({}),
   outbox: OutboxConfig.prefault({}),
 });

@@ -22,6 +22,7 @@ import { version } from './lib/version.ts';
 import { nodeIdOf } from './lib/node-id.ts';
 import { startNodes, type NodesPart } from './nodes/nodes.ts';
 import { SentenceMeaning } from './meaning/meaning.ts';
+import { Knowledge } from './knowledge/knowledge.ts';
 import { Objects } from './objects/objects.ts';
 import { openPort } from './people/people-part.ts';
 import { startOutbox } from './outbox/outbox.ts';
@@ -272,13 +273,20 @@ async function openBridge(
   const outbox = mount(
     await startOutbox({ config: config.outbox, store, log, sealing: sealingOf(config) }),
   );
+  const meaning = own(new SentenceMeaning(config.speechService.recogniser, systemClock, log));
   const playbooks = own(
     await Playbooks.open({
       folder: config.assist.folder ?? join(config.store.dataDir, 'assist'),
       starter: config.assist.starter === 'on',
       clock: systemClock,
       log,
-      meaning: own(new SentenceMeaning(config.speechService.recogniser, systemClock, log)),
+      meaning,
+    }),
+  );
+  const knowledge = own(
+    Knowledge.open({
+      folder: config.knowledge.folder ?? join(config.store.dataDir, 'knowledge'),
+      ...{ store, meaning, clock: systemClock, log },
     }),
   );
   const bridge = mount(
@@ -289,6 +297,7 @@ async function openBridge(
       log,
       language,
       playbooks,
+      knowledge,
       outbox,
       publicUrl,
       speech: config.speech,

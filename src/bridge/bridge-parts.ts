@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { Transaction } from 'kysely';
+import type { Knowledge } from '../knowledge/knowledge.ts';
 import type { LanguageRunner } from '../language/runner.ts';
 import type { NodeLink } from '../nodes/link.ts';
 import type { Membership } from '../nodes/membership.ts';
@@ -63,6 +64,8 @@ export type BridgeOptions = {
   playbooks: ListeningPlaybooks;
   /** The teams of an agent, by the people of this installation. */
   teamsOf?: (agent: string) => readonly string[];
+  /** The articles for agents. If absent, there are none. */
+  knowledge?: Knowledge | undefined;
   /** The carrier names that `POST /api/streams` accepts. */
   carriers: readonly string[];
   /** Extracts facts about a call from the carrier's callbacks. If absent, callbacks are only stored. */

@@ -2,6 +2,7 @@ import type { Router } from 'express';
 import type { Access } from '../port/part.ts';
 import { agentsApi } from './api/agents-api.ts';
 import { assistApi } from './api/assist-api.ts';
+import { knowledgeApi } from './api/knowledge-api.ts';
 import { callsApi } from './api/calls-api.ts';
 import { sharedCalls } from './api/shared-calls.ts';
 import { streamsApi } from './api/streams-api.ts';
@@ -23,7 +24,7 @@ export function bridgeRouters(
   options: BridgeOptions,
   parts: BridgeParts,
 ): { access: Access; router: Router }[] {
-  const { config, store, outbox, publicUrl, carriers, nodes, link, playbooks } = options;
+  const { config, store, outbox, publicUrl, carriers, nodes, link, playbooks, knowledge } = options;
   const { calls, recordings, feed, links, tokens, live, withRecording, clock, log } = parts;
   const { stereoRoles } = config;
   const operatorCalls = callsApi({
@@ -72,6 +73,9 @@ export function bridgeRouters(
     { access: 'operator', router: savedSearches({ store, clock }) },
     { access: 'operator', router: testEventsApi({ store, outbox, feed, links, clock }) },
     { access: 'operator', router: assistApi({ store, playbooks, clock }) },
+    ...(knowledge === undefined
+      ? []
+      : [{ access: 'operator' as const, router: knowledgeApi({ store, knowledge, clock }) }]),
     { access: 'operator', router: operatorCalls },
     { access: 'operator', router: agents },
     { access: 'operator', router: panel.router },

@@ -14,6 +14,8 @@ import { TrunklineError } from '../lib/errors.ts';
 import { createLog } from '../lib/log.ts';
 import { printable } from '../lib/printable.ts';
 import type { PlaybookList, PlaybookTrial, RulesReport } from '../protocol/assist-events.ts';
+import type { KnowledgeFound, KnowledgeQuestions } from '../protocol/knowledge.ts';
+import { foundInFolder } from './folder-question.ts';
 import { answerOf, requestOf, runningProcess } from './running-process.ts';
 import { printJson, printLine } from './terminal.ts';
 
@@ -55,6 +57,20 @@ export function registerAssist(program: Command): void {
     .option('--url <url>', 'the running process; by default that of the settings')
     .option('--json', 'as data')
     .action(tryPlaybook);
+  assist
+    .command('ask <question>')
+    .description('the articles that the running process finds for a question')
+    .option('--folder <folder>', 'the articles of this folder, without asking a running process')
+    .option('--url <url>', 'the running process; by default that of the settings')
+    .option('--json', 'as data')
+    .action(ask);
+  assist
+    .command('questions')
+    .description('what callers and agents asked and no article answered')
+    .option('--last <days>', 'the questions of the last days, such as 30d', '30d')
+    .option('--url <url>', 'the running process; by default that of the settings')
+    .option('--json', 'as data')
+    .action(questions);
   assist
     .command('report')
     .description('how often each rule fired, and what agents said of its hints')
@@ -153,6 +169,50 @@ async function report({
   if (rules.length === 0) printLine(`No rule fired in the last ${days} days.`);
   for (const { rule, hits, calls, useful, not_useful, used, dismissed } of rules)
     printLine(`${printable(rule)}: ${hits} times in ${calls} calls; useful ${useful}, not useful ${not_useful}, used ${used}, dismissed ${dismissed}`); // prettier-ignore
+}
+
+type AskOptions = { folder?: string; url?: string; json?: boolean };
+
+async function ask(question: string, { folder, url, json }: AskOptions): Promise<void> {
+  const { items } =
+    folder === undefined
+      ? await answerOf<KnowledgeFound>(
+          runningProcess(url).api,
+          `/api/knowledge?q=${encodeURIComponent(question)}`,
+        )
+      : await askFolder(folder, question);
+  if (json) {
+    printJson({ items }, 2);
+    return;
+  }
+  if (!items.some(({ sure }) => sure)) printLine('No article answers that for sure, so a call would show none.'); // prettier-ignore
+  for (const { name, title, heading, text, score, sure } of items) {
+    printLine(`${score.toFixed(2)}${sure ? '' : ' ?'}  ${printable(title)}  (${printable(name)})`);
+    printLine(`      ${printable(heading === '' ? text : `${heading}: ${text}`)}`);
+  }
+}
+
+async function askFolder(folder: string, question: string): Promise<KnowledgeFound> {
+  const { items, problems } = await foundInFolder(folder, question, ownMeaning());
+  for (const { file, reason } of problems) printLine(`! ${printable(file)}: ${printable(reason)}`);
+  return { items };
+}
+
+async function questions({
+  last,
+  url,
+  json,
+}: Pick<PlaybookTrialOptions, 'last' | 'url' | 'json'>): Promise<void> {
+  // prettier-ignore
+  const path = `/api/knowledge/questions?last_days=${daysOf(last)}`;
+  const { days, items } = await answerOf<KnowledgeQuestions>(runningProcess(url).api, path);
+  if (json) {
+    printJson({ days, items }, 2);
+    return;
+  }
+  if (items.length === 0) printLine(`Every question of the last ${days} days found an article, or nobody asked one.`); // prettier-ignore
+  for (const { question, times, last_asked_at, by } of items)
+    printLine(`${times} times, last ${last_asked_at.slice(0, 10)} by ${by === 'agent' ? 'an agent' : 'a caller'}: ${printable(question)}`); // prettier-ignore
 }
 
 async function tryPlaybook(file: string, options: PlaybookTrialOptions): Promise<void> {

@@ -120,6 +120,11 @@ export const actions = {
     keys: ['admin'],
     people: runners,
   },
+  'knowledge.ask': {
+    what: 'find and read articles',
+    keys: ['read', 'operate', 'assist', 'admin'],
+    people: { agent: 'all', supervisor: 'all', quality: 'all', operator: 'all', admin: 'all' },
+  },
   'installation.read': {
     what: 'see how the installation is set up and how it does',
     keys: ['read', 'operate', 'admin'],
@@ -201,6 +206,7 @@ const routesOf: Record<Right | OpenRight, readonly string[]> = {
     'GET /api/calls/{id}/live',
     'GET /api/calls/{id}/wrap-up',
     'GET /api/calls/{id}/assist',
+    'GET /api/calls/{id}/knowledge',
   ],
   'calls.hear': ['GET /api/calls/{id}/recording'],
   'board.watch': ['GET /api/board/live'],
@@ -237,7 +243,16 @@ const routesOf: Record<Right | OpenRight, readonly string[]> = {
     'POST /api/calls/{id}/deliveries/release',
     'POST /api/job-callbacks/{id}/retry',
   ],
-  'assist.read': ['GET /api/assist/playbooks', 'GET /api/assist/report'],
+  'assist.read': [
+    'GET /api/assist/playbooks',
+    'GET /api/assist/report',
+    'GET /api/knowledge/questions',
+  ],
+  'knowledge.ask': [
+    'GET /api/knowledge',
+    'GET /api/knowledge/articles',
+    'GET /api/knowledge/articles/{article}',
+  ],
   'assist.try': ['POST /api/assist/try'],
   'assist.change': ['POST /api/assist/reload'],
   'installation.read': [
@@ -332,6 +347,7 @@ export const deeds: Readonly<Record<string, string>> = {
   'GET /api/calls/{id}/live': 'read',
   'GET /api/calls/{id}/wrap-up': 'read',
   'GET /api/calls/{id}/assist': 'read',
+  'GET /api/calls/{id}/knowledge': 'looked up articles',
   'GET /api/calls/{id}/statuses': 'read',
   'GET /api/calls/{id}/evidence': 'read',
   'GET /api/calls/{id}/transcript': 'exported',

@@ -38,6 +38,7 @@ import * as people from './migrations/032-people.ts';
 import * as panelTokens from './migrations/033-panel-tokens.ts';
 import * as contacts from './migrations/034-contacts.ts';
 import * as written from './migrations/035-written.ts';
+import * as knowledge from './migrations/036-knowledge.ts';
 
 type Migration = {
   name: string;
@@ -95,6 +96,7 @@ export const migrations: Migration[] = [
   { name: '033-panel-tokens', ...panelTokens },
   { name: '034-contacts', ...contacts },
   { name: '035-written', ...written },
+  { name: '036-knowledge', ...knowledge },
 ];
 
 /**

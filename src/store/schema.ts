@@ -1,4 +1,5 @@
 import type { Generated } from 'kysely';
+import type { KnowledgePassagesTable, KnowledgeQuestionsTable } from './knowledge-tables.ts';
 import type { PanelTokensTable } from './panel-tables.ts';
 
 /*
@@ -269,6 +270,8 @@ type CallsTables = {
   secrets: SecretsTable;
   said: SaidTable;
   assist_hits: AssistHitsTable;
+  knowledge_passages: KnowledgePassagesTable;
+  knowledge_questions: KnowledgeQuestionsTable;
   panel_tokens: PanelTokensTable;
   said_backlog: SaidBacklogTable;
   saved_searches: SavedSearchesTable;

@@ -203,6 +203,7 @@ export class Eraser {
         'leg_states',
         'leg_sessions',
         'assist_hits',
+        'knowledge_questions',
         'streams',
         'legs',
         'wrap_ups',

@@ -20,6 +20,7 @@ const inCalls = ['agent', 'call', 'supervisor'] as const;
 
 /**
  * Every route that a token opens, and no other. A route with `{id}` opens calls within the reach of the token only.
+ * Articles are the same for everybody.
  */
 export const panelRoutes: readonly OpenRoute[] = [
   { method: 'GET', path: '/api/panel/me', scopes: everybody },
@@ -28,6 +29,9 @@ export const panelRoutes: readonly OpenRoute[] = [
   { method: 'GET', path: '/api/calls/{id}/live', scopes: everybody },
   { method: 'GET', path: '/api/calls/{id}/assist', scopes: everybody },
   { method: 'POST', path: '/api/calls/{id}/assist/feedback', scopes: ['agent', 'call'] },
+  { method: 'GET', path: '/api/calls/{id}/knowledge', scopes: everybody },
+  { method: 'GET', path: '/api/knowledge', scopes: everybody },
+  { method: 'GET', path: '/api/knowledge/articles/{article}', scopes: everybody },
   { method: 'POST', path: '/api/calls/{id}/pause', scopes: inCalls },
   { method: 'POST', path: '/api/calls/{id}/resume', scopes: inCalls },
   { method: 'PATCH', path: '/api/calls/{id}', scopes: inCalls },
@@ -58,7 +62,7 @@ export function opens(
     .get(shown.length)
     ?.find(
       ({ method: taken, parts }) =>
-        taken === asked && parts.every((part, at) => part === '{id}' || part === shown[at]),
+        taken === asked && parts.every((part, at) => part.startsWith('{') || part === shown[at]),
     );
   if (row?.scopes.includes(scope) !== true) return { opens: false };
   const at = row.parts.indexOf('{id}');

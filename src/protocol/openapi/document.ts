@@ -1,6 +1,7 @@
 import { jobsPaths, keyHeaders } from '../names.ts';
 import { Components, type JsonObject } from './components.ts';
 import { assistRoutes } from './assist-routes.ts';
+import { knowledgeRoutes } from './knowledge-routes.ts';
 import { panelRoutes } from './panel-routes.ts';
 import { operatorRoutes } from './operator-routes.ts';
 import { peopleRoutes } from './people-routes.ts';
@@ -21,6 +22,7 @@ export function allRoutes(carrierRoutes: readonly Route[]): readonly Route[] {
     ...speechRoutes,
     ...operatorRoutes,
     ...assistRoutes,
+    ...knowledgeRoutes,
     ...panelRoutes,
     ...peopleRoutes,
     ...carrierRoutes,

@@ -1,0 +1,11 @@
+import { z } from 'zod';
+
+/** Articles that agents are shown while customers speak. */
+export const KnowledgeConfig = z.strictObject({
+  folder: z.string().min(1).max(1_000).optional().meta({
+    env: 'TRUNKLINE_KNOWLEDGE',
+    description:
+      'A folder of articles (Markdown, HTML, CSV, plain text) for agents; by default `knowledge` in the data folder. It is read again when it changes.',
+  }),
+});
+export type KnowledgeConfig = z.infer<typeof KnowledgeConfig>;

@@ -274,25 +274,21 @@ async function openBridge(
     await startOutbox({ config: config.outbox, store, log, sealing: sealingOf(config) }),
   );
   const meaning = own(new SentenceMeaning(config.speechService.recogniser, systemClock, log));
+  const shared = { meaning, clock: systemClock, log };
+  const { dataDir } = config.store;
   const playbooks = own(
     await Playbooks.open({
-      folder: config.assist.folder ?? join(config.store.dataDir, 'assist'),
+      folder: config.assist.folder ?? join(dataDir, 'assist'),
       starter: config.assist.starter === 'on',
-      clock: systemClock,
-      log,
-      meaning,
+      ...shared,
     }),
   );
-  const knowledge = own(
-    Knowledge.open({
-      folder: config.knowledge.folder ?? join(config.store.dataDir, 'knowledge'),
-      ...{ store, meaning, clock: systemClock, log },
-    }),
-  );
+  const articles = config.knowledge.folder ?? join(dataDir, 'knowledge');
+  const knowledge = own(Knowledge.open({ folder: articles, store, ...shared }));
   const bridge = mount(
     await startBridge({
       config: config.bridge,
-      dataDir: config.store.dataDir,
+      dataDir,
       store,
       log,
       language,

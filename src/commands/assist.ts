@@ -14,7 +14,7 @@ import { TrunklineError } from '../lib/errors.ts';
 import { createLog } from '../lib/log.ts';
 import { printable } from '../lib/printable.ts';
 import type { PlaybookList, PlaybookTrial, RulesReport } from '../protocol/assist-events.ts';
-import type { KnowledgeFound, KnowledgeQuestions } from '../protocol/knowledge.ts';
+import type { KnowledgeFound, KnowledgeQuestions } from '../protocol/articles.ts';
 import { foundInFolder } from './folder-question.ts';
 import { answerOf, requestOf, runningProcess } from './running-process.ts';
 import { printJson, printLine } from './terminal.ts';
@@ -171,9 +171,9 @@ async function report({
     printLine(`${printable(rule)}: ${hits} times in ${calls} calls; useful ${useful}, not useful ${not_useful}, used ${used}, dismissed ${dismissed}`); // prettier-ignore
 }
 
-type AskOptions = { folder?: string; url?: string; json?: boolean };
+type FolderQuestion = { folder?: string; url?: string; json?: boolean };
 
-async function ask(question: string, { folder, url, json }: AskOptions): Promise<void> {
+async function ask(question: string, { folder, url, json }: FolderQuestion): Promise<void> {
   const { items } =
     folder === undefined
       ? await answerOf<KnowledgeFound>(

@@ -8,7 +8,7 @@ import { systemClock } from '../lib/clock.ts';
 import { TrunklineError } from '../lib/errors.ts';
 import { createLog } from '../lib/log.ts';
 import type { SentenceMeaning } from '../meaning/meaning.ts';
-import type { KnowledgeFound } from '../protocol/knowledge.ts';
+import type { KnowledgeFound } from '../protocol/articles.ts';
 import { openStore } from '../store/store.ts';
 
 /** Asks the articles of a folder in an index of its own, which is removed afterwards. No process need run. */

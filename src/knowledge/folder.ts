@@ -21,7 +21,7 @@ const sliceMs = 5;
 export type KnowledgeProblem = { file: string; reason: string };
 export type KnowledgeFile = { name: string; path: string; size: number; mark: string };
 
-/** What goes wrong is told by the file's name, and never stops the process. */
+/** Files that cannot be used are told by name, and never stop the process. */
 class Problems {
   readonly list: KnowledgeProblem[] = [];
 

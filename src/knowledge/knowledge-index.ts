@@ -17,14 +17,14 @@ import { TermCounts } from './terms.ts';
 
 export type FoundArticle = PassageRow & { score: number; isSure: boolean };
 
-/** What agents said of articles, by their names. */
+/** The words of agents on an article. */
 export type ArticleFeedback = {
   judged: Judged;
   /** The questions that the article answered. */
   kept: SentenceDirection[];
 };
 
-/** So many passages near in meaning are looked at word by word. */
+/** At most this many passages near in meaning are looked at word by word. */
 const nearest = 12;
 const sliceMs = 4;
 

@@ -17,7 +17,7 @@ type KnowledgeOptions = {
   log: Logger;
   /** Understands what is meant. Without it articles are found by their words alone. */
   meaning?: Meaning | undefined;
-  /** What agents said of articles in calls. */
+  /** The words of agents on articles, by the articles' names. */
   feedback?: () => Promise<ReadonlyMap<string, ArticleFeedback>>;
 };
 
@@ -40,7 +40,7 @@ const lookMs = 30_000;
 /** The start of the process does not wait for articles. */
 const firstLookMs = 3_000;
 const feedbackMs = 60_000;
-/** So many questions are looked up at once. A call that asks beyond gets no article, and people wait their turn. */
+/** At most this many questions are looked up at once for calls. A call that asks beyond gets no article. */
 export const maxAsksAtOnce = 4;
 /** A longer question is cut: nobody says so much before there is an answer. */
 export const maxQuestionLetters = 1_000;
@@ -135,7 +135,7 @@ export class Knowledge implements AsyncDisposable {
     await this.#rows.keepOnly(new Set(this.#articles.keys()), clock.now());
   }
 
-  /** What agents said is taken in, at most once a minute. */
+  /** Takes in what agents said, at most once a minute. */
   async readFeedback(): Promise<void> {
     const { feedback, clock } = this.#options;
     if (feedback === undefined || this.isEmpty) return;

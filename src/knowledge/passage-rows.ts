@@ -99,7 +99,7 @@ export class PassageRows {
         .where('article', 'in', some)
         .orderBy('id')
         .execute();
-      for (const row of rows) yield { ...row, id: Number(row.id) };
+      for (const row of rows) yield row;
     }
   }
 
@@ -118,7 +118,7 @@ export class PassageRows {
       .select(shown)
       .where('id', 'in', ids)
       .execute();
-    return rows.map((row) => ({ ...row, id: Number(row.id) }));
+    return rows;
   }
 
   /** The passages of an article in their order. */
@@ -129,7 +129,7 @@ export class PassageRows {
       .where('article', '=', digest)
       .orderBy('place')
       .execute();
-    return rows.map((row) => ({ ...row, id: Number(row.id) }));
+    return rows;
   }
 
   /** Passages that have one of the words or more, the likeliest first. */

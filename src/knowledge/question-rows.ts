@@ -59,7 +59,7 @@ export async function openQuestions(
     const topic = [...new Set(termsOf(question).map(({ term }) => term))].toSorted().join(' ');
     const known = alike.get(topic);
     if (known !== undefined) known.times++;
-    else alike.set(topic, { question, times: 1, lastAskedAt: Number(asked_at), lastCallId: call_id, by }); // prettier-ignore
+    else alike.set(topic, { question, times: 1, lastAskedAt: asked_at, lastCallId: call_id, by }); // prettier-ignore
   }
   return [...alike.values()]
     .toSorted((one, other) => other.times - one.times || other.lastAskedAt - one.lastAskedAt)

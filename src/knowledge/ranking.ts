@@ -14,7 +14,7 @@ export type QuestionWords = {
 
 /** More words of a question do not make it clearer. */
 const maxTerms = 12;
-/** So many are looked up; the commonest would find every passage. */
+/** At most this many are looked up; the commonest would find every passage. */
 export const maxLookedUp = 8;
 
 export function questionWords(text: string, counts: TermCounts): QuestionWords {
@@ -77,7 +77,7 @@ export function isSure({ words, meaning }: Scores): boolean {
 
 export type Judged = { useful: number; notUseful: number };
 
-/** What agents said of an article moves it a little: up to a tenth, and only with several of one mind. */
+/** The verdicts of agents move an article a little: up to a tenth, and only with several of one mind. */
 export function priorOf({ useful, notUseful }: Judged): number {
   const share = (useful + 3) / (useful + notUseful + 6);
   return 0.9 + 0.2 * share;

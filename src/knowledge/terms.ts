@@ -17,10 +17,10 @@ export function termOf(word: string): string {
     .replace(/i$/, 'y');
 }
 
-export type Term = { term: string; word: string };
+export type TopicWord = { term: string; word: string };
 
 /** The words of a text that carry its topic, and codes such as E42. */
-export function termsOf(text: string): Term[] {
+export function termsOf(text: string): TopicWord[] {
   const words =
     text
       .toLowerCase()
@@ -33,7 +33,7 @@ export function termsOf(text: string): Term[] {
     .map((word) => ({ term: termOf(word), word: word.replaceAll("'", '') }));
 }
 
-/** How many of the passages have each term. */
+/** The number of passages that have each term. */
 export class TermCounts {
   readonly #counts = new Map<string, number>();
   #passages = 0;

@@ -59,12 +59,12 @@ export async function run(): Promise<void> {
   }
 }
 
-type Figures = { first: number; three: number; shown: number; wrong: number };
+type RankFigures = { first: number; three: number; shown: number; wrong: number };
 
 async function ranks(
   knowledge: Knowledge,
   questions: readonly LabelledQuestion[],
-): Promise<Figures> {
+): Promise<RankFigures> {
   // prettier-ignore
   let [first, three, shown, wrong] = [0, 0, 0, 0];
   for (const { article, question } of questions) {
@@ -131,7 +131,7 @@ async function keptFigures(
   }
 }
 
-function tell(name: string, { first, three, shown, wrong }: Figures): void {
+function tell(name: string, { first, three, shown, wrong }: RankFigures): void {
   console.log(`${name}: first ${first.toFixed(2)}, among three ${three.toFixed(2)}, shown ${shown.toFixed(2)}, of these wrong ${(shown === 0 ? 0 : wrong / shown).toFixed(2)}`); // prettier-ignore
 }
 

@@ -12,7 +12,7 @@ import type {
   KnowledgeList,
   KnowledgeQuestions,
   KnowledgeText,
-} from '../../protocol/knowledge.ts';
+} from '../../protocol/articles.ts';
 import type { Store } from '../../store/store.ts';
 import { callRowOf } from '../events/call-rows.ts';
 import { invalid } from './query.ts';
@@ -22,7 +22,7 @@ type KnowledgeApiOptions = { store: Store; knowledge: Knowledge; clock: Clock };
 const maxItems = 10;
 const maxReportDays = 365;
 const dayMs = 24 * 3_600_000;
-/** So many questions of people are looked up at once. */
+/** People have at most this many questions looked up at once. */
 export const maxAsksOfPeople = 16;
 
 /** Routes of articles: found, read, listed, and what nobody found. */

@@ -1,4 +1,4 @@
-import { KnowledgeFound, KnowledgeList, KnowledgeQuestions, KnowledgeText } from '../knowledge.ts';
+import { KnowledgeFound, KnowledgeList, KnowledgeQuestions, KnowledgeText } from '../articles.ts';
 import { answer, type Route } from './route.ts';
 import { z } from 'zod';
 

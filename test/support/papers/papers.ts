@@ -5,13 +5,17 @@ const root = resolve(import.meta.dirname, '../../..');
 
 export type Paper = { readonly name: string; readonly text: string };
 
+/** Articles for agents are data, and no pages about the program. */
+const articles = /^(?:config\/knowledge|test\/fixtures\/knowledge)\//;
+
 /** Every page for readers, by its path from the repository's root. */
 export function allPapers(): Paper[] {
   const top = readdirSync(root).filter((name) => name.endsWith('.md'));
   const below = ['.github', 'config', 'src', 'test'].flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
       .filter((entry) => entry.isFile() && entry.name.endsWith('.md'))
-      .map((entry) => relative(root, join(entry.parentPath, entry.name))),
+      .map((entry) => relative(root, join(entry.parentPath, entry.name)))
+      .filter((name) => !articles.test(name)),
   );
   return [...top, ...below].map((name) => ({ name, text: readFileSync(join(root, name), 'utf8') }));
 }

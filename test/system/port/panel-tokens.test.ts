@@ -108,8 +108,12 @@ test('a token of one agent opens the calls of that agent by the routes of its li
     'POST /api/calls/{id}/resume',
     'GET /api/calls/{id}/assist',
     'POST /api/calls/{id}/assist/feedback',
+    'GET /api/calls/{id}/knowledge',
   ];
-  const ofAgent = [...inCall, 'GET /api/panel/me', 'GET /api/panel/live'].toSorted();
+  const ofPanel = ['GET /api/panel/me', 'GET /api/panel/live'];
+  // Articles are the same for everybody.
+  const ofAll = ['GET /api/knowledge', 'GET /api/knowledge/articles/{article}'];
+  const ofAgent = [...inCall, ...ofPanel, ...ofAll].toSorted();
   expect(opened['agent']?.toSorted()).toEqual(ofAgent);
   expect(opened['call']?.toSorted()).toEqual(ofAgent);
   expect(opened['signed']?.toSorted()).toEqual(ofAgent);

@@ -10,7 +10,7 @@ import {
   questionWords,
   scoreOf,
   wordScore,
-  type Judged,
+  type ArticleVerdicts,
   type Scores,
 } from './ranking.ts';
 import { TermCounts } from './terms.ts';
@@ -19,7 +19,7 @@ export type FoundArticle = PassageRow & { score: number; isSure: boolean };
 
 /** The words of agents on an article. */
 export type ArticleFeedback = {
-  judged: Judged;
+  judged: ArticleVerdicts;
   /** The questions that the article answered. */
   kept: SentenceDirection[];
 };

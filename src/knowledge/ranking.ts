@@ -75,10 +75,10 @@ export function isSure({ words, meaning }: Scores): boolean {
   return score >= (meaning === undefined ? sureByWords : sureWithMeaning);
 }
 
-export type Judged = { useful: number; notUseful: number };
+export type ArticleVerdicts = { useful: number; notUseful: number };
 
 /** The verdicts of agents move an article a little: up to a tenth, and only with several of one mind. */
-export function priorOf({ useful, notUseful }: Judged): number {
+export function priorOf({ useful, notUseful }: ArticleVerdicts): number {
   const share = (useful + 3) / (useful + notUseful + 6);
   return 0.9 + 0.2 * share;
 }

@@ -1,5 +1,6 @@
 import type { ErrorRequestHandler, Request, Response } from 'express';
 import { randomUUID } from 'node:crypto';
+import { problemPage, wantsPage } from './problem-page.ts';
 
 /** An error with a status to answer. Any route may throw it, and it is sent as the interface's error body. */
 export class Problem extends Error {
@@ -39,8 +40,10 @@ function sendProblem(request: Request, response: Response, problem: Problem): vo
     response.destroy();
     return;
   }
-  const body = problemBody(problem, pathOf(request.originalUrl), requestIdOf(response));
-  response.set(problem.headers).status(problem.status).json(body);
+  const path = pathOf(request.originalUrl);
+  response.set(problem.headers).status(problem.status).vary('accept');
+  if (wantsPage(request, path)) response.type('text/html').send(problemPage(problem));
+  else response.json(problemBody(problem, path, requestIdOf(response)));
 }
 
 /** The error body of the interface. */

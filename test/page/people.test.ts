@@ -32,7 +32,13 @@ test('each role signs in by name and password, sees who they are and what they m
     }
     await page.getByLabel('Password').fill(password);
     await page.getByRole('button', { name: 'Sign in' }).first().click();
-    await page.getByText('No calls yet.').waitFor();
+    const emptyFor = ['operator', 'admin'].includes(role) ? 'Place a test call to see how it works' : 'Calls that you may see appear here'; // prettier-ignore
+    await page.getByText(`No calls yet. ${emptyFor}`).waitFor();
+    if (role === 'agent') {
+      await page.goto(`${app.url}/#/installation`);
+      await page.getByText('You may not see the installation.').waitFor();
+      expect(await page.getByRole('button', { name: 'Try again' }).count()).toBe(0);
+    }
     shown[role] = await page.locator('nav a:visible').evaluateAll((links) => links.map((link) => link.getAttribute('data-view') ?? '')); // prettier-ignore
     expect(await page.getByRole('button', { name: 'Place a test call' }).count()).toBe(['operator', 'admin'].includes(role) ? 1 : 0); // prettier-ignore
     await page.locator('.who summary').click();

@@ -49,13 +49,19 @@ ${call.transcript.length === 0 ? '<p class="empty">No words were heard.</p>' : `
 }
 
 /** The page for a person whose link no longer works. It says what they can do instead. */
-export function closedLinkPage(callId: string, why: string): string {
+export function closedLinkPage(callId: string | undefined, why: string): string {
+  // Signing in would not help anybody to see a call that is gone.
+  const title = callId === undefined ? 'This call is gone' : 'Sign in to see this call';
+  const way =
+    callId === undefined
+      ? ''
+      : `<p><a class="button primary" href="/#/calls/${encodeURIComponent(callId)}">Open it in Trunkline</a></p>`;
   return shell(
-    'Sign in to see this call',
+    title,
     `<div class="sign-in">
-<h1>Sign in to see this call</h1>
+<h1>${title}</h1>
 <p>${escaped(why)}</p>
-<p><a class="button primary" href="/#/calls/${encodeURIComponent(callId)}">Sign in</a></p>
+${way}
 </div>`,
   );
 }

@@ -77,7 +77,9 @@ export function sharedCalls(options: SharedCallsOptions): Router {
         error.message === linksClosed
           ? 'The links to this call were closed. The call itself is still here.'
           : (whyClosed[error.status] ?? 'This link is not complete.');
-      response.status(error.status).send(closedLinkPage(request.params.id, why));
+      response
+        .status(error.status)
+        .send(closedLinkPage(error.status === 404 ? undefined : request.params.id, why));
     }
   });
 

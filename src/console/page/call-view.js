@@ -182,7 +182,9 @@ export class CallView {
       if (!this.#closed) this.#show(call);
     } catch (error) {
       if (isStatus(error, 404) && !this.#closed)
-        return this.#gone('Call not found. It may have been erased.');
+        return this.#gone(
+          'Call not found. It may have been erased, or it is not one of those that you may see.',
+        );
       this.#loading.failed(error);
     }
   }

@@ -8,6 +8,7 @@ import { h, onNextFrame, setText } from './dom.js';
 import { messageOf } from './failures.js';
 import { FoundCalls } from './found-calls.js';
 import { connection, PageState } from './page-state.js';
+import { may } from './who.js';
 
 /** @import { TranscribeAllAgain } from '../../protocol/api.ts' */
 
@@ -210,7 +211,7 @@ export class CallsView {
     setText(this.#count, live === 0 ? '' : String(live));
     const { isLoaded, problem } = this.#book;
     if (problem) this.#state.failed(problem);
-    else if (isLoaded) this.#state.ready(this.#book.calls.size > 0 ? '' : noCalls);
+    else if (isLoaded) this.#state.ready(this.#book.calls.size > 0 ? '' : noCalls());
     this.#liveHeading.hidden = live === 0;
     if (isLoaded && !this.#all.hidden) this.#goToPlace();
   }
@@ -278,4 +279,9 @@ function idOf(element) {
   return element instanceof HTMLElement ? (element.dataset['id'] ?? '') : '';
 }
 
-const noCalls = 'No calls yet. Place a test call to see how it works, or connect a carrier.';
+/** An agent sees own calls alone, and can neither place a test call nor connect a carrier. */
+function noCalls() {
+  return may('calls.test')
+    ? 'No calls yet. Place a test call to see how it works, or connect a carrier.'
+    : 'No calls yet. Calls that you may see appear here as soon as they begin.';
+}

@@ -1,5 +1,5 @@
 import { h, setText } from './dom.js';
-import { isUnanswered, messageOf } from './failures.js';
+import { isStatus, isUnanswered, messageOf } from './failures.js';
 import { timeOfDay } from './format.js';
 
 /** The connection to Trunkline. Every request and the feed report to it, and every view reads it. */
@@ -94,6 +94,9 @@ export class PageState {
    */
   failed(error) {
     if (isUnanswered(error)) this.#draw();
+    // Trying again would not help.
+    else if (isStatus(error, 403))
+      this.#set('refused', `You may not see ${this.#what}. Ask an administrator for the right.`);
     else this.#set('error', `Could not read ${this.#what}: ${messageOf(error)}`);
   }
 

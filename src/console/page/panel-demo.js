@@ -27,9 +27,16 @@ async function handOver() {
     const { token } = await post('/api/panel/tokens', { scope: 'agent', agent, life_s: 3_600 });
     frame.contentWindow?.postMessage({ type: 'trunkline.token', token }, location.origin);
   } catch (error) {
-    const isSignedOut = isStatus(error, 401);
-    setText(said, isSignedOut ? 'Sign in on the main page first, then load this page again.' : `Could not make a token: ${messageOf(error)}`); // prettier-ignore
+    setText(said, whyNoToken(error));
   }
+}
+
+/** @param {unknown} error */
+function whyNoToken(error) {
+  if (isStatus(error, 401)) return 'Sign in on the main page first, then load this page again.';
+  if (isStatus(error, 403))
+    return 'You may not make a token for a panel. Ask an administrator for the right.';
+  return `Could not make a token: ${messageOf(error)}`;
 }
 
 /**

@@ -100,6 +100,20 @@ test('a CRM that wants one event gets the whole call in it, with links that open
   const told = await closed.text();
   expect(told).toContain('Sign in to see this call');
   expect(told).toContain(`href="/#/calls/${callId}"`);
+  forged.pathname = forged.pathname.replace('call_other', callId);
+  forged.searchParams.set('signature', 'made-up');
+  const unheard = await fetch(forged, { headers: { accept: 'text/html' } });
+  expect(unheard.status).toBe(403);
+  expect(await unheard.text()).toContain(
+    'The reason: the link is not signed by this installation.',
+  );
+  // Where the call is gone, signing in would help nobody.
+  expect((await app.get(`/api/calls/${callId}`, { method: 'DELETE' })).status).toBeLessThan(300);
+  const gone = await fetch(data.page_url!);
+  expect(gone.status).toBe(404);
+  const toldGone = await gone.text();
+  expect(toldGone).toContain('This call is gone');
+  expect(toldGone).not.toContain('Sign in');
 });
 
 test('the links of one call are closed without erasing it, for good and in every form', async () => {

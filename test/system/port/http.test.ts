@@ -255,6 +255,28 @@ describe('answers', () => {
     expect(refused['validation_errors']).toEqual(['field must be a number']);
   });
 
+  test('a person who follows a link to nowhere gets a page, and a program the error body', async () => {
+    await using http = await server();
+    http.mount(samplePart());
+    const browser = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' };
+    const page = await fetch(`${http.ownUrl}/nonsense/%3Cscript%3E`, { headers: browser });
+    expect([page.status, page.headers.get('content-type')]).toEqual([404, 'text/html; charset=utf-8']); // prettier-ignore
+    const text = await page.text();
+    expect(text).toContain('<h1>Page not found</h1>');
+    expect(text).toContain('href="/#/calls"');
+    expect(text).not.toContain('<script>');
+    for (const [path, init] of [
+      ['/nonsense', {}],
+      ['/nonsense', { headers: { accept: '*/*' } }],
+      ['/nonsense', { headers: browser, method: 'POST' }],
+      ['/api/nonsense', { headers: browser }],
+      ['/v2/nonsense', { headers: browser }],
+    ] as const) {
+      const answer = await fetch(http.ownUrl + path, init);
+      expect(answer.headers.get('content-type'), path).toContain('application/json');
+    }
+  });
+
   test('a bug answers 500 without its text', async () => {
     await using http = await server();
     http.mount(samplePart());

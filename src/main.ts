@@ -294,6 +294,7 @@ async function openBridge(
       language,
       playbooks,
       knowledge,
+      meaning,
       outbox,
       publicUrl,
       speech: config.speech,

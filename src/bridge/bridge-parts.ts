@@ -33,7 +33,9 @@ import { Tails } from './recordings/tails.ts';
 import type { Objects } from '../objects/objects.ts';
 import { Retention } from './api/call-retention.ts';
 import { SecondPasses } from './second-pass/second-passes.ts';
-import { WrapUps } from './wrap-up/wrap-ups.ts';
+import type { Meaning } from '../meaning/meaning.ts';
+import { Dispositions } from './wrap-up/dispositions.ts';
+import { chosenBefore, WrapUps } from './wrap-up/wrap-ups.ts';
 import { StreamTokens } from './api/stream-tokens.ts';
 
 export type BridgeOptions = {
@@ -60,6 +62,8 @@ export type BridgeOptions = {
   objects?: Objects | undefined;
   /** Connects this node with the other nodes. If absent, streams and requests for their calls are not relayed. */
   link?: NodeLink | undefined;
+  /** Tells the meaning of sentences, where the model is installed. */
+  meaning: Pick<Meaning, 'direction' | 'isThere'>;
   /** The playbooks that calls listen with. */
   playbooks: ListeningPlaybooks;
   /** The teams of an agent, by the people of this installation. */
@@ -97,6 +101,15 @@ export type BridgeParts = {
   clock: Clock;
   log: Logger;
 };
+
+function dispositionsOf({ config, store, meaning }: BridgeOptions, clock: Clock): Dispositions {
+  return new Dispositions({
+    list: config.dispositions,
+    chosenBefore: (name, limit) => chosenBefore(store.db, name, limit),
+    meaning,
+    clock,
+  });
+}
 
 /** Creates the parts in order of their dependencies. `opened` closes them in reverse order. */
 export async function openParts(
@@ -137,7 +150,8 @@ export async function openParts(
     wakeOutbox,
   });
   opened.defer(() => secondPasses.stop());
-  const wrapUps = new WrapUps({ config, store, language, feed, clock, log, wakeOutbox });
+  const dispositions = dispositionsOf(options, clock);
+  const wrapUps = new WrapUps({ config, store, language, feed, clock, log, wakeOutbox, dispositions }); // prettier-ignore
   opened.defer(() => wrapUps.stop());
   const parts = {
     node,

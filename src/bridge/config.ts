@@ -82,6 +82,24 @@ export const BridgeConfig = z.strictObject({
     description:
       'Agents by id, with their name, extension and numbers: a call that names an extension, or on one of the numbers, is theirs.',
   }),
+  dispositions: z
+    .array(
+      z.strictObject({
+        name: z.string().trim().min(1).max(100),
+        means: z.string().trim().min(1).max(300),
+        examples: z.array(z.string().trim().min(1).max(300)).max(20).default([]),
+      }),
+    )
+    .max(100)
+    .default([])
+    .refine(
+      (list) => new Set(list.map(({ name }) => name)).size === list.length,
+      'two have the same name',
+    ) // prettier-ignore
+    .meta({
+      description:
+        "The list of dispositions: each with a name, a sentence that says what it means, and sentences of customers as examples. A call's wrap-up suggests one where there is no doubt, and people choose from the list.",
+    }),
   panelOrigins: z.array(PanelOrigin).max(100).default([]).meta({
     env: 'TRUNKLINE_PANEL_ORIGINS',
     description:

@@ -25,6 +25,7 @@ type WrappedLike = {
   wrap_up?: {
     outcome?: { value?: unknown };
     disposition?: unknown;
+    disposition_by?: unknown;
     mood?: { from?: unknown; to?: unknown } | null;
     facts?: RecordFact[];
   };
@@ -94,7 +95,8 @@ function linesOfCall({ sentiment_by_role: moods, entities }: CallData): string[]
 }
 
 function linesOfRecord(record: NonNullable<WrappedLike['wrap_up']>): string[] {
-  const { outcome, disposition, mood } = record;
+  const { outcome, disposition, disposition_by: by, mood } = record;
+  const isSuggested = disposition != null && (by === 'meaning' || by === 'words');
   const [from, to] = [textOf(mood?.from), textOf(mood?.to)];
   const facts = (Array.isArray(record.facts) ? record.facts : []).map(({ kind, value, currency }) =>
     readable(textOf(kind), textOf(value), textOf(currency)),
@@ -102,7 +104,7 @@ function linesOfRecord(record: NonNullable<WrappedLike['wrap_up']>): string[] {
   const value = textOf(outcome?.value);
   return [
     lineWith('Outcome', value === 'unknown' ? '' : value),
-    lineWith('Disposition', textOf(disposition)),
+    lineWith('Disposition', `${textOf(disposition)}${isSuggested ? ' (suggested)' : ''}`),
     lineWith('Mood of the customer', from === to ? from : `${from} at first, ${to} at the end`),
     named(facts),
   ];

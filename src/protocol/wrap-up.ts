@@ -46,7 +46,13 @@ export const WrapUp = z
     }),
     promises: z.array(WrapUpPromise).max(maxEntries),
     facts: z.array(WrapUpFact).max(maxEntries),
-    disposition: Words.nullable().describe('What a person chose; null until then.'),
+    disposition: Words.nullable().describe(
+      "Of the installation's list: what a person chose, or what is suggested; null in doubt.",
+    ),
+    disposition_by: z
+      .enum(['person', 'meaning', 'words'])
+      .optional()
+      .describe('`person`: chosen. `meaning` or `words`: suggested by what was said.'),
     mood: z
       .strictObject({ from: CallMoodLabel, to: CallMoodLabel, utterance_ids: Proof })
       .nullable()
@@ -89,8 +95,13 @@ export const CallWrapUp = WrappedData.extend({
     .enum(['draft', 'waiting', 'delivered'])
     .describe('draft: the call goes on. waiting: nobody edited it, and it goes out at `due_at`.'),
   due_at: DateTime.nullable(),
+  dispositions: z
+    .array(z.string())
+    .describe('The list that a disposition is chosen from; empty: any words.'),
 }).meta({ id: 'CallWrapUp' });
 export type CallWrapUp = z.infer<typeof CallWrapUp>;
+
+const { disposition_by: _by, ...editable } = WrapUp.shape;
 
 /** Fields that are not named stay as they are. */
 export const WrapUpOrder = z
@@ -103,7 +114,7 @@ export const WrapUpOrder = z
       .describe('The revision that was read: the request is refused where there is a later one.'),
     wrap_up: z
       .strictObject({
-        ...WrapUp.shape,
+        ...editable,
         promises: z.array(WrapUpPromise.partial({ id: true, utterance_ids: true })).max(maxEntries),
         reason: ProvenText.partial({ utterance_ids: true }).nullable(),
         done: z.array(ProvenText.partial({ utterance_ids: true })).max(maxEntries),

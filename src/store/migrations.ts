@@ -39,6 +39,7 @@ import * as panelTokens from './migrations/033-panel-tokens.ts';
 import * as contacts from './migrations/034-contacts.ts';
 import * as written from './migrations/035-written.ts';
 import * as knowledge from './migrations/036-knowledge.ts';
+import * as chosen from './migrations/037-chosen.ts';
 
 type Migration = {
   name: string;
@@ -97,6 +98,7 @@ export const migrations: Migration[] = [
   { name: '034-contacts', ...contacts },
   { name: '035-written', ...written },
   { name: '036-knowledge', ...knowledge },
+  { name: '037-chosen', ...chosen },
 ];
 
 /**

@@ -368,6 +368,9 @@ export type WrapUpsTable = {
   revision: number;
   /** Null once the record has gone out. */
   due_at: number | null;
+  /** The disposition that a person chose, and when. Null until then. */
+  chosen: string | null;
+  chosen_at: number | null;
 };
 
 type CrmLinksTable = {

@@ -55,7 +55,7 @@ function everything(): Recorded {
     deliveries: recordedDeliveries(),
     installation: recordedInstallation,
     jobs: recordedJobs(),
-    wrapUp: { call_id: callId, state: 'waiting', due_at: '2026-02-03T09:17:00.000Z', wrap_up: record, text: '', revision: 0, edits: [] }, // prettier-ignore
+    wrapUp: { call_id: callId, state: 'waiting', due_at: '2026-02-03T09:17:00.000Z', wrap_up: record, text: '', revision: 0, edits: [], dispositions: ['Refund', 'Delivery'] }, // prettier-ignore
     saved: [{ name: 'Refunds of this month', query: 'q=refund', saved_at: '2026-02-03T09:15:00.000Z' }], // prettier-ignore
   };
 }

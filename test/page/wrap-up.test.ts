@@ -24,7 +24,7 @@ const record: CallWrapUp['wrap_up'] = {
 };
 const waiting: CallWrapUp = {
   ...{ call_id: callId, state: 'waiting', due_at: '2026-02-03T09:17:00.000Z' },
-  ...{ wrap_up: record, text: '', revision: 0, edits: [] },
+  ...{ wrap_up: record, text: '', revision: 0, edits: [], dispositions: [] },
 };
 
 let browser: Browser;
@@ -124,4 +124,32 @@ test('a wrap-up is read, heard where its words were said, edited, and shown as i
   });
   await panel.getByText('Damaged in transit').waitFor();
   await page.context().close();
+}, 90_000);
+
+test('a disposition is chosen from the list of the installation, and a suggestion is marked as one', async () => {
+  const orders: { wrap_up: CallWrapUp['wrap_up'] }[] = [];
+  const suggested = { ...record, disposition: 'Delivery', disposition_by: 'words' as const };
+  const dispositions = ['Refund', 'Delivery', 'Billing'];
+  data.wrapUp = { ...waiting, wrap_up: suggested, dispositions };
+  data.onPost = (_path, body) => {
+    orders.push(body as (typeof orders)[number]);
+    const chosen = { disposition: 'Refund', disposition_by: 'person' as const };
+    return { ...waiting, state: 'delivered', revision: 1, wrap_up: { ...record, ...chosen }, dispositions }; // prettier-ignore
+  };
+  const opened = await browser.open(`${api.url}/#/calls/${callId}`);
+  const panel = opened.page.getByRole('region', { name: 'Wrap-up' });
+  await panel.getByRole('button', { name: 'Show wrap-up' }).click();
+  await panel.getByText('Delivery (suggested)').waitFor();
+  await panel.getByRole('button', { name: 'Edit wrap-up' }).click();
+  const field = panel.getByLabel('Disposition');
+  expect(await field.inputValue()).toBe('Delivery');
+  expect(await field.getByRole('option').allTextContents()).toEqual(['None', 'Refund', 'Delivery (suggested)', 'Billing']); // prettier-ignore
+  expect(await opened.violations()).toEqual([]);
+  await field.selectOption('Refund');
+  await panel.getByRole('button', { name: 'Save and send' }).click();
+  await panel.getByText('Wrap-up saved and sent.').waitFor();
+  expect(orders.map(({ wrap_up }) => wrap_up.disposition)).toEqual(['Refund']);
+  expect(await panel.getByText('Refund', { exact: true }).count()).toBe(1);
+  expect(await panel.getByText('(suggested)').count()).toBe(0);
+  await opened.page.context().close();
 }, 90_000);

@@ -34,6 +34,6 @@ function answered(result: CallWrapUp | WrapUpRefusal): CallWrapUp {
   }
   if (result.refused === 'revision')
     throw new Problem(409, `somebody edited it meanwhile: ${result.why}; read it again`);
-  if (result.refused === 'proof') throw invalid([result.why]);
+  if (result.refused === 'proof' || result.refused === 'disposition') throw invalid([result.why]);
   throw new Problem(503, `the wrap-up could not be made: ${result.why}`);
 }

@@ -209,7 +209,7 @@ export class CallEnding {
     const { summaryType: type, summaryWaitMs: deadlineMs } = env.config;
     try {
       const languageCode = this.#options.languageCode();
-      return await summaryAndWrapUp(conversation, {
+      const made = await summaryAndWrapUp(conversation, {
         language: env.language,
         callId: this.#options.record.id,
         type,
@@ -217,6 +217,8 @@ export class CallEnding {
         deadlineMs,
         about: valueContextOf(this.#options.record),
       });
+      if (made.wrapUp === undefined) return made;
+      return { ...made, wrapUp: await env.wrapUps.suggested(made.wrapUp, conversation.turns) };
     } catch (error) {
       log.error({ err: error }, 'the summary of a call could not be made and was given up');
       return { summary: noSummary(conversation.turns, type, 'the summary could not be made') };

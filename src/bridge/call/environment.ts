@@ -57,6 +57,8 @@ export type CallEnvironment = {
     wake(): void;
   };
   wrapUps: {
+    /** The record with a disposition of the installation's list, or as it was. It takes two seconds at most. */
+    suggested(record: WrapUp, turns: readonly { role: string; text: string }[]): Promise<WrapUp>;
     /** Runs in the summary's transaction. The record goes out after a while, unless somebody edits it before. */
     keep(tx: Transaction<Database>, callId: string, record: WrapUp, text: string): Promise<void>;
     wake(): void;

@@ -17,12 +17,18 @@ export function edited(
     ...(order.done === undefined ? {} : { done: order.done.map(proven) }),
     ...(order.outcome === undefined ? {} : { outcome: proven(order.outcome) }),
     ...(order.facts === undefined ? {} : { facts: order.facts.map(proven) }),
-    ...(order.disposition === undefined ? {} : { disposition: order.disposition }),
+    ...(order.disposition === undefined ? {} : chosen(order.disposition)),
     ...(order.mood === undefined ? {} : { mood: order.mood }),
     ...(order.promises === undefined ? {} : { promises: withIds(order.promises) }),
   };
-  const changed = wrapUpFields.filter((field) => JSON.stringify(sorted(before[field])) !== JSON.stringify(sorted(after[field]))); // prettier-ignore
+  const isConfirmed = before.disposition_by !== after.disposition_by;
+  const changed = wrapUpFields.filter((field) => JSON.stringify(sorted(before[field])) !== JSON.stringify(sorted(after[field])) || (field === 'disposition' && isConfirmed)); // prettier-ignore
   return { after, changed };
+}
+
+/** A person's choice, also where it is what was suggested. None takes the suggestion away. */
+function chosen(disposition: string | null): Pick<WrapUp, 'disposition' | 'disposition_by'> {
+  return { disposition, disposition_by: disposition === null ? undefined : 'person' };
 }
 
 /** The ids of utterances that an order names, for a check that the call has them. */

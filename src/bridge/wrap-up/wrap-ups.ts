@@ -21,6 +21,7 @@ import { callRowOf, legsOf, recordFrom, type CallRow } from '../events/call-rows
 import type { LiveFeed } from '../live-feed.ts';
 import { eventCallOf } from '../records/call-record.ts';
 import { valueContextOf } from '../records/value-context.ts';
+import type { Dispositions } from './dispositions.ts';
 import { edited, proofOf } from './edited.ts';
 
 type WrapUpsOptions = {
@@ -31,13 +32,15 @@ type WrapUpsOptions = {
   clock: Clock;
   log: Logger;
   wakeOutbox: () => void;
+  dispositions: Dispositions;
 };
 
 type WrapUpRow = Selectable<WrapUpsTable>;
 
 /** The reason why a wrap-up cannot be read or edited now. */
 export type WrapUpRefusal =
-  { refused: 'unknown' | 'live' } | { refused: 'language' | 'revision' | 'proof'; why: string };
+  | { refused: 'unknown' | 'live' }
+  | { refused: 'language' | 'revision' | 'proof' | 'disposition'; why: string };
 
 /** At most this many records go out in one round; the next round follows at once. */
 const maxPerRound = 50;
@@ -67,6 +70,11 @@ export class WrapUps {
     });
   }
 
+  /** The record with a disposition of the list, where what was said leaves no doubt. */
+  suggested(record: WrapUp, turns: readonly { role: string; text: string }[]): Promise<WrapUp> {
+    return this.#options.dispositions.suggested(record, turns);
+  }
+
   /** Runs in the commit of a call's summary. */
   async keep(
     tx: Transaction<Database>,
@@ -85,7 +93,9 @@ export class WrapUps {
         edits: '[]',
         revision: 0,
         due_at,
-      }) // prettier-ignore
+        chosen: null,
+        chosen_at: null,
+      })
       .onConflict((conflict) => conflict.column('call_id').doNothing())
       .execute();
   }
@@ -105,18 +115,21 @@ export class WrapUps {
   async read(callId: string): Promise<CallWrapUp | WrapUpRefusal> {
     const { db } = this.#options.store;
     const row = await rowOf(db, callId);
-    if (row !== undefined) return answerOf(row);
+    if (row !== undefined) return this.#answerOf(row);
     const call = await callRowOf(db, callId);
     if (call === undefined) return { refused: 'unknown' };
     const draft = await this.#draftOf(call);
     if ('refused' in draft) return draft;
     const { record: wrap_up, text } = draft;
-    return { call_id: callId, state: 'draft', due_at: null, wrap_up, text, revision: 0, edits: [] };
+    const { names: dispositions } = this.#options.dispositions;
+    return { call_id: callId, state: 'draft', due_at: null, wrap_up, text, revision: 0, edits: [], dispositions }; // prettier-ignore
   }
 
   /** Changes the record and tells it at once. An order that changes nothing tells nothing. */
   async edit(callId: string, order: WrapUpOrder): Promise<CallWrapUp | WrapUpRefusal> {
     const { store, clock } = this.#options;
+    const strangeName = this.#strangeName(order.wrap_up.disposition);
+    if (strangeName !== undefined) return { refused: 'disposition', why: strangeName };
     const call = await callRowOf(store.db, callId);
     if (call === undefined) return { refused: 'unknown' };
     if (call.state !== 'ended' || call.summary_due !== 0) return { refused: 'live' };
@@ -145,7 +158,7 @@ export class WrapUps {
           const why = `the call has no utterance ${strange.slice(0, 40)}`;
           return refused({ refused: 'proof', why });
         }
-        if (changed.length === 0) return { answer: answerOf(row) };
+        if (changed.length === 0) return { answer: this.#answerOf(row) };
         const record = JSON.stringify(after);
         if (Buffer.byteLength(record) > maxRecordBytes) {
           const why = `the wrap-up has more than ${maxRecordBytes} bytes`;
@@ -158,11 +171,18 @@ export class WrapUps {
           record,
           text: textOfWrapUp(after, this.#options.config.summaryType === 'bullet_points'),
           edits: JSON.stringify(edits.slice(-maxEdits)),
+          ...(changed.includes('disposition')
+            ? {
+                chosen: after.disposition,
+                chosen_at: after.disposition === null ? null : clock.now(),
+              }
+            : {}),
         };
         return this.#told(tx, locked, next);
       },
     );
     if (outcome.event !== undefined) this.#published(outcome.event);
+    if (order.wrap_up.disposition !== undefined) this.#options.dispositions.forget();
     return outcome.answer;
   }
 
@@ -208,15 +228,15 @@ export class WrapUps {
     call: CallRow,
     row: WrapUpRow,
   ): Promise<{ answer: CallWrapUp; event: StoredEvent }> {
-    const { record: words, text, edits } = row;
+    const { record: words, text, edits, chosen, chosen_at } = row;
     const revision = row.revision + 1;
     await tx
       .updateTable('wrap_ups')
-      .set({ record: words, text, edits, revision, due_at: null })
+      .set({ record: words, text, edits, revision, due_at: null, chosen, chosen_at })
       .where('call_id', '=', call.id)
       .execute();
     const next = { ...row, revision, due_at: null };
-    const answer = answerOf(next);
+    const answer = this.#answerOf(next);
     const { wrap_up, edits: made } = answer;
     const record = recordFrom(call);
     const length = lengthOf(call, await legsOf(tx, call.id));
@@ -249,9 +269,48 @@ export class WrapUps {
       deadlineMs: config.summaryWaitMs,
       about: valueContextOf(recordFrom(call)),
     });
-    if (wrapUp !== undefined) return { record: wrapUp, text: summary.summary.text };
+    if (wrapUp !== undefined) {
+      const record = await this.suggested(wrapUp, conversation.turns);
+      return { record, text: summary.summary.text };
+    }
     return { refused: 'language', why: summary.errors?.[0]?.message ?? 'the wrap-up could not be made' }; // prettier-ignore
   }
+
+  /** The reason why a disposition is refused, or undefined where the list has it, or where there is no list. */
+  #strangeName(given: string | null | undefined): string | undefined {
+    const { names } = this.#options.dispositions;
+    if (given == null || names.length === 0 || names.includes(given)) return undefined;
+    return `the list of dispositions has no "${given.slice(0, 100)}"; choose one of: ${names.join(', ').slice(0, 1_000)}`;
+  }
+
+  #answerOf({ call_id, record, text, revision, due_at, edits }: WrapUpRow): CallWrapUp {
+    return {
+      call_id,
+      state: due_at === null ? 'delivered' : 'waiting',
+      due_at: due_at === null ? null : new Date(due_at).toISOString(),
+      wrap_up: WrapUp.parse(JSON.parse(record)),
+      text,
+      revision,
+      edits: JSON.parse(edits) as WrapUpEdit[],
+      dispositions: this.#options.dispositions.names,
+    };
+  }
+}
+
+/** Records whose disposition a person chose, the newest first. */
+export async function chosenBefore(
+  db: Kysely<Database>,
+  name: string,
+  limit: number,
+): Promise<WrapUp[]> {
+  const rows = await db
+    .selectFrom('wrap_ups')
+    .select('record')
+    .where('chosen', '=', name)
+    .orderBy('chosen_at', 'desc')
+    .limit(limit)
+    .execute();
+  return rows.map(({ record }) => WrapUp.parse(JSON.parse(record)));
 }
 
 function rowOf(db: Kysely<Database>, callId: string): Promise<WrapUpRow | undefined> {
@@ -260,17 +319,4 @@ function rowOf(db: Kysely<Database>, callId: string): Promise<WrapUpRow | undefi
 
 function editsOf(row: WrapUpRow): WrapUpEdit[] {
   return JSON.parse(row.edits) as WrapUpEdit[];
-}
-
-function answerOf(row: WrapUpRow): CallWrapUp {
-  const { call_id, record, text, revision, due_at } = row;
-  return {
-    call_id,
-    state: due_at === null ? 'delivered' : 'waiting',
-    due_at: due_at === null ? null : new Date(due_at).toISOString(),
-    wrap_up: WrapUp.parse(JSON.parse(record)),
-    text,
-    revision,
-    edits: editsOf(row),
-  };
 }

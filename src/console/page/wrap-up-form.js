@@ -18,9 +18,9 @@ export class WrapUpForm {
 
   /**
    * @param {WrapUp} record
-   * @param {{ onSave: (changed: object) => void, onCancel: () => void }} options
+   * @param {{ dispositions: readonly string[], onSave: (changed: object) => void, onCancel: () => void }} options
    */
-  constructor(record, { onSave, onCancel }) {
+  constructor(record, { dispositions, onSave, onCancel }) {
     this.#record = record;
     this.#reason = h('input', { id: 'wrap-up-reason', maxlength: longest });
     this.#reason.value = record.reason?.text ?? '';
@@ -31,8 +31,7 @@ export class WrapUpForm {
       ['open', 'Open'],
       ['unknown', 'Not known'],
     ]);
-    this.#disposition = h('input', { id: 'wrap-up-disposition', maxlength: longest });
-    this.#disposition.value = record.disposition ?? '';
+    this.#disposition = dispositionField(record, dispositions);
     for (const promise of record.promises) this.#addPromise(promise);
     const add = h('button', { type: 'button', onclick: () => this.#addPromise() }, 'Add a promise');
     this.element = h(
@@ -106,6 +105,27 @@ export class WrapUpForm {
       disposition: this.#disposition.value.trim() || null,
     };
   }
+}
+
+/**
+ * The list of the installation, with the suggestion marked. A disposition of an earlier list stays a choice. Without a
+ * list any words may be written.
+ * @param {WrapUp} record
+ * @param {readonly string[]} list
+ */
+function dispositionField({ disposition, disposition_by: by }, list) {
+  const id = 'wrap-up-disposition';
+  if (list.length === 0) {
+    const field = h('input', { id, maxlength: longest });
+    field.value = disposition ?? '';
+    return field;
+  }
+  const names = disposition === null || list.includes(disposition) ? list : [...list, disposition];
+  const isSuggested = by === 'meaning' || by === 'words';
+  return choice(id, disposition ?? '', [
+    ['', 'None'],
+    ...names.map((name) => /** @type {[string, string]} */ ([name, isSuggested && name === disposition ? `${name} (suggested)` : name])), // prettier-ignore
+  ]);
 }
 
 /**

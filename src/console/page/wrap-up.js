@@ -25,6 +25,11 @@ export class WrapUpPanel {
   #hear;
   /** @type {ShownWrapUp | undefined} */
   #shown;
+  /**
+   * The list of dispositions, once an answer brought it: events do not.
+   * @type {readonly string[] | undefined}
+   */
+  #dispositions;
   #body = h('div', { class: 'wrap-up-fields' });
   #open = h('button', { type: 'button' }, 'Show wrap-up');
   #edit = h('button', { type: 'button', hidden: true }, 'Edit wrap-up');
@@ -42,7 +47,7 @@ export class WrapUpPanel {
     this.#id = id;
     this.#hear = hear;
     this.#open.addEventListener('click', () => void this.#load());
-    this.#edit.addEventListener('click', () => this.#startEdit());
+    this.#edit.addEventListener('click', () => void this.#startEdit());
     this.element = h(
       'section',
       { class: 'summary wrap-up', 'aria-labelledby': 'wrap-up-heading', hidden: true },
@@ -87,6 +92,7 @@ export class WrapUpPanel {
     this.#open.disabled = true;
     try {
       const answer = await get(`/api/calls/${this.#id}/wrap-up`);
+      this.#dispositions = answer.dispositions;
       this.draw(answer);
       setText(this.#said, stateOf(answer));
     } catch (error) {
@@ -98,7 +104,17 @@ export class WrapUpPanel {
 
   /** @param {ShownWrapUp} data */
   #fields({ wrap_up: record, edits }) {
-    const { reason, done, outcome, promises, facts, disposition, mood } = record;
+    const {
+      reason,
+      done,
+      outcome,
+      promises,
+      facts,
+      disposition,
+      disposition_by: by,
+      mood,
+    } = record;
+    const isSuggested = by === 'meaning' || by === 'words';
     const who = { agent: 'Agent', customer: 'Customer' };
     const editors = [...new Set(edits.flatMap(({ by }) => by ?? []))];
     return [
@@ -120,7 +136,7 @@ export class WrapUpPanel {
           ),
         ),
         row('Facts', list(facts.map((one) => this.#told(`${kinds[one.kind]}: ${one.value}${one.currency ? ` ${one.currency}` : ''}`, one)))), // prettier-ignore
-        row('Disposition', disposition),
+        row('Disposition', disposition && (isSuggested ? `${disposition} (suggested)` : disposition)), // prettier-ignore
         row('Mood', mood && this.#told(`${titleOf(mood.from)} → ${mood.to}`, mood)),
       ),
       edits.length > 0
@@ -149,13 +165,22 @@ export class WrapUpPanel {
     );
   }
 
-  #startEdit() {
-    if (!this.#shown) return;
+  async #startEdit() {
+    if (!this.#shown || this.#isEditing) return;
     this.#isEditing = true;
+    try {
+      this.#dispositions ??= (await get(`/api/calls/${this.#id}/wrap-up`)).dispositions;
+    } catch (error) {
+      this.#isEditing = false;
+      setText(this.#problem, `Could not read the list of dispositions: ${messageOf(error)}`);
+      return;
+    }
+    setText(this.#problem, '');
     this.#edit.hidden = true;
     setText(this.#said, '');
     const { revision, wrap_up: record } = this.#shown;
     const form = new WrapUpForm(record, {
+      dispositions: this.#dispositions,
       onSave: (changed) => void this.#save(revision, changed),
       onCancel: () => this.#endEdit(),
     });

@@ -3,7 +3,7 @@ import { written } from './written-day.ts';
 
 /** A record in sentences, where its fields are all that there is: somebody has edited it. */
 export function textOfWrapUp(
-  { reason, done, promises, facts, disposition }: WrapUp,
+  { reason, done, promises, facts, disposition, disposition_by: by }: WrapUp,
   isList = false,
 ): string {
   const caller = facts.find(({ kind }) => kind === 'name')?.value;
@@ -12,7 +12,9 @@ export function textOfWrapUp(
     ...(reason === null ? [] : [reason.text]),
     ...done.map(({ text }) => text),
     ...promises.map(promised),
-    ...(disposition === null ? [] : [`Disposition: ${disposition}`]),
+    ...(disposition === null
+      ? []
+      : [`Disposition: ${disposition}${by === 'meaning' || by === 'words' ? ' (suggested)' : ''}`]),
   ].map((text) => (/[.?!]"?$/.test(text) ? text : `${text}.`));
   return isList ? sentences.map((one) => `- ${one}`).join('\n') : sentences.join(' ');
 }

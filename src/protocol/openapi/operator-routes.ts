@@ -116,6 +116,7 @@ const wrapUpAnswer: CallWrapUp = {
   state: 'delivered',
   due_at: null,
   ...eventExamples['call.wrapped'].data,
+  dispositions: ['Refund', 'Damaged in transit', 'Delivery'],
 };
 
 const callItem: CallItem = {

@@ -54,6 +54,13 @@ export type TestBridgeOptions = {
   /** A language runner of its own instead of the shared one. */
   language?: LanguageRunner;
   playbooks?: BridgeOptions['playbooks'];
+  meaning?: BridgeOptions['meaning'];
+};
+
+/** No model is installed. */
+const noMeaning = {
+  isThere: () => Promise.resolve(false),
+  direction: () => Promise.resolve(undefined),
 };
 
 const noPlaybooks = {
@@ -99,6 +106,7 @@ export async function testBridge(options: TestBridgeOptions): Promise<TestBridge
       },
     ],
     playbooks: options.playbooks ?? noPlaybooks,
+    meaning: options.meaning ?? noMeaning,
     publicUrl: () => url,
     loopback: options.loopback ?? true,
     objects: options.objects,

@@ -23,7 +23,6 @@ export type WrapUpCall = {
   outcome: string[];
   promises: { who: string; words: string; until: string[] }[];
   facts: { kind: string; value: string }[];
-  disposition?: string;
 };
 
 export function wrapUpCalls(half: WrapUpPart): WrapUpCall[] {
@@ -41,7 +40,6 @@ function callOf(block: string): WrapUpCall {
     if (field === 'A') call.turns.push({ role: 'agent', text: value, start, end: start + 3 });
     if (field === 'C') call.turns.push({ role: 'customer', text: value, start, end: start + 3 });
     if (field === 'reason') call.reason = value;
-    if (field === 'disposition') call.disposition = value;
     if (field === 'done') call.done.push(value);
     if (field === 'outcome') call.outcome = value.split('|');
     if (field === 'promise') {
@@ -60,7 +58,7 @@ function contextOf({ id, day }: WrapUpCall): { day: string; callingCode: string 
   return { day, callingCode: id.startsWith('b') ? '44' : '1' };
 }
 
-function recordOfCall(call: WrapUpCall): CallRecordDraft {
+export function recordOfCall(call: WrapUpCall): CallRecordDraft {
   const about = contextOf(call);
   const entities = entitiesOfTurns(call.turns, about, 'en');
   return recordOf(call.turns, { entities, ...about });

@@ -114,6 +114,39 @@ test('an edit is told at once with who changed what, and an order that changes n
   expect(await wrapped(call)).toHaveLength(1);
 });
 
+const dispositions = [
+  { name: 'Delivery', means: 'A parcel or delivery is late, lost, or was not handed over.' },
+  { name: 'Damaged goods', means: 'Something that the customer bought arrived broken.', examples: ['The vase came in pieces.'] }, // prettier-ignore
+  { name: 'Billing', means: 'A question about a bill or a charge.' },
+];
+
+test('a disposition of the list is suggested and marked, chosen from the list alone, and told as the person chose it', async () => {
+  await using call = await startCall({ wrapUpS: 3_600, dispositions });
+  await aboutALamp(call);
+  await call.end();
+  const before = await read(call);
+  expect(before.dispositions).toEqual(['Delivery', 'Damaged goods', 'Billing']);
+  expect(before.wrap_up).toMatchObject({ disposition: 'Damaged goods', disposition_by: 'words' });
+  const put = (wrap_up: object) => call.ask('PUT', '/wrap-up', { by: 'Dana', wrap_up });
+  const strange = await put({ disposition: 'Broken' });
+  expect(strange.status).toBe(400);
+  expect(JSON.stringify(strange.body)).toContain('choose one of: Delivery, Damaged goods, Billing');
+  expect((await put({ disposition: 'Billing', disposition_by: 'words' })).status).toBe(400);
+  // Who confirms a suggestion has chosen it.
+  expect((await put({ disposition: 'Damaged goods' })).body.wrap_up).toMatchObject({ disposition: 'Damaged goods', disposition_by: 'person' }); // prettier-ignore
+  expect((await put({ disposition: 'Delivery' })).status).toBe(200);
+  const told = await wrapped(call);
+  expect(told.map(({ data }) => [data.wrap_up.disposition, data.wrap_up.disposition_by])).toEqual([
+    ['Damaged goods', 'person'],
+    ['Delivery', 'person'],
+  ]);
+  expect(told.at(-1)?.data.text).toContain('Disposition: Delivery.');
+  const rows = await call.store.db.selectFrom('wrap_ups').select(['chosen']).execute();
+  expect(rows).toEqual([{ chosen: 'Delivery' }]);
+  expect((await put({ disposition: null })).body.wrap_up).not.toHaveProperty('disposition_by');
+  expect(await call.store.db.selectFrom('wrap_ups').select('chosen').execute()).toEqual([{ chosen: null }]); // prettier-ignore
+});
+
 test('orders that make no sense are refused with the reason, and an erasure leaves nothing of the record', async () => {
   await using call = await startCall({ wrapUpS: 3_600 });
   await aboutALamp(call);

@@ -2,11 +2,13 @@ import type { Command } from 'commander';
 import { loadConfig } from '../config.ts';
 import { LinksOfOneRun } from '../crm/link-rows.ts';
 import { presetNamed, presetNames, type Preset } from '../crm/preset.ts';
+import { counted } from '../lib/counted.ts';
 import { reasonOf, TrunklineError } from '../lib/errors.ts';
 import { printable } from '../lib/printable.ts';
 import { endpointOf, endpointsOf, EndpointSetting, type Endpoint } from '../outbox/config.ts';
 import {
   checkCrm,
+  proveCrm,
   runSteps,
   testCall,
   tryRecord,
@@ -69,9 +71,9 @@ export function registerCrm(program: Command): void {
     .option('--process <url>', 'the running process; by default that of the settings')
     .action(setup);
   crm
-    .command('try [call]')
+    .command('try [what]')
     .description(
-      'sends this call to the CRM again; without a call, a test record that is removed at once',
+      'with the id of a call, sends it to the CRM again; with the name of an endpoint or nothing, writes a test record that is removed at once',
     )
     .option('--endpoint <name>', 'the endpoint, if there are several')
     .option('--keep', 'leaves the test record there')
@@ -109,50 +111,94 @@ async function connectedTo(options: ListOptions): Promise<ApiConnection[]> {
   }
 }
 
+/** The result of the trial comes first; with a failure, what the CRM needs follows. */
 async function connect(name: string, options: ConnectOptions): Promise<void> {
   const preset = named(name);
-  printLine(`${preset.title} needs:`);
-  for (const need of preset.needs) printLine(`  - ${need}`);
-  const choices = Object.entries(preset.options);
-  if (choices.length > 0) printLine('Options:');
-  for (const [option, { description, required, default: usual }] of choices)
-    printLine(
-      `  ${option}${required ? ' (needed)' : ''}: ${description}${usual === undefined || usual === '' ? '' : ` Usually ${usual}.`}`,
-    );
   const given = Object.fromEntries(options.option.map(pairOf));
-  printLine('');
-  printLine(
-    'Write this into the environment, or into the file of the settings under outbox.endpoints:',
-  );
-  printLine(`  TRUNKLINE_CRM=${name}`);
-  if (preset.token !== undefined) printLine('  TRUNKLINE_CRM_TOKEN=...');
-  if (options.url !== undefined || preset.url === undefined)
-    printLine(`  TRUNKLINE_CRM_URL=${options.url ?? '...'}`);
-  const filled = Object.entries(given).map(([option, value]) => `${option}=${value}`);
-  const needed = choices
-    .filter(([option, { required }]) => required && given[option] === undefined)
-    .map(([option]) => `${option}=...`);
-  if (filled.length + needed.length > 0)
-    printLine(`  TRUNKLINE_CRM_OPTIONS=${[...filled, ...needed].join(',')}`);
+  if (options.url !== undefined && !isAddress(options.url))
+    throw new TrunklineError('BAD_INPUT', `--url ${options.url} is no address: it begins with https:// or http://`); // prettier-ignore
   if (options.token === undefined) {
-    printLine('');
+    printNeeds(preset);
     printLine(
-      `With --token the connection is tried, and --yes connects the running process without a restart. Later: trunkline crm check, trunkline crm try`,
+      `trunkline crm connect ${name} --token TOKEN tries it; with --yes it is connected too, without a restart.`,
     );
+    printSettings(name, preset, given, options.url);
     return;
   }
   const setting = { preset: name, token: options.token, url: options.url, options: given };
-  const endpoint = endpointFrom({ name: options.name, ...setting });
-  printLine('');
-  if (!(await report(endpoint))) return;
+  const lines = await proveCrm(endpointFrom({ name: options.name, ...setting }));
+  if (lines.length === 0) printLine('This CRM has nothing to check.');
+  print(lines);
+  if (lines.some(({ ok }) => !ok)) {
+    printLine('Not connected.');
+    printLine('');
+    printNeeds(preset);
+    return;
+  }
   if (options.yes !== true) {
-    printLine('--yes connects the running process to it, without a restart.');
+    printLine('Not connected yet: add --yes, and the running process delivers to it from then on.');
+    printLine('');
+    printSettings(name, preset, given, options.url);
     return;
   }
   const { api } = runningProcess(options.process);
   const path = `/api/connections/${encodeURIComponent(options.name)}`;
   await requestOf(api, path, { method: 'PUT', body: setting });
-  printLine(`connected as ${options.name}: each call that ends from now on is told to it`);
+  printLine(`connected as ${options.name}: each call that ends from now on gets its record there`);
+  printLinks();
+}
+
+function isAddress(text: string): boolean {
+  return /^https?:/i.test(text) && URL.canParse(text);
+}
+
+function printNeeds(preset: Preset): void {
+  printLine(`${preset.title} needs:`);
+  for (const need of preset.needs) printLine(`  - ${need}`);
+  const choices = Object.entries(preset.options);
+  if (choices.length > 0) printLine('Options (--option NAME=VALUE):');
+  for (const [option, { description, required, values, default: usual }] of choices)
+    printLine(
+      `  ${option}${required ? ' (needed)' : ''}: ${description}${values === undefined ? '' : ` One of ${values.join(', ')}.`}${usual === undefined || usual === '' ? '' : ` Usually ${usual}.`}`,
+    );
+  printLine('');
+}
+
+function printSettings(
+  name: string,
+  preset: Preset,
+  given: Record<string, string>,
+  url: string | undefined,
+): void {
+  printLine('Or keep it in the settings, as variables of the environment:');
+  printLine(`  TRUNKLINE_CRM=${name}`);
+  if (preset.token !== undefined) printLine('  TRUNKLINE_CRM_TOKEN=...');
+  if (url !== undefined || preset.url === undefined)
+    printLine(`  TRUNKLINE_CRM_URL=${url ?? '...'}`);
+  const filled = Object.entries(given).map(([option, value]) => `${option}=${value}`);
+  const needed = Object.entries(preset.options)
+    .filter(([option, { required }]) => required && given[option] === undefined)
+    .map(([option]) => `${option}=...`);
+  if (filled.length + needed.length > 0)
+    printLine(`  TRUNKLINE_CRM_OPTIONS=${[...filled, ...needed].join(',')}`);
+}
+
+/** A record lives longer than its links, and a link to this machine opens nowhere else. */
+function printLinks(): void {
+  const { bridge, http } = loadConfig(process.env).config;
+  const { linkLifeHours } = bridge;
+  if (linkLifeHours === 0) {
+    printLine('Records have no links: TRUNKLINE_LINK_LIFE_HOURS is 0.');
+    return;
+  }
+  const life = linkLifeHours % 24 === 0 ? counted(linkLifeHours / 24, 'day') : `${linkLifeHours} h`; // prettier-ignore
+  printLine(
+    `The links in a record open without a sign-in for ${life} (TRUNKLINE_LINK_LIFE_HOURS); after that they ask for one.`,
+  );
+  if (http.publicUrl === undefined)
+    printLine(
+      'They begin with the address of this machine, which opens nowhere else: set TRUNKLINE_PUBLIC_URL.',
+    );
 }
 
 async function disconnect(name: string, options: { process?: string }): Promise<void> {
@@ -172,13 +218,15 @@ async function check(name: string | undefined, options: ListOptions): Promise<vo
   const endpoint = await chosenEndpoint(name, options);
   if ('host' in endpoint) print(await tryConnected(endpoint, 'check', options));
   else await report(endpoint);
+  const { preset = '' } = endpoint;
+  if (!named(preset ?? '').check_proves)
+    printLine(`Reading alone proves no path: trunkline crm try ${endpoint.name} writes a test record and removes it.`); // prettier-ignore
 }
 
-async function report(endpoint: Endpoint): Promise<boolean> {
+async function report(endpoint: Endpoint): Promise<void> {
   const lines = await checkCrm(endpoint);
   if (lines.length === 0) printLine('This CRM has nothing to check.');
   print(lines);
-  return lines.every(({ ok }) => ok);
 }
 
 /** A trial that found something wrong ends the command with 1. */
@@ -214,8 +262,10 @@ async function setup(
 
 type CrmTryOptions = { endpoint?: string; keep?: boolean; process?: string };
 
-async function tryCall(call: string | undefined, options: CrmTryOptions): Promise<void> {
-  const endpoint = await chosenEndpoint(options.endpoint, options);
+/** Ids of calls begin with `call_`, which no name of an endpoint that anybody chose does. */
+async function tryCall(what: string | undefined, options: CrmTryOptions): Promise<void> {
+  const call = what?.startsWith('call_') === true ? what : undefined;
+  const endpoint = await chosenEndpoint(options.endpoint ?? (call === undefined ? what : undefined), options); // prettier-ignore
   if (call !== undefined) {
     // The process that runs knows which records the CRM has of this call already.
     const { api } = runningProcess(options.process);
@@ -264,7 +314,8 @@ async function chosenEndpoint(
   const [only, ...others] = used;
   if (only === undefined)
     throw new TrunklineError('BAD_INPUT', 'No endpoint uses a CRM: trunkline crm connect NAME says how'); // prettier-ignore
-  if (others.length > 0) throw new TrunklineError('BAD_INPUT', `Name one of ${names}`);
+  if (others.length > 0)
+    throw new TrunklineError('BAD_INPUT', `There are several: name one of ${names}, as in trunkline crm try ${only.name}`); // prettier-ignore
   return only;
 }
 

@@ -4,6 +4,7 @@ import {
   callText,
   cutText,
   lineWith,
+  linksUntil,
   textOf,
   type CrmPromise,
   type EarlierData,
@@ -157,6 +158,7 @@ function taskText(promise: CrmPromise | undefined, event: EventLike | undefined,
     `${promise?.who === 'customer' ? 'The customer promised it' : 'Promised to the customer'} in the call${typeof number === 'string' ? ` ${event?.call?.direction === 'outbound' ? 'to' : 'from'} ${number}` : ''}${day === '' ? '' : ` of ${day}`}.`,
     lineWith('Until', until),
     lineWith('Call in Trunkline', textOf(earlier?.completed?.page_url)),
+    textOf(earlier?.completed?.page_url) === '' ? '' : linksUntil(earlier?.completed?.links_expire_at),
   ]
     .filter((line) => line !== '')
     .join('\n');

@@ -56,6 +56,8 @@ const Preset = z.strictObject({
   setup: z.array(MappingStep).default([]),
   /** Reads alone: what is missing at the CRM. */
   check: z.array(MappingStep).default([]),
+  /** False where a wrong path answers as an unknown number does: only a record proves the address. */
+  check_proves: z.boolean().default(true),
   /** Removes the record of a test call. */
   cleanup: z.array(MappingStep).default([]),
 });

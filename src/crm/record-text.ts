@@ -16,6 +16,7 @@ export type CallData = {
   entities?: Fact[];
   page_url?: unknown;
   recording_url?: unknown;
+  links_expire_at?: unknown;
   sentiment_by_role?: Record<string, unknown>;
 };
 type RecordFact = { kind?: unknown; value?: unknown; currency?: unknown };
@@ -69,6 +70,7 @@ export function callText(
       ...(record ? linesOfRecord(record) : linesOfCall(told)),
       lineWith('Call in Trunkline', textOf(told.page_url)),
       lineWith('Recording', textOf(told.recording_url)),
+      textOf(told.page_url) === '' ? '' : linksUntil(told.links_expire_at),
     ]
       .filter((line) => line !== '')
       .join('\n'),
@@ -179,6 +181,12 @@ function dayInWords(value: string): string | undefined {
     ...{ weekday: 'long', day: 'numeric', month: 'long', year: 'numeric', timeZone: 'UTC' },
   }).format(day);
   return parts.replace(',', '');
+}
+
+/** A record lives longer than the links in it: their reader is told what opens them afterwards. */
+export function linksUntil(expiresAt: unknown): string {
+  const day = dayInWords(textOf(expiresAt).slice(0, 10));
+  return day === undefined ? '' : `Links open without a sign-in until ${day}.`;
 }
 
 export function lineWith(name: string, text: string): string {

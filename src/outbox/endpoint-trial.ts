@@ -29,6 +29,16 @@ export async function checkCrm(endpoint: Endpoint, signal = noEnd): Promise<Tria
   return lines;
 }
 
+/**
+ * Proves that the address is right, and leaves nothing behind: reads alone where that is proof enough, and with a test
+ * record where a wrong path answers as an unknown number does.
+ */
+export async function proveCrm(endpoint: Endpoint, signal = noEnd): Promise<TrialLine[]> {
+  const checked = await checkCrm(endpoint, signal);
+  if (presetOf(endpoint).check_proves || checked.some(({ ok }) => !ok)) return checked;
+  return [...checked, ...(await tryRecord(endpoint, { signal }))];
+}
+
 /** Makes the record of a call that nobody had, and removes it again unless `keep` is true. */
 export async function tryRecord(
   endpoint: Endpoint,

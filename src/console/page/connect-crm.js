@@ -297,6 +297,11 @@ function webhookFields() {
   ];
 }
 
+/** @param {string} value */
+function choiceWord(value) {
+  return { true: 'Yes', false: 'No' }[value] ?? value;
+}
+
 /** @param {ApiCrmPreset} preset */
 function presetFields({ title, needs, needs_token: isToken, needs_url: isUrl, options }) {
   return [
@@ -319,10 +324,12 @@ function presetFields({ title, needs, needs_token: isToken, needs_url: isUrl, op
       values === null
         ? field(`option:${name}`, description, { required, placeholder: usual ?? '' })
         : choiceField(`option:${name}`, description, [
-            ...(required ? [] : /** @type {[string, string][]} */ ([['', usual ?? 'not set']])),
+            ...(required
+              ? []
+              : /** @type {[string, string][]} */ ([['', choiceWord(usual ?? 'not set')]])),
             ...values
               .filter((one) => one !== usual)
-              .map((one) => /** @type {[string, string]} */ ([one, one])),
+              .map((one) => /** @type {[string, string]} */ ([one, choiceWord(one)])),
           ]),
     ),
   ];

@@ -192,6 +192,7 @@ test('the record of a call that was wrapped up holds its outcome, its facts, its
     'Named in the call: Amount $89',
     'Call in Trunkline: ADDRESS',
     'Recording: ADDRESS',
+    'Links open without a sign-in until Tuesday 10 February 2026.',
     '',
     'Transcript',
     '[0:00] Agent: Thank you for calling, how can I help?',

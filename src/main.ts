@@ -508,7 +508,8 @@ async function sayReady({ config, log, http, parts }: OpenProcess): Promise<void
       ...(notInstalled.length === 0
         ? []
         : [
-            `  ${'optional'.padEnd(9)} not installed: ${notInstalled.join(', ')}; "npx trunkline models pull NAME" or the page installs one`,
+            `  ${'optional'.padEnd(9)} not installed; "npx trunkline models pull NAME" or the page installs one:`,
+            ...notInstalled.map((model) => `  ${''.padEnd(9)} - ${model}`),
           ]),
       ...told,
       '',

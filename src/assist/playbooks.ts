@@ -184,9 +184,9 @@ export class Playbooks {
     const { log } = this.#options;
     const isTaught = await this.teach(set).finally(() => (this.#isTeaching = false));
     const rules = set.means.size;
-    if (isTaught) log.info({ rules }, 'rules with examples understand what is meant');
+    if (isTaught) log.info({ rules }, 'rules understand other words than their own phrases too');
     else if (!this.#isWaitTold)
-      log.info({ rules, remedy: sentenceModelRemedy }, 'rules with examples wait for the model; their phrases work'); // prettier-ignore
+      log.info({ rules, remedy: sentenceModelRemedy }, 'rules hear their own phrases alone; with a model they understand other words too'); // prettier-ignore
     this.#isWaitTold = !isTaught;
   }
 

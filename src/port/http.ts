@@ -238,11 +238,14 @@ function answerRequests(
   server.on('checkExpectation', answer);
 }
 
+/** Fewer connections than this are told at the start. More are enough for hundreds of calls. */
+const fewConnections = 2_000;
+
 function notesOf(config: HttpConfig, atMost: number, limit: number | undefined): string[] {
   const short = shortSecretNote('TRUNKLINE_API_KEYS', config.apiKeys);
   const few = `connections: ${atMost} at once, because the limit of open files is ${limit} (ulimit -n)`;
   return [
-    ...(atMost < config.maxConnections ? [few] : []),
+    ...(atMost < Math.min(config.maxConnections, fewConnections) ? [few] : []),
     ...(short === undefined ? [] : [short]),
   ];
 }

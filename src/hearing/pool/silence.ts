@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 const mostWaitedMs = 600_000;
 
 /**
- * How long a process has sent nothing. The time is counted in ticks of this process and not by the clock: if this
+ * The time for which a process has sent nothing. It is counted in ticks of this process and not by the clock: if this
  * process itself stood still (a suspended machine, a blocked loop), it received nothing although the other was well.
  *
  * The time in which the other process waited for a processor does not count. A job is read at the lowest priority, so
@@ -13,7 +13,7 @@ const mostWaitedMs = 600_000;
 export class Silence {
   readonly #waitedMs: () => number;
   #silentMs = 0;
-  /** How long the process had waited in its life when its silence was first looked at. */
+  /** The process had waited for so long in its life when its silence was first looked at. */
   #waitedBefore: number | undefined;
 
   /** `waitedMs` tells how long the process has waited for a processor in its life. */
@@ -42,8 +42,8 @@ export class Silence {
 }
 
 /**
- * How long the threads of a process were ready to run and got no processor, in milliseconds: that of the thread which
- * waited longest. Zero where the system does not tell.
+ * Milliseconds for which a process was ready to run and got no processor, in its life: those of the thread that waited
+ * longest. Zero where the system does not tell.
  */
 export function waitedForProcessorMs(pid: number): number {
   try {

@@ -18,7 +18,7 @@ const names: readonly (readonly [CueKind, RegExp])[] = [
   ],
   [
     'expiry',
-    /\b(?:expir\w*|exp|exp\w+ (?:date|month|year)|(?:now|and|next|then|just) the date(?! (?:of|you|when|for))|valid (?:until|till|thru|through|to|from)|good (?:through|thru|until|till)|runs? out|month and (?:the )?year|end date|when (?:is|does) (?:it|that|the card) (?:\w+ )?(?:good|valid|end)|good (?:till|to)|through date|thru date|date (?:on|below|under|above|beneath|next to) (?:the|your|it|that))\b/,
+    /\b(?:expir\w*|exp|exp\w+ (?:date|month|year)|e?x ?p|(?:in|a|re|e|de)?spir(?:e|es|ed|y|ation)|expi\w*|ex[- ](?:pire?s?|piry|perry)|exploration|expedition|(?:go|goes|going) out of date|out of date|(?:until|till|through|thru) when|how long is (?:it|that|the card|your card) (?:good|valid)|lasts? (?:until|till)|(?:now|and|next|then|just) the date(?! (?:of|you|when|for))|valid (?:until|till|thru|through|to|from)|good (?:through|thru|until|till)|runs? out|month and (?:the )?year|end date|when (?:is|does) (?:it|that|the card) (?:\w+ )?(?:good|valid|end)|good (?:till|to)|through date|thru date|date (?:on|below|under|above|beneath|next to) (?:the|your|it|that))\b/,
   ],
   [
     'ssn',

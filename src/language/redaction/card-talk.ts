@@ -27,7 +27,7 @@ const otherAnswer =
   /\b(?:how (?:many|much|old|long|far|big|large|tall|heavy|wide|high|often|fast|soon|late|early)|what time|o'clock|age|zip|post ?code|room|apartment|flat|suite|unit|floor|extension|house|street|address|building|gate|seat|platform|size|shoe|price|costs?|charged?|total|amount|balance|pay|paid|fee|rate|percent(?:age)?|temperature|degrees|miles?|mileage|meter|reading|version|model|channel|station|page|chapter|step|option|error|flight|train|bus|route|line|highway|exit|weigh|weight|height|length|width|speed|score|level|quantity|count|people|guests|party|nights|tickets?|copies|items|pieces|boxes|bedrooms|square|minutes|hours|days|weeks|birthday|born|phone|area|dial|call you|order|case|policy|claim|invoice|booking|reservation|tracking|reference)\b/i;
 /** Questions whose answer is another number where nobody has spoken of a card. */
 const otherMoment =
-  /\b(?:help|when|was|were|did|what (?:day|year|month|time)|which|date of|what date (?:did|do|was|were|would|works|is)|since|how)\b/i;
+  /\b(?:help|was|were|did|what (?:day|year|time)|which (?:day|year|one)|date of|what date (?:did|do|was|were|would|works|is)|since|how|which|when .*\b(?:you|your|we|they|he|she|i|us|our|due|dead ?line|the (?!card|date|expir)\w+|deliver\w*|arriv\w*|ship\w*|appointment|meeting|starts?|begins?|open|close|coming|come|back|schedul\w*|happen\w*|leave))\b/i;
 
 /** True if a number is the answer to another question. */
 export function isExplainedBy({ turns, isOfCard }: Talk): boolean {

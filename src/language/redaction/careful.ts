@@ -126,6 +126,8 @@ function claimExpiries(doc: Doc): void {
       if (!betweenCueAndDate.test(doc.word(at))) break;
     }
   }
+  for (const run of digitRuns(doc))
+    if (isSurelyCardDate(doc, run)) doc.claim('CREDIT_CARD_EXPIRATION', run.from, run.to);
   // Behind a claimed card number, a month and a year need no cue.
   for (let i = 1; i < doc.tokens.length; i++)
     if (doc.spanEndingAt(i - 1)?.type === 'CREDIT_CARD') {
@@ -136,17 +138,41 @@ function claimExpiries(doc: Doc): void {
     }
 }
 
+/**
+ * "Oh nine twenty seven" and "nine slash twenty seven" are nothing else than the date of a card, whatever words stand
+ * around them: days and times are said without the zero and without the slash.
+ */
+function isSurelyCardDate(doc: Doc, run: Run): boolean {
+  if (doc.isTaken(run.from) || isExplained(doc, run)) return false;
+  if (doc.asked.length > 0 && !doc.asked.some((kind) => /^(?:card|cvv|expiry)$/.test(kind)))
+    return false;
+  const last = run.pieces.at(-1);
+  if (!/^(?:0?\d|1[0-2])(?:20)?(?:2[4-9]|3\d)$/.test(run.chars) || last === undefined) return false;
+  // A code or a telephone number is said digit by digit.
+  if (last.chars.length < 2) return false;
+  const isSlashed = /^(?:slash|stroke)$/.test(doc.word(last.from - 1));
+  const cue = cueOf(doc, run.from, run.to);
+  const isOther = cue !== undefined && !/^(?:card|cvv|expiry|number)$/.test(cue.kind);
+  return (run.chars.startsWith('0') || isSlashed) && !(isOther && cue.adjacent);
+}
+
 function expiryCueEnd(doc: Doc, i: number): number {
   const word = doc.word(i);
   const next = doc.word(i + 1);
-  if (/^(?:expir(?:y|ation|es|ing|e|ed)|exp)$/.test(word)) return i + 1;
+  if (/^(?:expir(?:y|ation|es|ing|e|ed)|exp)$/.test(word) || soundsLikeExpiry.test(word))
+    return i + 1;
   const isUntil = /^(?:until|till|til|thru|through|to|from)$/.test(next);
   if (/^(?:valid|good)$/.test(word) && isUntil) return i + 2;
   if (/^(?:run|runs|running)$/.test(word) && next === 'out') return i + 2;
+  if (/^(?:runs|lasts|goes)$/.test(word) && isUntil) return i + 2;
   if (word === 'date' && next === 'on') return i + 2;
   if (word === 'month' && next === 'and' && doc.word(i + 2) === 'year') return i + 3;
   return 0;
 }
+
+/** Words that a recogniser makes of "expires", "expiry" and "expiration". */
+const soundsLikeExpiry =
+  /^(?:x?p|exp[iey]\w{0,4}|xpir\w*|(?:in|a|re|e|de)?spir(?:e|es|ed|y|ation)|exploration|expedition|expert)$/;
 
 function isOtherExpiry(doc: Doc, i: number): boolean {
   for (let at = Math.max(0, i - 8); at < i; at++)

@@ -7,6 +7,7 @@ const textOf = ({ released }: RedactOutput): string => released.map(({ text }) =
 
 test.each([
   ['The three wins.', 'March twenty seven.', '[CREDIT_CARD_EXPIRATION_1].'],
+  ['When does it x buyer?', 'September twenty seven.', '[CREDIT_CARD_EXPIRATION_1].'],
   ['Bowed until.', 'Ten of thirty two.', '[CREDIT_CARD_EXPIRATION_1].'],
   ['And what about the M. J..', 'Tom, November 2028.', 'Tom, [CREDIT_CARD_EXPIRATION_1].'],
   ['And the data drawn out.', 'Oh nine, twenty seven', '[CREDIT_CARD_EXPIRATION_1]'],
@@ -33,6 +34,8 @@ test.each([
   ['How many people are in your party?', 'Four oh two.'],
   ['What was the flight number?', 'Nine twenty seven.'],
   ['Which apartment is it?', 'Four oh two.'],
+  ['When is it due?', 'June twenty two.'],
+  ['When is your appointment?', 'June twenty two.'],
   ['When does your lease end?', 'October twenty seven.'],
   ['What time works for you?', 'Nine thirty.'],
   ['Anything else?', 'The second of june.'],
@@ -79,3 +82,17 @@ test('the date of a card is covered where the agent reads it back in other words
       ),
     ).toBe('Okay, [CREDIT_CARD_EXPIRATION_1], is that right?');
 });
+
+test.each([
+  ['The little date down here is oh nine twenty seven.', 'The little date down here is [CREDIT_CARD_EXPIRATION_1].'],
+  ['Mine says 09/27 on the plastic.', 'Mine says [CREDIT_CARD_EXPIRATION_1] on the plastic.'],
+  ['Nine slash twenty seven for this one.', '[CREDIT_CARD_EXPIRATION_1] for this one.'],
+  ['The XP is ten twenty seven.', 'The XP is [CREDIT_CARD_EXPIRATION_1].'],
+  ['My inspiration is March twenty seven.', 'My inspiration is [CREDIT_CARD_EXPIRATION_1].'],
+  ['It lasts until May twenty eight.', 'It lasts until [CREDIT_CARD_EXPIRATION_1].'],
+  ['The meeting is on nine twenty seven.', 'The meeting is on nine twenty seven.'],
+  ['My number is oh nine two seven.', 'My number is oh nine two seven.'],
+  ['My order is zero nine twenty seven.', 'My order is zero nine twenty seven.'],
+])('without a question, "%s" is "%s"', (said, covered) => {
+  expect(textOf(redact(said, []))).toBe(covered);
+}); // prettier-ignore

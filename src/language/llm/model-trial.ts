@@ -1,5 +1,7 @@
+import type { WrapUp } from '../../protocol/wrap-up.ts';
 import type { LlmConfig } from '../config.ts';
 import type { SpokenTurn } from '../types.ts';
+import { recordBy, withSecondOpinion } from './model-record.ts';
 import { summaryBy } from './model-tasks.ts';
 import { llmProvider } from './provider.ts';
 
@@ -13,7 +15,17 @@ const invented: SpokenTurn[] = (
     ['customer', 'My parcel has not arrived. It should have come on Monday.'],
     ['agent', 'I am sorry. I will send a new one today, at no cost.'],
   ] as const
-).map(([role, text], at) => ({ role, text, start: at, end: at + 1 }));
+).map(([role, text], at) => ({ role, text, start: at, end: at + 1, utterance_id: `utt_${at}` }));
+
+const noRecord: WrapUp = {
+  reason: null,
+  done: [],
+  outcome: { value: 'unknown', utterance_ids: [] },
+  promises: [],
+  facts: [],
+  disposition: null,
+  mood: null,
+};
 
 const todos: Partial<Record<string, string>> = {
   LlmUnreachable: 'start the model, or correct TRUNKLINE_LLM_URL',
@@ -25,14 +37,21 @@ const todos: Partial<Record<string, string>> = {
 const otherModel =
   'choose another TRUNKLINE_LLM_MODEL: this one does not answer with the JSON that is asked for';
 
-/** Asks the model for a summary as a call would. Undefined where no model is configured. */
+/** Asks the model for a summary and a record as a call would. Undefined where no model is configured. */
 export async function tryModel(config: LlmConfig): Promise<ModelTrial | undefined> {
   const llm = llmProvider(config);
   if (llm === undefined || config.llmModel === undefined) return undefined;
   const startedAtMs = performance.now();
   const asked = await summaryBy(llm, invented, 'concise');
   const trial = { model: config.llmModel, ms: Math.round(performance.now() - startedAtMs) };
-  if ('value' in asked) return trial;
-  const { message, exception } = asked.failure;
+  const record = 'value' in asked ? await recordBy(llm, invented) : undefined;
+  const failure = 'failure' in asked ? asked.failure : record && 'failure' in record ? record.failure : undefined; // prettier-ignore
+  if (failure === undefined) {
+    const isProven = record !== undefined && 'value' in record && withSecondOpinion(noRecord, record.value, invented).reason !== null; // prettier-ignore
+    if (isProven) return trial;
+    const problem = 'the reason in its record of a call was proven by no words of that call; wrap-ups stay those of the rules'; // prettier-ignore
+    return { ...trial, problem, todo: otherModel };
+  }
+  const { message, exception } = failure;
   return { ...trial, problem: message, todo: todos[exception] ?? otherModel };
 }

@@ -3,6 +3,7 @@ import { turnOf, type LanguageTasks, type TaskName } from '../tasks.ts';
 import type { Chapter, Utterance } from '../../protocol/addons.ts';
 import type { SpokenTurn } from '../types.ts';
 import type { LlmProvider } from './provider.ts';
+import { hasKnownParties, recordBy, withSecondOpinion } from './model-record.ts';
 import {
   chaptersBy,
   failedBlock,
@@ -77,10 +78,12 @@ const routes: Routes = {
   async call(llm, input, onThread, signal) {
     const startedAtMs = performance.now();
     const spoken = input.turns.filter((turn) => turn.text.trim() !== '');
-    const [block, summary, chapters] = await Promise.all([
+    const isAsked = spoken.length > 0 && hasKnownParties(spoken);
+    const [block, summary, chapters, record] = await Promise.all([
       onThread('call', input),
       spoken.length > 0 ? summaryBy(llm, spoken, input.summaryType, signal) : undefined,
       chaptersOfModel(llm, spoken.map(utteranceOf), onThread, signal),
+      isAsked ? recordBy(llm, spoken, signal) : undefined,
     ]);
     if (block.results === null) return block;
     const results = {
@@ -89,6 +92,9 @@ const routes: Routes = {
         ? { summary: summary.value, summary_kind: 'llm' as const }
         : {}),
       ...(chapters ? { chapters } : {}),
+      ...(record && 'value' in record && block.results.wrap_up.reason !== null
+        ? { wrap_up: withSecondOpinion(block.results.wrap_up, record.value, spoken) }
+        : {}),
     };
     return succeeded(results, startedAtMs, block.is_empty);
   },

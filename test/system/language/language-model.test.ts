@@ -211,7 +211,8 @@ type ModelRequest = {
 };
 
 test.each([
-  ['answers as needed', () => '{"summary": "A parcel comes again."}', undefined, undefined],
+  ['answers as needed', () => JSON.stringify({ summary: 'A parcel comes again.', reason: { text: 'Customer reported that their parcel has not arrived.', quotes: [{ turn: 1, quote: 'My parcel has not arrived' }] } }), undefined, undefined], // prettier-ignore
+  ['proves nothing of a record', () => '{"summary": "A parcel comes again."}', 'wrap-ups stay those of the rules', 'another TRUNKLINE_LLM_MODEL'], // prettier-ignore
   [
     'answers in words alone',
     () => 'A parcel comes again.',
@@ -260,6 +261,88 @@ test('each answer that cannot be used is told with its reason, and a good one is
   await runner.run('chapterization', { utterances }, long);
   const misfit = 'the answer of the language model did not fit the schema';
   expect(told).toEqual([misfit, misfit]);
+});
+
+const recorded = [
+  'Good morning, how can I help you?',
+  'The lamp from order 4711 came without its shade.',
+  'I have credited forty dollars to your account for the shade.',
+  'Will somebody call me about the bulb?',
+  'Mr Ortiz will ring you on Friday about the bulb.',
+  'Thank you, goodbye.',
+].map((text, i) => ({ role: i % 2 ? 'customer' : 'agent', text, start: i, end: i + 1, utterance_id: `utt_${i}` })); // prettier-ignore
+const aboutLamp = { turns: recorded, summaryType: 'general' as const, language: 'en', about: { day: '2026-12-01', callingCode: '1' } }; // prettier-ignore
+
+async function recordWith(answer: unknown, told: string[] = []) {
+  const words = typeof answer === 'string' ? answer : JSON.stringify(answer);
+  await using model = await languageModel(({ user }) => user.includes('Write the record') ? words : '{}'); // prettier-ignore
+  const config = LlmConfig.parse({ llmUrl: model.url, llmModel: 'some-model' });
+  await using runner = startLanguageRunner({ config, onUnusedAnswer: (reason) => told.push(reason) }); // prettier-ignore
+  const block = await runner.run('call', aboutLamp, long);
+  return block.results?.wrap_up;
+}
+
+async function recordOfRules() {
+  await using runner = startLanguageRunner({ config: LlmConfig.parse({}) });
+  return (await runner.run('call', aboutLamp, long)).results?.wrap_up;
+}
+
+test('a field of the model that quotes prove takes the place of the words of the rules, and keeps their day', async () => {
+  const record = await recordWith({
+    reason: { text: 'Customer reported that the shade of the lamp from order 4711 was missing', quotes: [{ turn: 1, quote: 'lamp from order 4711 came without its shade' }] }, // prettier-ignore
+    done: [{ text: 'Agent credited $40 for the shade', quotes: [{ turn: 2, quote: 'I have credited forty dollars' }] }], // prettier-ignore
+    promises: [{ who: 'agent', what: 'have Mr Ortiz ring about the bulb', until: '2027-01-01', quotes: [{ turn: 4, quote: 'Mr Ortiz will ring you' }] }], // prettier-ignore
+  });
+  expect(record?.reason).toEqual({ text: 'Customer reported that the shade of the lamp from order 4711 was missing.', utterance_ids: ['utt_1'] }); // prettier-ignore
+  expect(record?.done).toEqual([{ text: 'Agent credited $40 for the shade', utterance_ids: ['utt_2'] }]); // prettier-ignore
+  expect(record?.promises).toMatchObject([
+    { who: 'agent', what: 'have Mr Ortiz ring about the bulb', until: '2026-12-04', utterance_ids: ['utt_4'] }, // prettier-ignore
+  ]);
+});
+
+const shade = [{ turn: 2, quote: 'I have credited forty dollars' }];
+test.each([
+  ['a quote that nobody said', { done: [{ text: 'Agent credited the shade', quotes: [{ turn: 2, quote: 'I have cancelled your order' }] }] }], // prettier-ignore
+  ['no quote', { done: [{ text: 'Agent credited $40 for the shade', quotes: [] }] }],
+  ['a quote of two letters', { done: [{ text: 'Agent credited the shade', quotes: [{ turn: 2, quote: 'I' }] }] }], // prettier-ignore
+  ['a turn that is not there', { done: [{ text: 'Agent credited the shade', quotes: [{ turn: 99, quote: 'credited forty dollars' }] }] }], // prettier-ignore
+  ['a name of nobody', { done: [{ text: 'Agent credited Laura Bennett for the shade', quotes: shade }] }], // prettier-ignore
+  ['another amount', { done: [{ text: 'Agent credited $400 for the shade', quotes: shade }] }],
+  ['another deed', { done: [{ text: 'Agent cancelled the account for the shade', quotes: shade }] }], // prettier-ignore
+  ['the deed of a customer', { done: [{ text: 'Agent called about the bulb', quotes: [{ turn: 3, quote: 'call me about the bulb' }] }] }], // prettier-ignore
+  ['HTML', { reason: { text: 'Customer reported <img src=x onerror=alert(1)> a lamp', quotes: [{ turn: 1, quote: 'The lamp from order 4711' }] } }], // prettier-ignore
+  ['a sentence without end', { reason: { text: `Customer reported ${'the lamp '.repeat(100)}`, quotes: [{ turn: 1, quote: 'The lamp from order 4711' }] } }], // prettier-ignore
+  ['an end that is not told', { outcome: { value: 'resolved', quotes: [{ turn: 5, quote: 'everything is settled' }] } }], // prettier-ignore
+])('of a record with %s nothing is kept', async (_name, answer) => {
+  expect(await recordWith(answer)).toEqual(await recordOfRules());
+});
+
+test.each([
+  ['words', 'The customer was happy.'],
+  ['ten megabytes', JSON.stringify({ done: [{ text: 'a'.repeat(10_000_000), quotes: [] }] })],
+  ['a list without end', JSON.stringify({ done: Array.from({ length: 5_000 }, () => ({ text: 'Agent did', quotes: [] })) })], // prettier-ignore
+  ['another shape', '{"done": "everything"}'],
+])(
+  'of an answer of %s the record of the rules stands, and its reason is told',
+  async (_name, words) => {
+    // prettier-ignore
+    const told: string[] = [];
+    expect(await recordWith(words, told)).toEqual(await recordOfRules());
+    expect(told.some((reason) => /did not fit the schema|too long/.test(reason))).toBe(true);
+  },
+);
+
+test('where nobody knows who is who the model is not asked for a record', async () => {
+  const asked: string[] = [];
+  await using model = await languageModel(({ user }) => {
+    asked.push(user);
+    return '{}';
+  });
+  await using runner = runnerFor(model.url);
+  const turns = recorded.map((turn) => ({ ...turn, role: 'mixed' }));
+  await runner.run('call', { ...aboutLamp, turns }, long);
+  expect(asked.length).toBeGreaterThan(0);
+  expect(asked.filter((user) => user.includes('Write the record'))).toEqual([]);
 });
 
 /** A scripted OpenAI-compatible service: the script answers with the model's words, or takes over the response. */

@@ -4,7 +4,7 @@ import { redactStep } from './redaction/redact.ts';
 import { redactAll, redactKnown } from './redaction/redact-all.ts';
 import { rewriteUtterance } from './rewrite/rewrite.ts';
 import { scoreSentiment, unknownSentiment } from './sentiment/score.ts';
-import { chaptersOf, type TimedTurn } from './summary/chapters.ts';
+import { chaptersOf, severalOf, type TimedTurn } from './summary/chapters.ts';
 import { courseOf } from './sentiment/course.ts';
 import { summarize, toldFrom } from './wrap-up/summarize.ts';
 import { recordOf } from './wrap-up/record.ts';
@@ -185,7 +185,7 @@ function insightOf(
   return {
     summary: toldFrom(record, turns, summaryType),
     summary_kind: 'extractive',
-    chapters: chaptersOf(turns),
+    chapters: severalOf(chaptersOf(turns)),
     wrap_up: wrapUpFrom(record, turns),
     entities,
     sentiment: language === 'en' ? courseOf(turns) : [],

@@ -91,7 +91,7 @@ const routes: Routes = {
       ...(summary && 'value' in summary
         ? { summary: summary.value, summary_kind: 'llm' as const }
         : {}),
-      ...(chapters ? { chapters } : {}),
+      ...(chapters ? { chapters: chapters.length > 1 ? chapters : [] } : {}),
       ...(record && 'value' in record && block.results.wrap_up.reason !== null
         ? { wrap_up: withSecondOpinion(block.results.wrap_up, record.value, spoken) }
         : {}),

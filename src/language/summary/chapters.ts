@@ -24,6 +24,11 @@ export function chaptersOf(turns: readonly TimedTurn[], givenStarts?: number[]):
   return parts.map((part) => chapterOf(part, chaptersWith));
 }
 
+/** The chapters of a call. A call about one topic has none: its summary says what it was about. */
+export function severalOf(chapters: Chapter[]): Chapter[] {
+  return chapters.length > 1 ? chapters : [];
+}
+
 function chapterOf(
   turns: readonly TimedTurn[],
   chaptersWith: ReadonlyMap<string, number>,

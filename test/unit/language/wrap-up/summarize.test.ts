@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { performTask } from '../../../../src/language/perform.ts';
 import { summarize } from '../../../../src/language/wrap-up/summarize.ts';
 
 const turn = (role: string, text: string, start: number) => ({ role, text, start, end: start + 2 });
@@ -176,4 +177,28 @@ test.each([
   ],
 ])('the reason "%s" is told with its matter', (said, told) => {
   expect(summarize(call('How can I help you?', said, 'I see.', 'Thanks.'), 'general')).toBe(told);
+});
+
+test('a call about one topic has no chapters, one about two has both', () => {
+  const chapters = (turns: ReturnType<typeof call>) =>
+    performTask('call', { turns, summaryType: 'general', language: 'en' }).results?.chapters;
+  const one = call(
+    'How can I help you?',
+    'My parcel with the garden chairs has not arrived, it should have come on Monday.',
+    'I am sorry, the driver could not find your house. The parcel is at the depot.',
+    'Okay, thank you.',
+  );
+  expect(chapters(one)).toEqual([]);
+  const two = [
+    ...one,
+    ...call(
+      'Is there anything else?',
+      'Yes, another thing: my invoice for October shows a discount that is too small.',
+      'The discount on the invoice was five percent, it should be ten. I will correct the invoice.',
+      'Great, that discount matters to me.',
+      'The invoice is corrected.',
+      'Thank you, bye.',
+    ),
+  ].map((turn, at) => ({ ...turn, start: at * 3, end: at * 3 + 2 }));
+  expect(chapters(two)).toHaveLength(2);
 });

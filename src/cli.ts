@@ -38,6 +38,7 @@ const commands: Record<string, () => Promise<(program: Command) => void>> = {
   'transcribe-again': async () =>
     (await import('./commands/transcribe-again.ts')).registerTranscribeAgain,
   assist: async () => (await import('./commands/assist.ts')).registerAssist,
+  scorecards: async () => (await import('./commands/scorecards.ts')).registerScorecards,
   search: async () => (await import('./commands/search.ts')).registerSearch,
   export: async () => (await import('./commands/export.ts')).registerExport,
   erase: async () => (await import('./commands/erase.ts')).registerErase,

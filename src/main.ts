@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { randomBytes } from 'node:crypto';
 import { Playbooks } from './assist/playbooks.ts';
+import { Scorecards } from './assist/scorecards.ts';
 import { startBridge, type BridgePart } from './bridge/bridge.ts';
 import { carrierNames, carriers, factsOf, firstCarrier } from './carriers/all.ts';
 import { startCarriers } from './carriers/carriers.ts';
@@ -100,8 +101,7 @@ export async function main(env: Readonly<Record<string, string | undefined>>): P
     settings: settingsByHand(loaded),
     log,
     store,
-    http,
-    teamsOf,
+    ...{ http, teamsOf },
     parts,
     own: (resource) => stack.use(resource),
     mount(part) {
@@ -276,6 +276,7 @@ async function openBridge(
   const meaning = own(new SentenceMeaning(config.speechService.recogniser, systemClock, log));
   const shared = { meaning, clock: systemClock, log };
   const { dataDir } = config.store;
+  const scorecards = own(new Scorecards({ config: config.assist, dataDir, ...shared }));
   const playbooks = own(
     await Playbooks.open({
       folder: config.assist.folder ?? join(dataDir, 'assist'),
@@ -293,8 +294,7 @@ async function openBridge(
       log,
       language,
       playbooks,
-      knowledge,
-      meaning,
+      ...{ knowledge, meaning, scorecards },
       outbox,
       publicUrl,
       speech: config.speech,
@@ -304,8 +304,7 @@ async function openBridge(
       nodes: nodes.membership,
       link: nodes.link,
       carriers: carrierNames,
-      teamsOf,
-      factsOf,
+      ...{ teamsOf, factsOf },
     }),
   );
   mount(

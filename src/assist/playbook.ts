@@ -110,7 +110,7 @@ export type Trigger =
   | { then: { first: Trigger; next: Trigger; within: number } }
   | { count: { of: Trigger; times: number; over: number } };
 
-const Trigger: z.ZodType<Trigger> = z.lazy(() =>
+export const Trigger: z.ZodType<Trigger> = z.lazy(() =>
   z
     .strictObject({
       ...optional(triggers),
@@ -185,7 +185,7 @@ const Rule = z.strictObject({
 });
 export type Rule = z.infer<typeof Rule>;
 
-const Scope = z.strictObject({
+export const Scope = z.strictObject({
   direction: z
     .array(z.enum(['inbound', 'outbound']))
     .min(1)

@@ -26,7 +26,7 @@ export type PlaybookProblem = { file: string; reason: string };
 /** The playbooks that come with the program. */
 export function starterPlaybooks(): LoadedPlaybook[] {
   return readdirSync(starterFolder)
-    .filter((file) => file.endsWith('.yaml'))
+    .filter((file) => file.endsWith('.yaml') && !file.endsWith('.scorecard.yaml'))
     .toSorted()
     .map((file) => playbookFrom(readFileSync(new URL(file, starterFolder), 'utf8')));
 }
@@ -40,7 +40,7 @@ export async function playbooksIn(
   const problems: PlaybookProblem[] = [];
   for (const file of files) {
     try {
-      const playbook = playbookFrom(await textOf(file));
+      const playbook = playbookFrom(await textOfFile(file));
       if (playbooks.some(({ id }) => id === playbook.id))
         throw new Error(`another file has a playbook ${playbook.id}`);
       // Phrases that cannot be read are found here, where the file is still known.
@@ -54,14 +54,15 @@ export async function playbooksIn(
 }
 
 /** A device or a film in the folder is not read at all. */
-async function textOf(file: string): Promise<string> {
+export async function textOfFile(file: string): Promise<string> {
   const at = await stat(file);
   if (!at.isFile()) throw new Error('it is no file');
   if (at.size > maxPlaybookBytes) throw new Error(tooLong);
   return readFile(file, 'utf8');
 }
 
-async function filesAt(path: string): Promise<string[]> {
+/** The YAML files of a folder, or the one file. */
+export async function filesAt(path: string): Promise<string[]> {
   const at = await stat(path).catch(() => undefined);
   if (at === undefined) return [];
   if (at.isFile()) return [path];
@@ -73,7 +74,8 @@ async function filesAt(path: string): Promise<string[]> {
     .map((name) => join(path, name));
 }
 
-async function filesAsTheyAre(path: string): Promise<string> {
+/** Names, lengths and times of the files: they tell whether anything must be read again. */
+export async function filesAsTheyAre(path: string): Promise<string> {
   const files = await filesAt(path);
   const seen = files.map(async (file) => {
     const { size, mtimeMs, ctimeMs } = await stat(file);

@@ -10,6 +10,8 @@ import { testEventsApi } from './api/test-events.ts';
 import type { BridgeOptions, BridgeParts } from './bridge-parts.ts';
 import { Board } from './board/board.ts';
 import { PanelApi } from './panel/panel-api.ts';
+import { CallJudge } from './scores/call-judge.ts';
+import { scoresApi } from './scores/scores-api.ts';
 import { openRelay } from './relay/relay.ts';
 import { SearchBacklog } from './search/search-backlog.ts';
 import { savedSearches } from './search/saved-searches.ts';
@@ -61,7 +63,9 @@ export function bridgeRouters(
       clock,
     }),
   );
-  const { teamsOf = () => [] } = options;
+  const { teamsOf = () => [], scorecards } = options;
+  const scores = scorecards && new CallJudge({ store, scorecards, playbooks, teamsOf, node: parts.node, clock, log }); // prettier-ignore
+  opened.defer(() => scores?.stop());
   const board = opened.use(new Board({ store, calls, feed, playbooks, teamsOf, clock }));
   const backlog = opened.use(new SearchBacklog({ store, clock, log }));
   return [
@@ -69,6 +73,7 @@ export function bridgeRouters(
     ...(others === undefined ? [] : [{ access: 'operator' as const, router: others.router }]),
     { access: 'operator', router: live.router },
     { access: 'operator', router: board.router },
+    ...(scores === undefined || scorecards === undefined ? [] : [{ access: 'operator' as const, router: scoresApi({ scores, scorecards }) }]), // prettier-ignore
     { access: 'operator', router: searchApi({ store, calls, backlog, log }) },
     { access: 'operator', router: savedSearches({ store, clock }) },
     { access: 'operator', router: testEventsApi({ store, outbox, feed, links, clock }) },

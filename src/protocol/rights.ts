@@ -105,6 +105,21 @@ export const actions = {
     keys: ['operate', 'admin'],
     people: runners,
   },
+  'scores.read': {
+    what: 'read the scores of calls',
+    keys: ['read', 'operate', 'admin'],
+    people: everybody,
+  },
+  'scores.review': {
+    what: 'judge calls by scorecards',
+    keys: ['operate', 'admin'],
+    people: { supervisor: 'team', quality: 'all', admin: 'all' },
+  },
+  'scores.dispute': {
+    what: 'dispute the score of a call',
+    keys: ['operate', 'admin'],
+    people: { agent: 'own', supervisor: 'team', admin: 'all' },
+  },
   'assist.read': {
     what: 'read playbooks',
     keys: ['read', 'operate', 'assist', 'admin'],
@@ -243,9 +258,13 @@ const routesOf: Record<Right | OpenRight, readonly string[]> = {
     'POST /api/calls/{id}/deliveries/release',
     'POST /api/job-callbacks/{id}/retry',
   ],
+  'scores.read': ['GET /api/scores', 'GET /api/calls/{id}/scores'],
+  'scores.review': ['POST /api/calls/{id}/scores', 'PUT /api/calls/{id}/scores/{scorecard}'],
+  'scores.dispute': ['POST /api/calls/{id}/scores/{scorecard}/dispute'],
   'assist.read': [
     'GET /api/assist/playbooks',
     'GET /api/assist/report',
+    'GET /api/scorecards',
     'GET /api/knowledge/questions',
   ],
   'knowledge.ask': [
@@ -335,6 +354,7 @@ export const listsOfCalls: ReadonlySet<string> = new Set([
   'GET /api/search/export',
   'GET /api/live',
   'GET /api/board/live',
+  'GET /api/scores',
 ]);
 
 /**
@@ -348,6 +368,11 @@ export const deeds: Readonly<Record<string, string>> = {
   'GET /api/calls/{id}/wrap-up': 'read',
   'GET /api/calls/{id}/assist': 'read',
   'GET /api/calls/{id}/knowledge': 'looked up articles',
+  'GET /api/calls/{id}/scores': 'read the scores',
+  'GET /api/scores': 'read the scores',
+  'POST /api/calls/{id}/scores': 'scored',
+  'PUT /api/calls/{id}/scores/{scorecard}': 'reviewed a score',
+  'POST /api/calls/{id}/scores/{scorecard}/dispute': 'disputed a score',
   'GET /api/calls/{id}/statuses': 'read',
   'GET /api/calls/{id}/evidence': 'read',
   'GET /api/calls/{id}/transcript': 'exported',

@@ -40,6 +40,7 @@ import * as contacts from './migrations/034-contacts.ts';
 import * as written from './migrations/035-written.ts';
 import * as knowledge from './migrations/036-knowledge.ts';
 import * as chosen from './migrations/037-chosen.ts';
+import * as scores from './migrations/038-scores.ts';
 
 type Migration = {
   name: string;
@@ -99,6 +100,7 @@ export const migrations: Migration[] = [
   { name: '035-written', ...written },
   { name: '036-knowledge', ...knowledge },
   { name: '037-chosen', ...chosen },
+  { name: '038-scores', ...scores },
 ];
 
 /**

@@ -1,6 +1,7 @@
 import type { Generated } from 'kysely';
 import type { KnowledgePassagesTable, KnowledgeQuestionsTable } from './knowledge-tables.ts';
 import type { PanelTokensTable } from './panel-tables.ts';
+import type { CallScoresTable } from './score-tables.ts';
 
 /*
  * The one schema, on SQLite and on Postgres, as the types of its rows. Migrations make the tables; these types follow
@@ -272,6 +273,7 @@ type CallsTables = {
   assist_hits: AssistHitsTable;
   knowledge_passages: KnowledgePassagesTable;
   knowledge_questions: KnowledgeQuestionsTable;
+  call_scores: CallScoresTable;
   panel_tokens: PanelTokensTable;
   said_backlog: SaidBacklogTable;
   saved_searches: SavedSearchesTable;

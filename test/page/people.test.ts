@@ -48,10 +48,14 @@ test('each role signs in by name and password, sees who they are and what they m
     await page.getByLabel('Password').waitFor();
     await page.context().close();
   }
-  const all = ['calls', 'board', 'search', 'jobs', 'deliveries', 'installation'];
+  const all = ['calls', 'board', 'search', 'scores', 'jobs', 'deliveries', 'installation'];
   expect(shown).toEqual({
-    ...{ agent: ['calls', 'search'], supervisor: ['calls', 'board', 'search'] },
-    ...{ quality: ['calls', 'board', 'search'], operator: all, admin: [...all, 'people'] },
+    ...{ agent: ['calls', 'search', 'scores'], supervisor: ['calls', 'board', 'search', 'scores'] },
+    ...{
+      quality: ['calls', 'board', 'search', 'scores'],
+      operator: all,
+      admin: [...all, 'people'],
+    },
   });
 });
 

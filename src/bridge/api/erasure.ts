@@ -204,6 +204,7 @@ export class Eraser {
         'leg_sessions',
         'assist_hits',
         'knowledge_questions',
+        'call_scores',
         'streams',
         'legs',
         'wrap_ups',

@@ -1,7 +1,7 @@
 import { ApiError } from './failures.js';
 import { connection } from './page-state.js';
 
-/** @import { AnswerTo, AnswerToPost, ApiCall, CallWrapUp, Connected, SavedSearch } from './shapes.ts' */
+/** @import { AnswerTo, AnswerToPost, ApiCall, CallScore, CallWrapUp, Connected, SavedSearch } from './shapes.ts' */
 
 /** A request is given up after this time, because a connection may stay open to a process that hangs. */
 const answersWithinMs = 30_000;
@@ -70,6 +70,13 @@ export const patch = (path, body) => ask('PATCH', path, body);
  * @returns {Promise<CallWrapUp>}
  */
 export const putWrapUp = (path, body) => ask('PUT', path, body);
+
+/**
+ * @param {`/api/calls/${string}/scores/${string}`} path
+ * @param {unknown} body
+ * @returns {Promise<CallScore>}
+ */
+export const putScore = (path, body) => ask('PUT', path, body);
 
 /**
  * @param {`/api/saved-searches/${string}`} path

@@ -19,6 +19,7 @@ import {
   titleOf,
 } from './format.js';
 import { HintsPanel } from './hints-panel.js';
+import { ScorePanel } from './score-panel.js';
 import { LevelBars } from './levels.js';
 import { connection, PageState } from './page-state.js';
 import { Recording } from './recording.js';
@@ -53,6 +54,7 @@ export class CallView {
   #mood = h('span', { class: 'mood' });
   #said = new SaidSoFarPanel(this.#hear);
   #hints;
+  #scores;
   #warnings = new WarningsPanel();
   #notes;
   #details = new DetailsPanel();
@@ -104,6 +106,7 @@ export class CallView {
     this.#evidence.element.dataset['needs'] = 'calls.inspect';
     this.#notes = new NotesPanel(id);
     this.#hints = new HintsPanel(id, this.#hear);
+    this.#scores = new ScorePanel(id, this.#hear);
     this.#wrapUp = new WrapUpPanel(id, (utteranceId) => this.#hearUtterance(utteranceId));
     this.#summary.after(this.#wrapUp.element);
     this.#actions = new CallActions(id, {
@@ -113,6 +116,7 @@ export class CallView {
     });
     this.#panels.append(
       this.#hints.element,
+      this.#scores.element,
       this.#said.element,
       this.#warnings.element,
       this.#chart.element,
@@ -167,12 +171,14 @@ export class CallView {
     this.#loading.close();
     this.#notes.close();
     this.#hints.close();
+    this.#scores.close();
     this.#deliveries.close();
   }
 
   /** The page was opened, or the feed is open again. Earlier events are read from the start. */
   connected() {
     this.#hints.load();
+    void this.#scores.load();
     void this.#loadCall().then(() => this.#loadEvents());
   }
 
@@ -260,6 +266,7 @@ export class CallView {
     this.#transcript.changed(changed);
     if (message.type === 'partial') return;
     if (this.#hasEvents) this.#hints.event(message.type);
+    if (message.type === 'call.summary') void this.#scores.load();
     this.#draw();
     if (message.type === 'call.summary' || isReplaced) this.#drawSummary();
     if (message.type === 'call.wrapped' && this.#conversation.wrapUp)

@@ -15,6 +15,7 @@ import { JobsView } from './jobs-view.js';
 import { awayText, connection as wire, PageState } from './page-state.js';
 import { NowhereView } from './nowhere.js';
 import { PeopleView } from './people-view.js';
+import { ScoresView } from './scores-view.js';
 import { SearchView } from './search-view.js';
 import { Shortcuts } from './shortcuts.js';
 import { SignInView } from './sign-in.js';
@@ -67,6 +68,7 @@ const views = [
   [/^#\/jobs$/, 'jobs', () => new JobsView({ jobs, uploads })],
   [/^#\/deliveries(?:\/\w+)?(?:\?.*)?$/, 'deliveries', () => new DeliveriesView()],
   [/^#\/board(?:\?.*)?$/, 'board', () => new BoardView()],
+  [/^#\/scores(?:\?.*)?$/, 'scores', () => new ScoresView()],
   [/^#\/people$/, 'people', () => new PeopleView()],
   [
     /^#\/installation(?:\/(\w+))?$/,

@@ -22,6 +22,8 @@ import type {
   EndpointPage,
 } from '../../protocol/delivery-reports.ts';
 import type { CallAssistance } from '../../protocol/assist-events.ts';
+import type { CallScore, CallScoreList, ScoreReport } from '../../protocol/call-scores.ts';
+export type { CallScore, ScoreReport } from '../../protocol/call-scores.ts';
 export type { BoardCard, BoardMessage } from '../../protocol/board-messages.ts';
 export type { CallAssistance, HintVerdict } from '../../protocol/assist-events.ts';
 import type {
@@ -185,55 +187,59 @@ export type AnswerTo<Path extends string> = Path extends '/api/session'
   ? SignInState
   : Path extends '/api/panel/me'
     ? PanelHolder
-    : Path extends '/api/people'
-      ? PersonList
-      : Path extends '/api/keys'
-        ? ApiKeyList
-        : Path extends '/api/sign-ins'
-          ? SignInList
-          : Path extends `/api/audit?${string}`
-            ? AuditPage
-            : Path extends '/api/installation'
-              ? Installation
-              : Path extends '/api/carriers'
-                ? CarrierList
-                : Path extends '/api/nodes' | '/api/models'
-                  ? Path extends '/api/nodes'
-                    ? NodeList
-                    : ModelList
-                  : Path extends '/api/deliveries/endpoints'
-                    ? EndpointPage
-                    : Path extends '/api/crm-presets'
-                      ? CrmPresetList
-                      : Path extends '/api/connections'
-                        ? ConnectionList
-                        : Path extends `/api/deliveries/calls?${string}`
-                          ? CallDeliveryPage
-                          : Path extends `/api/deliveries?${string}`
-                            ? DeliveryPage
-                            : Path extends `/api/deliveries/${string}`
-                              ? ApiDelivery
-                              : Path extends `/api/job-callbacks?${string}`
-                                ? JobCallbackPage
-                                : Path extends `/api/search?${string}`
-                                  ? SearchPage
-                                  : Path extends '/api/saved-searches'
-                                    ? SavedSearchList
-                                    : Path extends `/api/calls?${string}`
-                                      ? CallPage
-                                      : Path extends `/api/calls/${string}/assist`
-                                        ? CallAssistance
-                                        : Path extends `/api/calls/${string}/wrap-up`
-                                          ? CallWrapUp
-                                          : Path extends `/api/calls/${string}/events?${string}`
-                                            ? CallEventPage
-                                            : Path extends `/api/calls/${string}`
-                                              ? ApiCall
-                                              : Path extends `/v2/pre-recorded?${string}`
-                                                ? PreRecordedJobList
-                                                : Path extends `/v2/pre-recorded/${string}`
-                                                  ? ShownJob
-                                                  : never;
+    : Path extends `/api/scores?${string}`
+      ? ScoreReport
+      : Path extends `/api/calls/${string}/scores`
+        ? CallScoreList
+        : Path extends '/api/people'
+          ? PersonList
+          : Path extends '/api/keys'
+            ? ApiKeyList
+            : Path extends '/api/sign-ins'
+              ? SignInList
+              : Path extends `/api/audit?${string}`
+                ? AuditPage
+                : Path extends '/api/installation'
+                  ? Installation
+                  : Path extends '/api/carriers'
+                    ? CarrierList
+                    : Path extends '/api/nodes' | '/api/models'
+                      ? Path extends '/api/nodes'
+                        ? NodeList
+                        : ModelList
+                      : Path extends '/api/deliveries/endpoints'
+                        ? EndpointPage
+                        : Path extends '/api/crm-presets'
+                          ? CrmPresetList
+                          : Path extends '/api/connections'
+                            ? ConnectionList
+                            : Path extends `/api/deliveries/calls?${string}`
+                              ? CallDeliveryPage
+                              : Path extends `/api/deliveries?${string}`
+                                ? DeliveryPage
+                                : Path extends `/api/deliveries/${string}`
+                                  ? ApiDelivery
+                                  : Path extends `/api/job-callbacks?${string}`
+                                    ? JobCallbackPage
+                                    : Path extends `/api/search?${string}`
+                                      ? SearchPage
+                                      : Path extends '/api/saved-searches'
+                                        ? SavedSearchList
+                                        : Path extends `/api/calls?${string}`
+                                          ? CallPage
+                                          : Path extends `/api/calls/${string}/assist`
+                                            ? CallAssistance
+                                            : Path extends `/api/calls/${string}/wrap-up`
+                                              ? CallWrapUp
+                                              : Path extends `/api/calls/${string}/events?${string}`
+                                                ? CallEventPage
+                                                : Path extends `/api/calls/${string}`
+                                                  ? ApiCall
+                                                  : Path extends `/v2/pre-recorded?${string}`
+                                                    ? PreRecordedJobList
+                                                    : Path extends `/v2/pre-recorded/${string}`
+                                                      ? ShownJob
+                                                      : never;
 
 /** The type of the answer to a POST, by its path. Undefined if the answer has no body. */
 export type AnswerToPost<Path extends string> = Path extends '/api/session'
@@ -244,25 +250,27 @@ export type AnswerToPost<Path extends string> = Path extends '/api/session'
       ? ApiKeyMade
       : Path extends '/api/test-call'
         ? TestCall
-        : Path extends `/api/calls/${string}/assist/feedback`
-          ? CallAssistance
-          : Path extends '/api/connections/trial'
-            ? ConnectionTrial
-            : Path extends '/api/language-model/trial'
-              ? LanguageModelTrial
-              : Path extends `/api/models/${string}`
-                ? ModelList
-                : Path extends `/api/calls/transcribe${'' | `?${string}`}`
-                  ? TranscribeAllAgain
-                  : Path extends `/api/calls/${string}/transcribe`
-                    ? TranscribeAgain
-                    : Path extends `/api/calls/${string}/deliveries/${string}`
-                      ? Changed
-                      : Path extends `/api/calls/${string}/${'pause' | 'resume'}`
-                        ? ApiCall
-                        : Path extends '/v2/pre-recorded'
-                          ? { id: string }
-                          : Changed | undefined;
+        : Path extends `/api/calls/${string}/scores/${string}/dispute`
+          ? CallScore
+          : Path extends `/api/calls/${string}/assist/feedback`
+            ? CallAssistance
+            : Path extends '/api/connections/trial'
+              ? ConnectionTrial
+              : Path extends '/api/language-model/trial'
+                ? LanguageModelTrial
+                : Path extends `/api/models/${string}`
+                  ? ModelList
+                  : Path extends `/api/calls/transcribe${'' | `?${string}`}`
+                    ? TranscribeAllAgain
+                    : Path extends `/api/calls/${string}/transcribe`
+                      ? TranscribeAgain
+                      : Path extends `/api/calls/${string}/deliveries/${string}`
+                        ? Changed
+                        : Path extends `/api/calls/${string}/${'pause' | 'resume'}`
+                          ? ApiCall
+                          : Path extends '/v2/pre-recorded'
+                            ? { id: string }
+                            : Changed | undefined;
 
 export type {
   ApiKeyShown,

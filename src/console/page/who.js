@@ -9,6 +9,7 @@ const needs = [
   ...['calls.erase', 'calls.control', 'calls.note', 'calls.hear', 'calls.test', 'calls.again'],
   ...[
     'board.watch',
+    'scores.read',
     'calls.inspect',
     'deliveries.read',
     'installation.read',

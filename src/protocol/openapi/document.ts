@@ -13,6 +13,7 @@ import {
   type Parameter,
   type Route,
 } from './route.ts';
+import { scoreRoutes } from './score-routes.ts';
 import { speechRoutes } from './speech-routes.ts';
 import { socketSchemas, webhooks, type Webhook } from './webhook-descriptions.ts';
 
@@ -23,6 +24,7 @@ export function allRoutes(carrierRoutes: readonly Route[]): readonly Route[] {
     ...operatorRoutes,
     ...assistRoutes,
     ...knowledgeRoutes,
+    ...scoreRoutes,
     ...panelRoutes,
     ...peopleRoutes,
     ...carrierRoutes,
@@ -43,6 +45,7 @@ const tags = {
     'Events on their way to the CRM: pending, parked, delivered. And callbacks of jobs that have not arrived.',
   Assist: 'Playbooks: what to listen for in calls, and what they did in each.',
   People: 'Keys, people, sign-ins, and who did what. For admins alone, but for the sign-in itself.',
+  Scores: 'Scorecards, and the scores of calls.',
   Panel: 'Tokens that open the panel in an agent’s desktop, and what it asks.',
   Console: 'What the page uses beside the above.',
   Carriers: 'What carriers call over HTTP. Media comes by WebSocket to /carriers/{carrier}.',

@@ -17,6 +17,7 @@ import type {
 } from '../../../src/protocol/delivery-reports.ts';
 import type { ApiConnection, CrmPresetList } from '../../../src/protocol/connection-reports.ts';
 import type { SavedSearch, SearchPage } from '../../../src/protocol/search.ts';
+import type { CallScore, ScoreReport } from '../../../src/protocol/call-scores.ts';
 import type { BoardCard, BoardMessage } from '../../../src/protocol/board-messages.ts';
 import type { ApiModel, LanguageModelTrial } from '../../../src/protocol/model-reports.ts';
 import type { CallAssistance } from '../../../src/protocol/assist-events.ts';
@@ -52,6 +53,9 @@ export type Recorded = {
   saved?: SavedSearch[];
   /** The progress of indexing older calls; all of them are indexed unless said. */
   indexing?: SearchPage['indexing'];
+  /** The scores of every call, and over time. */
+  scores?: CallScore[];
+  scoreReport?: ScoreReport;
   /** The running calls of the board. */
   board?: BoardCard[];
   /** Called for each request that changes data, and for each search. */
@@ -230,6 +234,20 @@ function recordedRoutes(recorded: Recorded): Router {
   });
   router.put('/api/calls/:id/wrap-up', (request, response) => {
     response.json(recorded.onPost?.(request.path, request.body));
+  });
+  router.get('/api/calls/:id/scores', (_request, response) => {
+    response.json({ items: recorded.scores ?? [] });
+  });
+  router.put('/api/calls/:id/scores/:scorecard', (request, response) => {
+    recorded.onPost?.(request.path, request.body);
+    response.json(recorded.scores?.[0]);
+  });
+  router.post('/api/calls/:id/scores/:scorecard/dispute', (request, response) => {
+    recorded.onPost?.(request.path, request.body);
+    response.json(recorded.scores?.[0]);
+  });
+  router.get('/api/scores', (_request, response) => {
+    response.json(recorded.scoreReport);
   });
   router.get('/api/calls/:id/assist', (request, response) => {
     callOf(recorded, request.params.id);

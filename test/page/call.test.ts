@@ -264,7 +264,7 @@ test('a live call keeps who, how long and Pause in sight, pauses by a key, and c
   const opened = await browser.open(`${api.url}/#/calls/${callId}`, { width: 390 });
   const { page } = opened;
   const said = page.getByRole('region', { name: 'Said so far' });
-  await said.getByText('2026-06-21').waitFor();
+  await said.getByText(/Sun,? 21 Jun 2026/).waitFor();
   await said.getByText('“the 21st of June”').waitFor();
   await said.getByRole('button', { name: 'Copy 2026-06-21' }).click();
   await said.getByText('Copied 2026-06-21.').waitFor();

@@ -31,7 +31,7 @@ export class DetailsPanel {
       // The bridge adds its own facts for the speech service. They are already shown above.
       ...Object.entries(call.custom_metadata ?? {})
         .filter(([name, value]) => facts.get(name === 'call_id' ? 'id' : name) !== value)
-        .map(([name, value]) => [name, textOf(value)]),
+        .flatMap(([name, value]) => rowsOf(name, value)),
     ].filter(([, value]) => value !== null && value !== undefined && value !== '');
     const drawn = JSON.stringify([rows, zoneName()]);
     if (this.#list.dataset.drawn === drawn) return;
@@ -43,7 +43,16 @@ export class DetailsPanel {
   }
 }
 
-/** @param {unknown} value */
-function textOf(value) {
-  return typeof value === 'object' ? JSON.stringify(value) : String(value);
+/**
+ * Values in a group, such as a carrier's own ids, have a row each.
+ * @param {string} name
+ * @param {unknown} value
+ * @returns {[string, string][]}
+ */
+function rowsOf(name, value) {
+  if (typeof value !== 'object' || value === null) return [[name, String(value)]];
+  return Object.entries(value).map(([inner, one]) => [
+    inner,
+    typeof one === 'object' ? JSON.stringify(one) : String(one),
+  ]);
 }

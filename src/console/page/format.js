@@ -95,6 +95,26 @@ export function fullDay(iso) {
   return times.fullDay.format(new Date(iso));
 }
 
+const dayInWords = new Intl.DateTimeFormat(undefined, {
+  ...{ weekday: 'short', year: 'numeric', month: 'short', day: 'numeric', timeZone: 'UTC' },
+});
+
+/**
+ * A value of the API as a person writes it: a day with its weekday, an amount with its sign. Others stay as they are.
+ * @param {string} value
+ * @param {string | null} [currency]
+ */
+export function valueInWords(value, currency) {
+  const [, amount = '', code = ''] = /^(-?\d+(?:\.\d+)?) ([A-Z]{3})$/.exec(currency ? `${value} ${currency}` : value) ?? []; // prettier-ignore
+  if (code !== '')
+    return new Intl.NumberFormat(undefined, {
+      ...{ style: 'currency', currency: code },
+      minimumFractionDigits: Number.isInteger(Number(amount)) ? 0 : 2,
+    }).format(Number(amount));
+  const day = /^\d{4}-\d{2}-\d{2}$/.test(value) ? new Date(value) : undefined;
+  return day === undefined || Number.isNaN(day.getTime()) ? value : dayInWords.format(day);
+}
+
 /** @type {[Intl.RelativeTimeFormatUnit, number][]} */
 const spans = [
   ['day', 86_400],

@@ -101,7 +101,7 @@ export class PanelCall {
     const state = call.paused && isLive ? 'paused' : call.state;
     this.#state.dataset['state'] = state;
     setText(this.#state, state === 'paused' ? 'Paused' : stateNames[call.state]);
-    this.#pause.disabled = !isLive;
+    this.#pause.disabled = this.#pause.hidden = !isLive;
     setText(this.#pause, call.paused && isLive ? 'Resume' : 'Pause');
     this.#transcript.follow(isLive);
     if ('transcript' in call && call.transcript)

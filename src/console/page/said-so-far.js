@@ -2,7 +2,7 @@ import { copyText } from './clipboard.js';
 import { h, setText } from './dom.js';
 import { entityName } from './entity-names.js';
 import { messageOf } from './failures.js';
-import { clock, personName } from './format.js';
+import { clock, personName, valueInWords } from './format.js';
 
 /** @import { PageEntity, SpokenEntry } from './shapes.ts' */
 
@@ -78,7 +78,7 @@ export class SaidSoFarPanel {
       h(
         'span',
         {},
-        h('strong', { title: entityName(type) }, value),
+        h('strong', { title: entityName(type) }, valueInWords(value)),
         told ? h('small', { class: 'quiet' }, ` ${told}`) : null,
       ),
       h(

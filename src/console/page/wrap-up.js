@@ -1,7 +1,7 @@
 import { get, putWrapUp } from './api.js';
 import { h, setText } from './dom.js';
 import { messageOf } from './failures.js';
-import { titleOf } from './format.js';
+import { titleOf, valueInWords } from './format.js';
 import { WrapUpForm } from './wrap-up-form.js';
 
 /** @import { Child } from './dom.js' */
@@ -129,13 +129,13 @@ export class WrapUpPanel {
           list(
             promises.map((one) =>
               this.#told(
-                `${who[one.who]}: ${one.what}${one.until ? `, by ${one.until}` : ''}`,
+                `${who[one.who]}: ${one.what}${one.until ? `, by ${valueInWords(one.until)}` : ''}`,
                 one,
               ),
             ),
           ),
         ),
-        row('Facts', list(facts.map((one) => this.#told(`${kinds[one.kind]}: ${one.value}${one.currency ? ` ${one.currency}` : ''}`, one)))), // prettier-ignore
+        row('Facts', list(facts.map((one) => this.#told(`${kinds[one.kind]}: ${valueInWords(one.value, one.currency)}`, one)))), // prettier-ignore
         row('Disposition', disposition && (isSuggested ? `${disposition} (suggested)` : disposition)), // prettier-ignore
         row('Mood', mood && this.#told(`${titleOf(mood.from)} → ${mood.to}`, mood)),
       ),

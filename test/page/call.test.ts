@@ -96,6 +96,49 @@ test('the word that is heard is lit, and keys go from word to word and from turn
   await close(opened);
 });
 
+test('a click on a digit of a written number plays from the word that was said for it', async () => {
+  const turn = recordedEvents().findLast(({ type }) => type === 'call.transcript');
+  const starts = {
+    my: 40,
+    number: 40.5,
+    is: 41,
+    four: 42,
+    seven: 43,
+    two: 44,
+    nine: 45,
+    one: 52,
+    six: 53,
+  };
+  const words = Object.entries(starts).map(([word, start]) => ({
+    word: ` ${word}`,
+    start,
+    end: word === 'nine' ? 52 : start + 0.5,
+    confidence: 1,
+  }));
+  data.events = {
+    [callId]: recordedEvents().map((event) =>
+      event.type !== 'call.transcript' || event.id !== turn?.id
+        ? event
+        : {
+            ...event,
+            data: { ...event.data, text: 'My number is 472916.', start: 40, end: 54, words },
+          },
+    ),
+  };
+  const opened = await openCall();
+  const { page } = opened;
+  await page.evaluate(`document.querySelector('audio').defaultPlaybackRate = 0.25`);
+  await page.getByText('My number is 472916.').locator('.word', { hasText: /^9$/ }).click();
+  await page.locator('.word.heard', { hasText: /^9$/ }).waitFor();
+  await page.keyboard.press('Space');
+  await eventually(() => isPaused(page)).toBe(true);
+  const place = await placeOf(page);
+  expect([place >= starts.nine, place < starts.one]).toEqual([true, true]);
+  expect(await litWord(page)).toEqual(['9']);
+  expect(troubles(opened)).toEqual([]);
+  await close(opened);
+});
+
 test('the chart has axes, tells what a point is, and plays it by mouse and by keyboard', async () => {
   const opened = await openCall();
   const { page } = opened;

@@ -72,6 +72,16 @@ export function registerAssist(program: Command): void {
     .option('--json', 'as data')
     .action(questions);
   assist
+    .command('diff <old> <new>')
+    .description(
+      'says which hits come and go with the new form of a playbook in calls that are over',
+    )
+    .option('--call <id>', 'this call; may be repeated', collect, [])
+    .option('--last <days>', 'the calls of the last days, such as 30d', '30d')
+    .option('--url <url>', 'the running process; by default that of the settings')
+    .option('--json', 'as data')
+    .action(diffPlaybooks);
+  assist
     .command('report')
     .description('how often each rule fired, and what agents said of its hints')
     .option('--last <days>', 'the calls of the last days, such as 30d', '30d')
@@ -215,10 +225,37 @@ async function questions({
     printLine(`${times} times, last ${last_asked_at.slice(0, 10)} by ${by === 'agent' ? 'an agent' : 'a caller'}: ${printable(question)}`); // prettier-ignore
 }
 
-async function tryPlaybook(file: string, options: PlaybookTrialOptions): Promise<void> {
-  const playbook = await readFile(file, 'utf8').catch(() => {
+async function textOf(file: string): Promise<string> {
+  return readFile(file, 'utf8').catch(() => {
     throw new TrunklineError('BAD_INPUT', `${file} cannot be read`);
   });
+}
+
+async function diffPlaybooks(
+  old: string,
+  file: string,
+  { call, last, url, json }: PlaybookTrialOptions,
+): Promise<void> {
+  const [against, playbook] = [await textOf(old), await textOf(file)];
+  const days = daysOf(last);
+  const { api } = runningProcess(url);
+  const which = call.length > 0 ? { call_ids: call } : { last_days: days };
+  const body = { playbook, against, ...which };
+  const { calls, changes = [] } = (await requestOf(api, '/api/assist/try', { method: 'POST', body })) as PlaybookTrial; // prettier-ignore
+  if (json) {
+    printJson({ calls, changes }, 2);
+    return;
+  }
+  if (changes.length === 0) printLine(`No hit changes in ${calls} calls.`);
+  for (const { rule, comes, goes, places } of changes) {
+    printLine(`${rule}: ${comes} hits come, ${goes} go in ${calls} calls`);
+    for (const { change, call_id, at, role, matched } of places)
+      printLine(`    ${change === 'comes' ? '+' : '-'} ${call_id}  ${at.toFixed(1)} s  ${role ?? 'time'}: ${printable(matched ?? '')}`); // prettier-ignore
+  }
+}
+
+async function tryPlaybook(file: string, options: PlaybookTrialOptions): Promise<void> {
+  const playbook = await textOf(file);
   if (options.text !== undefined) return tryText(playbook, options.text);
   const days = daysOf(options.last);
   const { api } = runningProcess(options.url);

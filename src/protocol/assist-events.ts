@@ -138,6 +138,12 @@ export type PlaybookList = z.infer<typeof PlaybookList>;
 export const PlaybookTrialRequest = z
   .strictObject({
     playbook: z.string().min(1).max(524_288).describe('The YAML of the playbook.'),
+    against: z
+      .string()
+      .min(1)
+      .max(524_288)
+      .optional()
+      .describe('The YAML of an older form: the answer says which hits come and go.'),
     call_ids: z.array(z.string().max(60)).min(1).max(200).optional(),
     last_days: z.int().min(1).max(365).optional().describe('The newest calls of so many days.'),
     limit: z.int().min(1).max(2_000).default(500).describe('At most so many calls.'),
@@ -178,8 +184,32 @@ const RuleTrial = z.object({
     .describe('The newest, 20 at most.'),
 });
 
+const RuleChange = z.object({
+  rule: z.string(),
+  comes: z.int().describe('Hits that only the new form has.'),
+  goes: z.int().describe('Hits that only the older form has.'),
+  places: z
+    .array(
+      z.object({
+        change: z.enum(['comes', 'goes']),
+        call_id: z.string(),
+        at: Seconds,
+        role: z.string().nullable(),
+        matched: z.string().nullable(),
+      }),
+    )
+    .describe('The newest, 20 at most.'),
+});
+
 /** The hits that a playbook would have had in calls that are over. */
 export const PlaybookTrial = z
-  .object({ calls: z.int(), rules: z.array(RuleTrial) })
+  .object({
+    calls: z.int(),
+    rules: z.array(RuleTrial),
+    changes: z
+      .array(RuleChange)
+      .optional()
+      .describe('Rules whose hits differ; there where an older form was given.'),
+  })
   .meta({ id: 'PlaybookTrial' });
 export type PlaybookTrial = z.infer<typeof PlaybookTrial>;

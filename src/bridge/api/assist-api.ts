@@ -4,7 +4,7 @@ import type { Hit } from '../../assist/hits.ts';
 import { hitsOf, judgeHit, ruleFigures } from '../../assist/hit-rows.ts';
 import type { Playbooks } from '../../assist/playbooks.ts';
 import { playbookFrom, ruleSetOf, type CallScope, type RuleSet } from '../../assist/rule-set.ts';
-import { trialHits, understood } from '../../assist/trial.ts';
+import { trialHits, understood, type RuleInput } from '../../assist/trial.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { reasonOf } from '../../lib/errors.ts';
 import { firstId } from '../../lib/ids.ts';
@@ -82,11 +82,13 @@ export function assistApi({ store, playbooks, clock }: AssistApiOptions): Router
   router.post('/api/assist/try', async (request, response) => {
     const parsed = check(PlaybookTrialRequest, request.body);
     if (!parsed.ok) throw invalid(parsed.validationErrors);
-    const { playbook, call_ids: ids, last_days: days = 30, limit } = parsed.value;
+    const { playbook, against, call_ids: ids, last_days: days = 30, limit } = parsed.value;
     const set = setFrom(playbook);
+    const older = against === undefined ? undefined : setFrom(against);
     await playbooks.teach?.(set);
+    if (older !== undefined) await playbooks.teach?.(older);
     const calls = await callsFor(store, { ids, sinceMs: clock.now() - days * dayMs, limit });
-    response.json(await trialOf(store, set, calls));
+    response.json(await trialOf(store, set, calls, older));
   });
 
   return router;
@@ -138,6 +140,7 @@ async function trialOf(
   { db }: Store,
   set: RuleSet,
   calls: readonly TriedCall[],
+  older?: RuleSet,
 ): Promise<PlaybookTrial> {
   const rules = set.rules.map(({ rule }) => ({
     rule: rule.id,
@@ -147,14 +150,50 @@ async function trialOf(
     places: [] as PlaybookTrial['rules'][number]['places'],
   }));
   const slice = new TimeSlice(sliceMs);
-  for (const { id, scope } of calls) {
-    const fired = new Set<string>();
-    for (const hits of trialHits(set, scope, await understood(set, await callInputs(db, id)))) {
-      for (const hit of hits) noteHit(rules, hit, id, fired);
+  const hitsIn = async (of: RuleSet, scope: CallScope, inputs: RuleInput[]): Promise<Hit[]> => {
+    const found: Hit[] = [];
+    for (const hits of trialHits(of, scope, await understood(of, inputs))) {
+      found.push(...hits);
       await slice.stepped();
     }
+    return found;
+  };
+  const changes = new Map<string, RuleChange>();
+  for (const { id, scope } of calls) {
+    const fired = new Set<string>();
+    const inputs = await callInputs(db, id);
+    const hits = await hitsIn(set, scope, inputs);
+    for (const hit of hits) noteHit(rules, hit, id, fired);
+    if (older === undefined) continue;
+    const before = await hitsIn(older, scope, inputs);
+    for (const hit of missingIn(before, hits)) noteChange(changes, hit, id, 'comes');
+    for (const hit of missingIn(hits, before)) noteChange(changes, hit, id, 'goes');
   }
-  return { calls: calls.length, rules };
+  const trial = { calls: calls.length, rules };
+  return older === undefined ? trial : { ...trial, changes: [...changes.values()] };
+}
+
+type RuleChange = NonNullable<PlaybookTrial['changes']>[number];
+
+/** The hits that have no equal among the others: the same rule at the same utterance, or at the same second. */
+function missingIn(others: readonly Hit[], hits: readonly Hit[]): Hit[] {
+  const keyOf = ({ rule, at, cause }: Hit): string => `${rule}@${cause.utterance_id ?? at}`;
+  const known = new Set(others.map(keyOf));
+  return hits.filter((hit) => !known.has(keyOf(hit)));
+}
+
+function noteChange(
+  changes: Map<string, RuleChange>,
+  { rule, at, cause }: Hit,
+  callId: string,
+  change: 'comes' | 'goes',
+): void {
+  const told = changes.get(rule) ?? { rule, comes: 0, goes: 0, places: [] };
+  changes.set(rule, told);
+  told[change]++;
+  const { role = null, matched = null } = cause;
+  if (told.places.length < placesShown)
+    told.places.push({ change, call_id: callId, at, role, matched });
 }
 
 function noteHit(

@@ -7,6 +7,7 @@ import { callAt, endedCallAt, eventsAt, expectToldOnce } from '../../support/bri
 import type { AnyJson } from '../../support/bridge/test-bridge.ts';
 import { twilioStop } from '../../support/carriers/carrier-client.ts';
 import { startApp, type App } from '../../support/process/app.ts';
+import { trunkline } from '../../support/process/command.ts';
 import { newestCall } from '../../support/process/newest-call.ts';
 import { temporaryFolder } from '../../support/store/store.ts';
 import { until } from '../../support/process/until.ts';
@@ -112,6 +113,25 @@ test('kill -9 in the middle of a call: hints, alerts, steps and signals are told
   expect(trial.calls).toBe(1);
   expect(trial.rules.map(({ rule, hits }: AnyJson) => [rule, hits])).toEqual([['first', 1], ['second', 1], ['both', 1], ['never', 0]]); // prettier-ignore
   expect(trial.rules[0].places).toMatchObject([{ call_id: call.id, matched: words[0] }]);
+  expect(trial.changes).toBeUndefined();
+
+  // The command says which hits come and go with a new form, by the same engine.
+  const [old, changed] = [join(folder.path, 'old.yaml'), join(folder.path, 'new.yaml')];
+  await writeFile(old, playbook('draft'));
+  await writeFile(changed, playbook('draft').replace(`any: [${words[0]}]`, 'any: [nobody says that]').replace('nobody says this', `${words[1]}`)); // prettier-ignore
+  const diff = async (...args: string[]): Promise<string> => {
+    const command = trunkline(['assist', 'diff', ...args, '--last', '2', '--url', app.url]);
+    expect([await command.ended, command.lines]).toEqual([0, command.lines]);
+    return command.lines.join('\n');
+  };
+  const told = await diff(old, changed);
+  expect(told).toContain('first: 0 hits come, 1 go in 1 calls');
+  expect(told).toContain('never: 1 hits come, 0 go in 1 calls');
+  expect(told).toMatch(new RegExp(`\\+ ${call.id} .*: ${words[1]}`));
+  expect(told).not.toContain('both');
+  const asData = JSON.parse(await diff(old, changed, '--json')) as AnyJson;
+  expect(asData.changes.map(({ rule, comes, goes }: AnyJson) => [rule, comes, goes])).toEqual([['never', 1, 0], ['first', 0, 1]]); // prettier-ignore
+  expect(await diff(old, old)).toBe('No hit changes in 1 calls.');
   const wrong = await post(app, '/api/assist/try', { playbook: 'id: x\nrules: []' });
   expect(wrong.status).toBe(400);
   expect(JSON.stringify(await wrong.json())).toContain('rules');

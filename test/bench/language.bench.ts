@@ -100,6 +100,7 @@ export async function run(): Promise<void> {
     (turns) => void performTask('call', { turns, summaryType: 'general', language: 'en' }),
   );
   console.log(`memory at the end ${megabytes()} MB`);
+  await printWrapUps();
 }
 
 function printEntities(split: Split, find: Parameters<typeof scoreEntities>[1]): void {
@@ -151,6 +152,48 @@ function printCalls(
   console.log(
     `  facts held ${held} of ${facts} (${three(held / facts)}) in at most ${longest} words; chapter boundaries F1 ${three(boundaries.f1)}`,
   );
+}
+
+/** The records of labelled calls, and the dispositions that are suggested for them: by words, and by meaning where the model is. */
+async function printWrapUps(): Promise<void> {
+  const { scoreWrapUps, wrapUpCalls } = await import('../support/language/wrap-up-calls.ts');
+  for (const part of ['first', 'second', 'third', 'fourth'] as const) {
+    const score = scoreWrapUps(wrapUpCalls(part));
+    const fields = (['reason', 'done', 'outcome', 'promises', 'facts'] as const).map((field) => `${field} ${three(score[field].f1)}`); // prettier-ignore
+    const { promises, withoutSource, wrongNames } = score;
+    console.log(
+      `wrap-ups, ${part} part: F1 ${fields.join(', ')}; promises P ${three(promises.precision)} R ${three(promises.recall)}; without a source ${withoutSource.length}, wrong names ${wrongNames.length}`,
+    );
+  }
+  const { dispositionScore } = await import('../support/language/disposition-scores.ts');
+  const { SentenceMeaning } = await import('../../src/meaning/meaning.ts');
+  const { systemClock } = await import('../../src/lib/clock.ts');
+  const { createLog } = await import('../../src/lib/log.ts');
+  const models = process.env['TRUNKLINE_MODELS'];
+  await using meaning = new SentenceMeaning(
+    { models },
+    systemClock,
+    createLog({ level: 'silent' }),
+  );
+  const none = {
+    isThere: () => Promise.resolve(false),
+    direction: () => Promise.resolve(undefined),
+  };
+  const isThere = await meaning.isThere();
+  for (const [by, how] of isThere
+    ? ([
+        ['words', none],
+        ['meaning', meaning],
+      ] as const)
+    : ([['words', none]] as const))
+    // prettier-ignore
+    for (const learns of [false, true]) {
+      const { calls, right, wrong, macroF1 } = await dispositionScore(how, { learns });
+      console.log(
+        `dispositions by ${by}${learns ? ', learning from the other calls' : ''}: coverage ${three((right + wrong) / calls)}, precision ${three(right / (right + wrong))}, macro F1 where it speaks ${three(macroF1)} (${calls} calls)`,
+      );
+    }
+  if (!isThere) console.log('dispositions by meaning: the model sentence-encoder-en is not installed'); // prettier-ignore
 }
 
 /** A long call takes twice the time of one half as long: the calls of the sets, one after the other. */

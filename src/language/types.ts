@@ -13,6 +13,8 @@ export type ValueContext = {
   day: string;
   /** The calling code of the call's country, without the plus. */
   callingCode?: string | undefined;
+  /** The language of the words. Without it they are English. */
+  language?: string | undefined;
 };
 
 /**
@@ -20,6 +22,9 @@ export type ValueContext = {
  * without a check digit.
  */
 export type EntityValue = { value: string; currency?: string | undefined; valid?: boolean };
+
+/** An entity with the value that its words say. */
+export type ValuedSpan = EntitySpan & Partial<EntityValue>;
 
 export type SentimentLabel = SentimentItem['sentiment'];
 

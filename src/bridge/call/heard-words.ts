@@ -1,3 +1,4 @@
+import { isAbroad } from '../../language/abroad/number-words.ts';
 import type { WordlessSpeech } from '../../protocol/job.ts';
 import type { ServerMessage } from '../../protocol/live-messages.ts';
 import type { CallEvents } from '../events/call-events.ts';
@@ -19,6 +20,8 @@ const wordlessTellS = 1;
 /** A warning lists at most this many places and gives the number of the others. */
 const mostPlacesTold = 5;
 
+const languageNames = new Intl.DisplayNames('en', { type: 'language' });
+
 type HeardWordsOptions = {
   expectations: Expectations;
   env: CallEnvironment;
@@ -37,6 +40,8 @@ type HeardWordsOptions = {
 export class HeardWords {
   readonly #options: HeardWordsOptions;
   #languageCode = 'en';
+  /** The languages that a warning has named. */
+  readonly #warnedOf = new Set<string>();
 
   constructor(options: HeardWordsOptions) {
     this.#options = options;
@@ -76,6 +81,7 @@ export class HeardWords {
     const { text, language, confidence } = data;
     leg.heardUntilS = Math.max(leg.heardUntilS, end);
     this.#languageCode = language;
+    if (this.#isRedacted) this.#warnOfLanguage(language);
     if (
       leg.record.role !== 'agent' &&
       withdraws(text, this.#options.env.config.consentWithdrawPhrases)
@@ -117,6 +123,20 @@ export class HeardWords {
 
   get #isRedacted(): boolean {
     return this.#options.env.config.redactEntities.length > 0;
+  }
+
+  /** Says once how much of the redaction holds in a language other than English. */
+  #warnOfLanguage(code: string): void {
+    if (code === 'en' || code === '' || this.#warnedOf.has(code)) return;
+    this.#warnedOf.add(code);
+    const name = languageNames.of(code) ?? code;
+    this.#options.events.warn(
+      'REDACTION_BY_FIGURES',
+      isAbroad(code)
+        ? `${name} is spoken: mail addresses and rows of four digits or more are covered, whatever they are, and names are not`
+        : `${name} is spoken: rows of four digits or more are covered, whatever they are, and nothing else is`,
+      true,
+    );
   }
 
   /**

@@ -1,5 +1,5 @@
 import type { ValueContext } from '../../language/types.ts';
-import { callingCodeOf } from '../../language/values/phones.ts';
+import { callingCodeOf } from '../../language/text/phones.ts';
 import type { CallRecord } from './call-record.ts';
 
 /** The context for the values of a call's entities: its day, and its customer's country. */

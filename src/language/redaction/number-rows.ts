@@ -2,8 +2,8 @@ import type { EntitySpan } from '../types.ts';
 
 /**
  * Rows of digits in languages whose cards and telephone numbers nobody has proven to be found. A row of four digits or
- * more is covered whatever it means: in figures, in number words of Spanish, French, German, Italian and Portuguese, or
- * in both.
+ * more is covered whatever it means: in figures, in number words of Spanish, French, German, Italian, Portuguese and
+ * Dutch, or in both.
  */
 const leastDigits = 4;
 
@@ -67,6 +67,15 @@ const languages: readonly NumberParts[] = [
     thousands: 'mil milhão milhões',
     and: 'e',
   },
+  {
+    units: 'nul een één eén twee drie vier vijf zes zeven acht negen',
+    tens:
+      'tien elf twaalf dertien veertien vijftien zestien zeventien achttien negentien twintig dertig veertig vijftig ' +
+      'zestig zeventig tachtig negentig',
+    hundreds: 'honderd',
+    thousands: 'duizend miljoen',
+    and: 'en',
+  },
 ];
 
 /** The digits that a word of the language stands for, or undefined if it is no number. */
@@ -86,7 +95,7 @@ const readers: readonly { digitsOf: DigitsOf; and: string }[] = languages.map((p
     for (const name of names.split(' ')) sizes.set(name, size + 1);
   const names = [...sizes.keys()].toSorted((a, b) => b.length - a.length).join('|');
   // German and Italian write a number as one word, French with hyphens.
-  const whole = new RegExp(`^(?:${names}|(?<=\\p{L})und(?=\\p{L}))+$`, 'u');
+  const whole = new RegExp(`^(?:${names}|(?<=\\p{L})(?:und|en|ën)(?=\\p{L}))+$`, 'u');
   const each = new RegExp(names, 'gu');
   return {
     and: parts.and,

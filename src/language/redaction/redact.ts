@@ -2,6 +2,9 @@ import { askedFor, secretKinds } from '../entities/asked-secrets.ts';
 import { isExplained, runAt } from '../entities/code-runs.ts';
 import type { CueKind } from '../entities/cue-kinds.ts';
 import { Doc } from '../entities/doc.ts';
+import { entitiesAbroad } from '../abroad/find-abroad.ts';
+import { isAbroad } from '../abroad/number-words.ts';
+import { openRowAbroad } from '../abroad/open-row.ts';
 import { findEntities } from '../entities/find-entities.ts';
 import { foundTypes } from '../entities/found-types.ts';
 import { alignWords } from '../rewrite/rewrite-words.ts';
@@ -158,7 +161,7 @@ function stepOf(input: RedactInput): RedactOutput {
     const joined = joinFinals(before);
     const crossing = [...crossingOf(joined, before, look), ...headOfCard(joined, look)];
     const spans = pieceSpans(held, crossing, look, from);
-    if (held.length > 0) state.tail = tailOf(joined);
+    if (held.length > 0) state.tail = tailOf(joined, look);
     const released = held.map((piece, i) => cover.all(piece, spans[i] ?? []));
     return { released, held: false, holdMs: 0, state };
   }
@@ -173,7 +176,7 @@ function stepOf(input: RedactInput): RedactOutput {
   // Each utterance is searched alone. The joined text is searched only for entities that lie across two utterances.
   const crossing = before.length === 0 ? [] : crossingOf(joined, [...before, next.text], look);
   const spans = pieceSpans(held, crossing, look, from);
-  const run = openRun(joined);
+  const run = look.open(joined);
   // A number that began before and ends here is complete. It must not be searched again without its start.
   const goesOn = run !== undefined && run.start < join;
   const isWhole =
@@ -189,14 +192,14 @@ function stepOf(input: RedactInput): RedactOutput {
       ? held.filter((_, i) => from + endOf(held, i) <= run.start).length
       : held.length;
     const released = held.slice(0, free).map((piece, i) => cover.all(piece, spans[i] ?? []));
-    if (free > 0 && free === held.length) state.tail = tailOf(joinFinals(before));
+    if (free > 0 && free === held.length) state.tail = tailOf(joinFinals(before), look);
     state.held = [...held.slice(free), next];
     return { released, held: true, holdMs: holdMsMax, state };
   }
   const released = held.map((piece, i) => cover.all(piece, spans[i] ?? []));
   const own = merged(within(crossing, join, join + next.text.length), look.find(next.text));
   released.push(cover.all(next, own, cover.known(next.text)));
-  state.tail = tailOf(goesOn || crossing.length > 0 ? joined : next.text);
+  state.tail = tailOf(goesOn || crossing.length > 0 ? joined : next.text, look);
   return { released, held: false, holdMs: 0, state };
 }
 
@@ -226,6 +229,10 @@ type Look = {
   asked: readonly CueKind[];
   kinds: readonly CueKind[];
   find(text: string): EntitySpan[];
+  /** The run of digits that ends a text and could continue in the next one. */
+  open(text: string): OpenRun | undefined;
+  /** True in a language whose rows of digits are found by its own words. */
+  isAbroad: boolean;
 };
 
 function lookFor({ entityTypes, asked = [], language, state }: RedactInput): Look {
@@ -237,6 +244,9 @@ function lookFor({ entityTypes, asked = [], language, state }: RedactInput): Loo
     wanted,
     asked: askedKinds,
     kinds: wantedKinds(askedKinds, wants),
+    isAbroad: language !== undefined && isAbroad(language),
+    // "six" and "zero" are English words, too.
+    open: (text) => openAbroad(text, language) ?? openRun(text),
     // Without a list, everything is searched for, including the kinds found only on request.
     find: (text) => {
       const entities = findEntities(
@@ -253,7 +263,11 @@ function lookFor({ entityTypes, asked = [], language, state }: RedactInput): Loo
         },
         askedKinds,
       );
-      return withRows(entities, numberRows(text, language), text);
+      if (language === undefined || !isAbroad(language))
+        return withRows(entities, numberRows(text, language), text);
+      // The finders of English stay: a card in figures is one in every language.
+      const abroad = entitiesAbroad(text, { language }).filter(({ type }) => wants(type));
+      return withRows(withRows(entities, abroad, text), numberRows(text, language), text);
     },
   };
 }
@@ -306,18 +320,25 @@ function within(spans: readonly EntitySpan[], from: number, to: number): EntityS
 }
 
 /** The end of a text, if it has digits. Only digits can begin a number. */
-function tailOf(text: string): string {
+function tailOf(text: string, look: Look): string {
   // The first word of the tail may be cut in half.
   const tail =
     text.length > tailCharacters ? text.slice(-tailCharacters).replace(/^\S*\s/, '') : text;
   return /\d|\b(?:zero|oh|one|two|three|four|five|six|seven|eight|nine|double|ten|\w+teen|\w+ty)\b[^\p{L}\d]*(?:\b(?:um|uh|er)\b[^\p{L}\d]*)?$/iu.test(
     tail,
-  )
+  ) || look.open(tail) !== undefined
     ? tail
     : '';
 }
 
 type OpenRun = { start: number; digits: number; chars: string; explained: boolean; bare: boolean };
+
+function openAbroad(text: string, language: string | undefined): OpenRun | undefined {
+  if (language === undefined || !isAbroad(language)) return undefined;
+  const tail = text.slice(-tailCharacters);
+  const row = openRowAbroad(tail, language);
+  return row && { ...row, start: text.length - tail.length + row.start, explained: false };
+}
 
 /** The run of digits that ends the text and could continue in the next one. */
 function openRun(text: string): OpenRun | undefined {
@@ -375,8 +396,9 @@ const otherNumber =
   /\b(?:number|phone|order|account|policy|customer|reference|booking|ticket|case|claim|code|id|zip|call|reach)\b/i;
 
 /** The digits at the end of what waited in vain, if they are nothing else than most of a card number. */
-function headOfCard(joined: string, { wanted }: Look): EntitySpan[] {
-  const run = wanted && !wanted.has('CREDIT_CARD') ? undefined : openRun(joined);
+function headOfCard(joined: string, look: Look): EntitySpan[] {
+  const { wanted } = look;
+  const run = wanted && !wanted.has('CREDIT_CARD') ? undefined : look.open(joined);
   if (!run || run.explained || run.digits < cardHeadDigits || run.digits % 4 !== 0) return [];
   if (!/^[3-6]/.test(run.chars) || otherNumber.test(joined.slice(0, run.start))) return [];
   const end = joined.trimEnd().length;
@@ -420,23 +442,25 @@ const numberTypes =
 const shortestHead = 3;
 
 function mayContinue(text: string, look: Look): boolean {
-  const run = openRun(text);
+  const run = look.open(text);
   if (!run || run.explained || run.digits > 15) return false;
   // This answers a question for the number, so it continues until it is complete.
   if (look.kinds.length > 0) return !isFull(run, look);
   const { wanted } = look;
-  if (wanted && ![...wanted].some((type) => numberTypes.test(type))) return false;
+  // In other languages every row is covered, whatever is wanted.
+  const isNumber = look.isAbroad || !wanted || [...wanted].some((type) => numberTypes.test(type));
+  if (!isNumber) return false;
   const isCard = /\b(?:card|visa|mastercard|amex|debit|credit)\b/i.test(text);
   // The number asked for may stay in the text. Only a run that begins like a card is held.
   if (look.asked.length > 0 && !isCard)
     return /^[3-6]/.test(run.chars) && run.digits >= 4 && run.digits % 4 === 0;
-  return run.digits >= (isCard || run.bare ? 2 : shortestHead);
+  return run.digits >= (isCard || run.bare || look.isAbroad ? 2 : shortestHead);
 }
 
 function coverPartial(input: RedactInput, look: Look, cover: Cover): Redacted {
   const spans = look.find(input.text);
   const isCard = !look.wanted || look.wanted.has('CREDIT_CARD');
-  const run = isCard || look.kinds.length > 0 ? openRun(input.text) : undefined;
+  const run = isCard || look.kinds.length > 0 ? look.open(input.text) : undefined;
   const piece: Held = {
     id: input.id,
     text: input.text,

@@ -58,7 +58,7 @@ export function entitiesOverFinals({ finals, asked, about, language }: OverFinal
       // A date that answers the question for a birthday is a birthday.
       const type = span.type === 'DATE' && kinds.includes('birth') ? 'DOB' : span.type;
       const text = joined.slice(span.start, span.end);
-      return { span, entity: { type, text, ...valueOf(type, text, about) } };
+      return { span, entity: { type, text, ...valueOf(type, text, { ...about, language }) } };
     });
   const spelled = language === 'en' ? namesAsSpelled(joined, heard) : heard;
   return spelled.map(({ span, entity }) => ({ ...entity, pieces: piecesOf(span, starts, finals) }));

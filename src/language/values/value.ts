@@ -1,16 +1,20 @@
-import { isIban, isLuhn } from '../entities/codes.ts';
+import { valueAbroad } from '../abroad/find-abroad.ts';
+import { isAbroad } from '../abroad/number-words.ts';
+import { isIban, isLuhn } from '../text/check-digits.ts';
 import type { EntityValue, ValueContext } from '../types.ts';
 import { runAt } from '../entities/code-runs.ts';
 import { Doc } from '../entities/doc.ts';
 import { dateOf, expiryOf, timeOf } from './days.ts';
 import { moneyOf } from './money-value.ts';
-import { e164 } from './phones.ts';
+import { e164 } from '../text/phones.ts';
 import { addressOf } from './web-value.ts';
 
 const bankCodeDigits = 9;
 
 /** The value of an entity's text, or undefined if its words do not give one. */
 export function valueOf(type: string, text: string, about: ValueContext): EntityValue | undefined {
+  const { language = 'en' } = about;
+  if (isAbroad(language)) return valueAbroad(type, text, { ...about, language });
   switch (type) {
     case 'CREDIT_CARD': {
       const value = charsIn(text, false);

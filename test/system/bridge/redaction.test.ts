@@ -271,3 +271,33 @@ function finalsOf(crm: Crm): unknown[] {
     .filter(({ event }) => event.type === 'call.transcript')
     .map(({ event }) => (event['data'] as AnyJson).text);
 }
+
+test('a redacted call in another language covers its numbers, and says how far that goes, once', async () => {
+  await using speech = await FakeSpeech.start();
+  await using store = await temporaryStore();
+  await using app = await testBridge({
+    store,
+    speechUrl: speech.url,
+    config: { redactEntities: ['CREDIT_CARD', 'EMAIL_ADDRESS'] },
+  });
+  const stream = await openCall(speech, app);
+  const sayInSpanish = (text: string, at: number) => {
+    const data = { id: `00_${at}`, is_final: true, utterance: { ...utterance(text, at), language: 'es' } }; // prettier-ignore
+    tell(speech, 'inbound', { type: 'transcript', data });
+  };
+  sayInSpanish('mi correo es ana punto ruiz arroba gmail punto com gracias', 1);
+  sayInSpanish('y la tarjeta es cuatro uno uno uno, dos dos dos dos gracias', 3);
+  await until(async () => (await app.callOf()).transcript.length === 2);
+  stream.end('stop');
+  await app.ended(stream.callId);
+  const { transcript, warnings } = await app.callOf();
+  expect(transcript.map(({ text }: AnyJson) => text)).toEqual([
+    'mi correo es [EMAIL_1] gracias',
+    'y la tarjeta es [NUMERICAL_PII_1] gracias',
+  ]);
+  const message =
+    'Spanish is spoken: mail addresses and rows of four digits or more are covered, whatever they are, and names are not';
+  expect(warnings).toMatchObject([{ code: 'REDACTION_BY_FIGURES', message }]);
+  const told = (await app.events(stream.callId)).filter(({ type }) => type === 'call.warning');
+  expect(told.map(({ data }) => data)).toEqual([{ code: 'REDACTION_BY_FIGURES', message }]);
+});

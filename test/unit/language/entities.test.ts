@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { findEntities } from '../../../src/language/entities/find-entities.ts';
-import { isIban, isLuhn } from '../../../src/language/entities/codes.ts';
+import { isIban, isLuhn } from '../../../src/language/text/check-digits.ts';
 
 const found = (text: string): string[] =>
   findEntities(text).map((span) => `${span.type} ${span.text}`);

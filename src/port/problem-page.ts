@@ -1,5 +1,4 @@
 import type { Request } from 'express';
-import type { Problem } from './problem.ts';
 
 /** These paths belong to programs, also where a browser shows the answer: it is read by whoever writes such a program. */
 const programs = /^\/(?:api|v2|file|carriers|health|metrics)(?:\/|$)/;
@@ -14,7 +13,7 @@ export function wantsPage(request: Request, path: string): boolean {
 }
 
 /** An error for a person who followed a link, with the way that is left. */
-export function problemPage(problem: Problem): string {
+export function problemPage(problem: { status: number; message: string }): string {
   const isMissing = problem.status === 404;
   const title = isMissing ? 'Page not found' : 'This page cannot be shown';
   const why = isMissing

@@ -398,6 +398,8 @@ const otherNumber =
 /** The digits at the end of what waited in vain, if they are nothing else than most of a card number. */
 function headOfCard(joined: string, look: Look): EntitySpan[] {
   const { wanted } = look;
+  // Every row of another language is covered by itself, as what it is.
+  if (look.isAbroad) return [];
   const run = wanted && !wanted.has('CREDIT_CARD') ? undefined : look.open(joined);
   if (!run || run.explained || run.digits < cardHeadDigits || run.digits % 4 !== 0) return [];
   if (!/^[3-6]/.test(run.chars) || otherNumber.test(joined.slice(0, run.start))) return [];

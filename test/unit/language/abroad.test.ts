@@ -132,6 +132,13 @@ describe.each(languagesAbroad)('redaction in %s', (language) => {
     );
   };
 
+  test('shows an international number as what it is, with its sign', () => {
+    const [plus, ended] = { es: ['más', 'uno'], fr: ['plus', 'un'], de: ['plus', 'eins'], it: ['più', 'uno'], pt: ['mais', 'um'], nl: ['plus', 'een'] }[language]; // prettier-ignore
+    expect(
+      redacted([`${plus} 49 171 1234567`, `${plus} ${Array(12).fill(ended).join(' ')}`]),
+    ).toEqual(['[PHONE_NUMBER_1]', '[PHONE_NUMBER_2]']);
+  });
+
   test('covers at least 99 of 100 secrets', () => {
     const secrets = own.filter(({ kind }) => kind !== 'none');
     expect(secrets.length).toBeGreaterThanOrEqual(300);

@@ -25,6 +25,8 @@ const noAction = new Set(
 const earlier =
   /\b(?:yesterday|last (?:week|month|year|night|\w+day)|ago|earlier|previously|back in|on (?:mon|tues|wednes|thurs|fri|satur|sun)day)\b/i;
 const negated = /^[^,]*\b(?:not|\w+n't|never|cannot|no (?:longer|more))\b/i;
+/** One of several that the customer may choose: an offer. */
+const alternative = /\bor (?:i|we) (?:can|could)\b/i;
 const adverb = '(?:just|now|also|already|all|gone ahead and|been|fully|then|both) ';
 const perfect = new RegExp(
   `^(?:\\w+, )?(?:and |so )?(?:i|we)(?:'ve| have) (?:${adverb})*(\\w+)\\b`,
@@ -61,6 +63,7 @@ export function doneIn(statements: readonly CallStatement[]): DoneItem[] {
     if (items.length >= maxActions) break;
     if (statement.role !== 'agent' || statement.isQuestion || statement.isConditional) continue;
     if (earlier.test(statement.text) || negated.test(statement.text)) continue;
+    if (alternative.test(statement.text)) continue;
     const own = ownActions(statement, place);
     const other = own.length > 0 ? undefined : (passiveAction(statements, place) ?? confirmed(statements, place)); // prettier-ignore
     for (const item of other === undefined ? own : [other])

@@ -138,8 +138,13 @@ const opening =
 
 function toldReason(statement: CallStatement, who: 'Customer' | 'Agent'): string | undefined {
   const role = who === 'Customer' ? 'customer' : 'agent';
+  // A name that was misheard stands before the wish: "Faye turns, I need to shut off my internet".
+  const wished = statement.text.replace(
+    /^[^,.]{2,25}, (?=I (?:need|want|would like|have to|wanted)\b)/,
+    '',
+  );
   let said = plainOf(
-    statement.text.replace(opening, '').replace(introduction, '').replace(news, ''),
+    wished.replace(opening, '').replace(introduction, '').replace(news, ''),
   ).replace(/^(?:just|only) (?=ringing|calling)/i, '');
   if (/^(?:ringing|calling|phoning)\b/i.test(said))
     said = `I'm ${said.slice(0, 1).toLowerCase()}${said.slice(1)}`;
@@ -173,6 +178,8 @@ function toldReason(statement: CallStatement, who: 'Customer' | 'Agent'): string
   return `${who} reported that ${inMidSentence(withoutEnd(ofThem(clause)))}.`;
 }
 
+const plural: Readonly<Record<string, string>> = { "doesn't": "don't", "hasn't": "haven't", "isn't": "aren't", "wasn't": "weren't" }; // prettier-ignore
+
 /** The record has named the customer just before: "reported that their statement is wrong". */
 function ofThem(clause: string): string {
   return clause
@@ -180,6 +187,10 @@ function ofThem(clause: string): string {
     .replace(/\bthe customer has\b/g, 'they have')
     .replace(/\bthe customer is\b/g, 'they are')
     .replace(/\bthe customer was\b/g, 'they were')
+    .replace(
+      /\bthe customer (doesn't|hasn't|isn't|wasn't|needs|wants|thinks|knows|gets|works|lives|pays)\b/g,
+      (_, verb: string) => `they ${plural[verb] ?? verb.slice(0, -1)}`,
+    ) // prettier-ignore
     .replace(
       /\bthe customer(?= (?:[a-z]+ed|bought|had|got|paid|sent|told|made|will|would|can|could|did|can't|didn't|couldn't)\b)/g,
       'they',

@@ -29,7 +29,7 @@ const saidAs: readonly (readonly [RegExp, string])[] = [
 ]; // prettier-ignore
 /** "... and you have a great day": the closing belongs to no statement. */
 const closing =
-  /(?:^|[,;.]?\s+(?:(?:and|so)\s+)?)(?:(?:you|please)\s+)?(?:have|enjoy) (?:a|an|the|your)(?: (?:really|very))? (?:great|good|nice|lovely|wonderful|fantastic|blessed|safe|pleasant|rest)\b[^.?!]{0,50}[.?!]?$|,?\s+(?:and\s+)?(?:thank you|thanks)(?: (?:so|very) much)? for (?:calling|your (?:call|patience|time))\b[^.?!]{0,40}[.?!]?$/i;
+  /(?:^|[,;.]?\s+(?:(?:and|so)\s+)?)(?:(?:you|please)\s+)?(?:have|enjoy) (?:a|an|the|your)(?: (?:really|very))? (?:great|good|nice|lovely|wonderful|fantastic|blessed|safe|pleasant|rest)\b[^.?!]{0,50}[.?!]?$|,?\s+(?:and\s+)?(?:thank you|thanks)(?: (?:so|very) much)? for (?:calling|your (?:call|patience|time|help))\b[^.?!]{0,40}[.?!]?$/i;
 
 function plainly(text: string): string {
   let plain = text;

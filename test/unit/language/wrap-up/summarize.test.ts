@@ -175,6 +175,11 @@ test.each([
     "The washing machine's flooded the kitchen and the floor's ruined.",
     'Customer reported that the washing machine has flooded the kitchen and the floor is ruined.',
   ],
+  ['Faye turns, I need to shut off my internet.', 'Customer needed to shut off their internet.'],
+  [
+    "The motor makes a burning smell I don't want another one.",
+    "Customer reported that the motor makes a burning smell they don't want another one.",
+  ],
 ])('the reason "%s" is told with its matter', (said, told) => {
   expect(summarize(call('How can I help you?', said, 'I see.', 'Thanks.'), 'general')).toBe(told);
 });
@@ -201,4 +206,17 @@ test('a call about one topic has no chapters, one about two has both', () => {
     ),
   ].map((turn, at) => ({ ...turn, start: at * 3, end: at * 3 + 2 }));
   expect(chapters(two)).toHaveLength(2);
+});
+
+test('thanks stand in no promise, and one of two offers is nothing that was done', () => {
+  const text = summarize(
+    call(
+      'How can I help you?',
+      'My lamp is broken.',
+      'I have added you to the list, or I can give you six months at fourteen.',
+      'I will send the receipts next week, thank you for your help.',
+    ),
+    'general',
+  );
+  expect(text).toBe('Customer reported that their lamp is broken. They will send the receipts next week.'); // prettier-ignore
 });

@@ -129,7 +129,7 @@ test('kill -9 in the middle of a call: hints, alerts, steps and signals are told
   expect(told).toContain('never: 1 hits come, 0 go in 1 calls');
   expect(told).toMatch(new RegExp(`\\+ ${call.id} .*: ${words[1]}`));
   expect(told).not.toContain('both');
-  const asData = JSON.parse(await diff(old, changed, '--json')) as AnyJson;
+  const asData: AnyJson = JSON.parse(await diff(old, changed, '--json'));
   expect(asData.changes.map(({ rule, comes, goes }: AnyJson) => [rule, comes, goes])).toEqual([['never', 1, 0], ['first', 0, 1]]); // prettier-ignore
   expect(await diff(old, old)).toBe('No hit changes in 1 calls.');
   const wrong = await post(app, '/api/assist/try', { playbook: 'id: x\nrules: []' });

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { randomBytes } from 'node:crypto';
 import { Playbooks } from './assist/playbooks.ts';
 import { Scorecards } from './assist/scorecards.ts';
+import { openArticles } from './bridge/shown-articles.ts';
 import { startBridge, type BridgePart } from './bridge/bridge.ts';
 import { carrierNames, carriers, factsOf, firstCarrier } from './carriers/all.ts';
 import { startCarriers } from './carriers/carriers.ts';
@@ -23,7 +24,6 @@ import { version } from './lib/version.ts';
 import { nodeIdOf } from './lib/node-id.ts';
 import { startNodes, type NodesPart } from './nodes/nodes.ts';
 import { SentenceMeaning } from './meaning/meaning.ts';
-import { Knowledge } from './knowledge/knowledge.ts';
 import { Objects } from './objects/objects.ts';
 import { openPort } from './people/people-part.ts';
 import { startOutbox } from './outbox/outbox.ts';
@@ -284,8 +284,7 @@ async function openBridge(
       ...shared,
     }),
   );
-  const articles = config.knowledge.folder ?? join(dataDir, 'knowledge');
-  const knowledge = own(Knowledge.open({ folder: articles, store, ...shared }));
+  const knowledge = own(openArticles(config.knowledge, dataDir, { store, ...shared }));
   const bridge = mount(
     await startBridge({
       config: config.bridge,
@@ -294,7 +293,7 @@ async function openBridge(
       log,
       language,
       playbooks,
-      ...{ knowledge, meaning, scorecards },
+      ...{ knowledge, cards: config.knowledge.cards === 'on', meaning, scorecards },
       outbox,
       publicUrl,
       speech: config.speech,

@@ -85,6 +85,12 @@ export class CallRules {
     return this.#all({ kind: 'final', role, matches, cause, matched, meant, text });
   }
 
+  /** A hint from elsewhere takes its turn among those of the rules. */
+  offer(hit: Hit): Hit[] {
+    this.#nowS = Math.max(this.#nowS, hit.at);
+    return this.#gate.pass(hit, this.#nowS);
+  }
+
   /** Somebody is speaking: no final yet, and no silence either. */
   speaking(atS: number): void {
     this.#course.speaking(atS);

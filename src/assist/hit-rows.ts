@@ -1,6 +1,6 @@
 import type { Kysely, Transaction } from 'kysely';
 import type { Database } from '../store/schema.ts';
-import type { Hit } from './hits.ts';
+import { articlesAsPlaybook, type Hit } from './hits.ts';
 
 export type Verdict = 'useful' | 'not_useful' | 'used' | 'dismissed';
 export type StoredHit = Hit & { verdict: Verdict | null };
@@ -94,4 +94,33 @@ export async function judgeHit(
     .returning('hit_key')
     .executeTakeFirst();
   return row !== undefined;
+}
+
+export type JudgedArticle = {
+  /** The name of the article, as in `rule`. */
+  name: string;
+  isUseful: boolean;
+  /** The words of the caller for which it was shown. */
+  question: string | undefined;
+};
+
+/** At most this many verdicts on articles count, the newest. */
+const maxArticlesJudged = 2_000;
+
+/** The articles that agents judged in calls. A call that is erased takes its verdicts along. */
+export async function judgedArticles(db: Kysely<Database>): Promise<JudgedArticle[]> {
+  const rows = await db
+    .selectFrom('assist_hits')
+    .select(['body', 'verdict'])
+    .where('verdict', 'is not', null)
+    .where('rule', 'like', `${articlesAsPlaybook}/%`)
+    .orderBy('verdict_at', 'desc')
+    .limit(maxArticlesJudged)
+    .execute();
+  return rows.flatMap(({ body, verdict }) => {
+    const { rule: name, cause } = JSON.parse(body) as Hit;
+    // A card that was put away said nothing of the article.
+    if (verdict === 'dismissed') return [];
+    return [{ name, isUseful: verdict !== 'not_useful', question: cause.matched }];
+  });
 }

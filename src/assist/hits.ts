@@ -18,6 +18,9 @@ export type Cause = {
   entity?: string | undefined;
 };
 
+/** Articles stand among the hits as a playbook of this name, which no playbook can have. */
+export const articlesAsPlaybook = '@knowledge';
+
 /** A meaning that is likely enough for a hint, and for nothing that reaches others. */
 export function isInDoubt({ by, score = 1 }: Cause): boolean {
   return by === 'meaning' && score < strongThreshold;
@@ -29,6 +32,8 @@ export type HintLink = { title: string; url: string };
 export type Done =
   | {
       kind: 'hint';
+      /** An article, in place of a rule. */
+      source?: 'knowledge' | undefined;
       title: string;
       text?: string | undefined;
       say?: string | undefined;

@@ -73,6 +73,8 @@ export type BridgeOptions = {
   teamsOf?: (agent: string) => readonly string[];
   /** The articles for agents. If absent, there are none. */
   knowledge?: Knowledge | undefined;
+  /** False if calls show no articles by themselves. */
+  cards?: boolean;
   /** The carrier names that `POST /api/streams` accepts. */
   carriers: readonly string[];
   /** Extracts facts about a call from the carrier's callbacks. If absent, callbacks are only stored. */
@@ -228,6 +230,7 @@ function openCalls(
     store,
     language,
     playbooks: options.playbooks,
+    knowledge: options.cards === false ? undefined : options.knowledge,
     contacts: outbox.contacts ?? { find: () => Promise.resolve(undefined) },
     factsOf: options.factsOf ?? (() => ({})),
     objects,

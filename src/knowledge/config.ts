@@ -7,5 +7,10 @@ export const KnowledgeConfig = z.strictObject({
     description:
       'A folder of articles (Markdown, HTML, CSV, plain text) for agents; by default `knowledge` in the data folder. It is read again when it changes.',
   }),
+  cards: z.enum(['on', 'off']).default('on').meta({
+    env: 'TRUNKLINE_KNOWLEDGE_CARDS',
+    description:
+      'Articles show up by themselves while a customer speaks. If off, people find them by asking only.',
+  }),
 });
 export type KnowledgeConfig = z.infer<typeof KnowledgeConfig>;

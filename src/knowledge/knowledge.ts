@@ -1,3 +1,4 @@
+import type { SentenceDirection } from '../meaning/directions.ts';
 import { sentenceModelRemedy, type Meaning } from '../meaning/meaning.ts';
 import type { Clock } from '../lib/clock.ts';
 import { reasonOf } from '../lib/errors.ts';
@@ -10,7 +11,7 @@ import { KnowledgeIndex, type ArticleFeedback, type FoundArticle } from './knowl
 import { textOfDirections } from './passage-directions.ts';
 import { byDigest, PassageRows, type PassageRow } from './passage-rows.ts';
 
-type KnowledgeOptions = {
+export type KnowledgeOptions = {
   folder: string;
   store: Store;
   clock: Clock;
@@ -18,8 +19,11 @@ type KnowledgeOptions = {
   /** Understands what is meant. Without it articles are found by their words alone. */
   meaning?: Meaning | undefined;
   /** The words of agents on articles, by the articles' names. */
-  feedback?: () => Promise<ReadonlyMap<string, ArticleFeedback>>;
+  feedback?: () => Promise<readonly ArticleVerdict[]>;
 };
+
+/** A verdict on an article that was shown for a question, the newest first. */
+export type ArticleVerdict = { name: string; isUseful: boolean; question: string | undefined };
 
 export type AskOptions = {
   limit: number;
@@ -40,6 +44,8 @@ const lookMs = 30_000;
 /** The start of the process does not wait for articles. */
 const firstLookMs = 3_000;
 const feedbackMs = 60_000;
+/** An article keeps at most this many questions that it answered, the newest. */
+const maxKeptOfArticle = 20;
 /** At most this many questions are looked up at once for calls. A call that asks beyond gets no article. */
 export const maxAsksAtOnce = 4;
 /** A longer question is cut: nobody says so much before there is an answer. */
@@ -110,8 +116,8 @@ export class Knowledge implements AsyncDisposable {
 
   async #look(): Promise<void> {
     await this.load();
-    await this.readFeedback();
     await this.understand();
+    await this.readFeedback();
   }
 
   /** Reads the folder again if it changed. */
@@ -141,7 +147,27 @@ export class Knowledge implements AsyncDisposable {
     if (feedback === undefined || this.isEmpty) return;
     if (clock.monotonicMs() - this.#feedbackAtMs < feedbackMs) return;
     this.#feedbackAtMs = clock.monotonicMs();
-    this.#feedback = await feedback();
+    const verdicts = await feedback();
+    const names = Map.groupBy(verdicts, ({ name }) => name);
+    const made = new Map<string, ArticleFeedback>();
+    for (const [name, ofArticle] of names) {
+      const useful = ofArticle.filter(({ isUseful }) => isUseful);
+      const judged = { useful: useful.length, notUseful: ofArticle.length - useful.length };
+      made.set(name, { judged, kept: await this.#directionsOf(useful) });
+    }
+    this.#feedback = made;
+  }
+
+  /** Questions that an article answered, as directions. Without the model none is kept. */
+  async #directionsOf(useful: readonly ArticleVerdict[]): Promise<SentenceDirection[]> {
+    const kept: SentenceDirection[] = [];
+    if (this.#index?.isDirected !== true) return kept;
+    const questions = new Set(useful.flatMap(({ question }) => question ?? []));
+    for (const question of [...questions].slice(0, maxKeptOfArticle)) {
+      const direction = await this.#options.meaning?.direction(question);
+      if (direction !== undefined) kept.push(direction);
+    }
+    return kept;
   }
 
   /** Learns what passages mean. Calls go first, so many passages take their time; until then words alone decide. */

@@ -27,6 +27,10 @@ const ofRule = {
 
 export const CallHintData = z.object({
   ...ofRule,
+  source: z
+    .enum(['knowledge'])
+    .optional()
+    .describe('An article: `playbook` is `@knowledge`, `rule` the path of the article.'),
   title: z.string(),
   text: z.string().optional(),
   say: z.string().optional().describe('A sentence to read out.'),
@@ -74,11 +78,16 @@ const HitOfCall = z.object({
   title: z.string(),
   did: z.array(
     z.discriminatedUnion('kind', [
-      CallHintData.pick({ title: true, text: true, say: true, links: true, priority: true }).extend(
-        {
-          kind: z.literal('hint'),
-        },
-      ),
+      CallHintData.pick({
+        source: true,
+        title: true,
+        text: true,
+        say: true,
+        links: true,
+        priority: true,
+      }).extend({
+        kind: z.literal('hint'),
+      }),
       CallAlertData.pick({ level: true, title: true, text: true }).extend({
         kind: z.literal('alert'),
       }),

@@ -41,6 +41,7 @@ import * as written from './migrations/035-written.ts';
 import * as knowledge from './migrations/036-knowledge.ts';
 import * as chosen from './migrations/037-chosen.ts';
 import * as scores from './migrations/038-scores.ts';
+import * as judgedHits from './migrations/039-judged-hits.ts';
 
 type Migration = {
   name: string;
@@ -101,6 +102,7 @@ export const migrations: Migration[] = [
   { name: '036-knowledge', ...knowledge },
   { name: '037-chosen', ...chosen },
   { name: '038-scores', ...scores },
+  { name: '039-judged-hits', ...judgedHits },
 ];
 
 /**

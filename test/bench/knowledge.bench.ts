@@ -2,7 +2,6 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { Knowledge } from '../../src/knowledge/knowledge.ts';
-import type { ArticleFeedback } from '../../src/knowledge/knowledge-index.ts';
 import { createLog } from '../../src/lib/log.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { SentenceMeaning } from '../../src/meaning/meaning.ts';
@@ -49,9 +48,7 @@ export async function run(): Promise<void> {
     const options = { folder, store, clock: systemClock, log };
     await figures(`${kind}, words alone`, opened.use(Knowledge.open(options)));
     if (await meaning.isThere()) {
-      const kept = new Map<string, ArticleFeedback>();
-      const feedback = () => Promise.resolve(kept);
-      const knowledge = opened.use(Knowledge.open({ ...options, meaning, feedback }));
+      const knowledge = opened.use(Knowledge.open({ ...options, meaning }));
       await figures(`${kind}, with the model`, knowledge);
       await keptFigures(`${kind}, one question kept`, { ...options, meaning });
     } else console.log('there is no model: set TRUNKLINE_MODELS');
@@ -114,15 +111,13 @@ async function keptFigures(
   const { questions } = await labelledQuestions();
   const hints = questions.filter(({ kind }) => kind === 'hint');
   for (const part of [0, 1]) {
-    const kept = new Map<string, ArticleFeedback>();
-    for (const { article, question } of hints.filter((_, at) => at % 2 === part)) {
-      const direction = await options.meaning?.direction(question);
-      kept.set(article, {
-        judged: { useful: 1, notUseful: 0 },
-        kept: direction === undefined ? [] : [direction],
-      });
-    }
-    await using knowledge = Knowledge.open({ ...options, feedback: () => Promise.resolve(kept) });
+    const verdicts = hints
+      .filter((_, at) => at % 2 === part)
+      .map(({ article: name, question }) => ({ name, question, isUseful: true }));
+    await using knowledge = Knowledge.open({
+      ...options,
+      feedback: () => Promise.resolve(verdicts),
+    });
     await knowledge.load();
     await knowledge.understand();
     await knowledge.readFeedback();

@@ -77,6 +77,8 @@ test('in a frame of another origin, without cookies: the panel shows the call wh
   await using desktop = await startDesktop();
   await mkdir(join(folder.path, 'assist'), { recursive: true });
   await writeFile(join(folder.path, 'assist', 'shop.yaml'), playbook);
+  await mkdir(join(folder.path, 'knowledge'));
+  await writeFile(join(folder.path, 'knowledge', 'late.html'), '<h1>Late fee</h1><p>Six pounds.</p><img src=x onerror="window.stolen = 1">'); // prettier-ignore
   await using app = await startApp({
     dataDir: folder.path,
     env: {
@@ -113,6 +115,17 @@ test('in a frame of another origin, without cookies: the panel shows the call wh
   await panel.getByRole('log').getByText('f61').first().waitFor();
   expect(await violationsIn(panel)).toEqual([]);
   await opened.screenshot('panel-in-desktop');
+
+  // A typed question finds an article, which opens in place: the token of the panel is in no address.
+  await until(async () => (await ask(app, 'GET', '/api/knowledge/articles')).articles.length === 1);
+  await heading.press('/');
+  await page.keyboard.type('how much is the late fee');
+  await page.keyboard.press('Enter');
+  const found = panel.getByRole('article').filter({ hasText: 'Late fee' });
+  await found.getByText('The whole article').click();
+  await eventually(() => found.locator('.article-text').textContent()).toBe('Six pounds.');
+  expect(await violationsIn(panel)).toEqual([]);
+  expect(await panel.evaluate('window.stolen')).toBeUndefined();
 
   // Keys work while the frame has the focus: X dismisses the newest hint, M pauses and resumes.
   await heading.press('x');

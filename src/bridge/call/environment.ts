@@ -9,6 +9,7 @@ import type { SpeechClient } from '../../speech-client/client.ts';
 import type { Database } from '../../store/schema.ts';
 import type { Store } from '../../store/store.ts';
 import type { BridgeConfig } from '../config.ts';
+import type { CallKnowledge } from '../events/knowledge-cards.ts';
 import type { Objects } from '../../objects/objects.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { CallLinks } from '../call-links.ts';
@@ -26,6 +27,8 @@ export type CallEnvironment = {
   links: CallLinks;
   /** The playbooks that calls which begin now listen with. */
   playbooks: { readonly current: RuleSet };
+  /** The articles that calls show by themselves. Absent where the setting says so. */
+  knowledge?: CallKnowledge | undefined;
   clock: Clock;
   log: Logger;
   recording: boolean;

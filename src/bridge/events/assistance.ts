@@ -1,17 +1,19 @@
-import type { Kysely } from 'kysely';
+import type { Kysely, Transaction } from 'kysely';
 import { CallRules } from '../../assist/call-rules.ts';
 import type { HeardFinal } from '../../assist/heard-text.ts';
 import { hitsOf } from '../../assist/hit-rows.ts';
-import type { Done, Hit } from '../../assist/hits.ts';
+import { articlesAsPlaybook, type Done, type Hit } from '../../assist/hits.ts';
 import type { RuleSet } from '../../assist/rule-set.ts';
 import { settledS } from '../../assist/trial.ts';
 import { round3 } from '../../lib/round.ts';
 import type { NamedEntity } from '../../protocol/addons.ts';
 import { Role } from '../../protocol/events.ts';
+import { keepQuestion } from '../../knowledge/question-rows.ts';
 import type { Database } from '../../store/schema.ts';
 import type { CallRecord } from '../records/call-record.ts';
 import { utteranceIdOf, type Result, type Said } from '../records/timeline.ts';
 import { callInputs } from './assist-inputs.ts';
+import { KnowledgeCards, type CallKnowledge } from './knowledge-cards.ts';
 import type { ToldLeg } from './told-leg.ts';
 
 type AssistanceOptions = {
@@ -19,6 +21,11 @@ type AssistanceOptions = {
   record: CallRecord;
   /** Stores a hit with its events, after everything that was told before. */
   tell(hit: Hit, said: Said[]): void;
+  /** The articles that are shown while a customer speaks. */
+  knowledge: CallKnowledge | undefined;
+  /** Stores rows in the order of the call, after everything that was told before. */
+  keep(rows: (tx: Transaction<Database>) => Promise<void>): void;
+  now(): number;
   /** Pauses the call for so many seconds. */
   pause(seconds: number): void;
   /** A mistake in the rules costs no result. */
@@ -40,6 +47,7 @@ const maxUnderstoodAgain = 30;
 export class Assistance {
   readonly #options: AssistanceOptions;
   readonly #rules: CallRules;
+  readonly #cards: KnowledgeCards | undefined;
   readonly #inputs: HeardInput[] = [];
   #isUnderstanding = false;
   #isRestoring = false;
@@ -49,10 +57,23 @@ export class Assistance {
     this.#options = options;
     const { direction = null, carrier, to = null, metadata } = options.record;
     this.#rules = new CallRules(options.set, { direction, carrier, to, metadata });
+    const { knowledge } = options;
+    this.#cards =
+      knowledge &&
+      new KnowledgeCards({
+        knowledge,
+        // The card takes its place behind finals that are still being understood.
+        show: (hit) => this.#after(() => this.#tell(this.#rules.offer(hit))),
+        unanswered: (question) =>
+          options.keep((tx) =>
+            keepQuestion(tx, { callId: options.record.id, atMs: options.now(), ...question }),
+          ),
+        failed: (error) => options.failed(error),
+      });
   }
 
   get isIdle(): boolean {
-    return this.#rules.isIdle;
+    return this.#rules.isIdle && this.#cards === undefined;
   }
 
   /** Hears what a leg's session brought. */
@@ -135,6 +156,7 @@ export class Assistance {
 
   #heard(final: HeardFinal): void {
     this.#tell(this.#rules.heard(final));
+    if (!this.#isRestoring) this.#cards?.heard(final);
   }
 
   #felt(role: string, end: number, sentiment: string): void {
@@ -160,6 +182,7 @@ export class Assistance {
 
   #advance(nowS: number): void {
     this.#tell(this.#rules.advance(nowS - settledS));
+    if (!this.#isRestoring) this.#cards?.ask(nowS);
   }
 
   /** Hears again what an earlier process heard. Its hits have the same keys, and only those that are missing are told. */
@@ -179,8 +202,9 @@ export class Assistance {
     const { record, set } = this.#options;
     const inputs = await callInputs(db, record.id);
     const again = new Set(inputs.filter(({ kind }) => kind === 'final').slice(-maxUnderstoodAgain));
+    const hits = await hitsOf(db, record.id);
     const told = Map.groupBy(
-      (await hitsOf(db, record.id)).filter(({ cause }) => cause.by === 'meaning'),
+      hits.filter(({ cause }) => cause.by === 'meaning'),
       ({ cause }) => cause.utterance_id,
     );
     for (const input of inputs) {
@@ -188,11 +212,14 @@ export class Assistance {
       if (input.kind === 'final') {
         const { role, text, utteranceId } = input;
         const isUnderstood = again.has(input) && set.means.wants(role, text);
+        this.#cards?.remember(input);
         this.#heard(isUnderstood ? { ...input, direction: await set.means.live(text) } : input);
         for (const hit of told.get(utteranceId) ?? []) this.#rules.restored(hit);
       }
       if (input.kind === 'sentiment') this.#felt(input.role, input.end, input.sentiment);
     }
+    // The next second asks for the last words again, unless there was a card for them.
+    for (const hit of hits) if (hit.playbook === articlesAsPlaybook) this.#cards?.restored(hit);
   }
 
   #tell(hits: readonly Hit[]): void {
@@ -227,8 +254,8 @@ function toldOf(hit: Hit, done: Done): Said | undefined {
   };
   switch (done.kind) {
     case 'hint': {
-      const { title, text, say, links, priority } = done;
-      return { type: 'call.hint', data: { ...ofRule, title, text, say, links, priority } };
+      const { source, title, text, say, links, priority } = done;
+      return { type: 'call.hint', data: { ...ofRule, source, title, text, say, links, priority } };
     }
     case 'alert': {
       const { level, title, text } = done;

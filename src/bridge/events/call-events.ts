@@ -1,6 +1,6 @@
 import type { Transaction } from 'kysely';
 import { insertHit } from '../../assist/hit-rows.ts';
-import type { Hit } from '../../assist/hits.ts';
+import { articlesAsPlaybook, type Hit } from '../../assist/hits.ts';
 import type { RuleSet } from '../../assist/rule-set.ts';
 import type { Said } from '../records/timeline.ts';
 import { within, type Clock } from '../../lib/clock.ts';
@@ -27,6 +27,7 @@ import {
 } from './call-rows.ts';
 import type { SpeakersData } from '../../protocol/live-messages.ts';
 import { Assistance } from './assistance.ts';
+import type { CallKnowledge } from './knowledge-cards.ts';
 import { CallSpeakers } from './voice-labels.ts';
 import { CommitQueue, type Draft } from './commit-queue.ts';
 import type { Gap } from '../records/gap.ts';
@@ -63,6 +64,7 @@ type CallEventsOptions = {
   language: LanguageRunner;
   /** The playbooks. The call keeps those that it begins with. */
   playbooks: { readonly current: RuleSet };
+  knowledge?: CallKnowledge | undefined;
   /** Pauses the call for so many seconds, because a rule says so. */
   pause(seconds: number): void;
   lease: CallLease;
@@ -116,7 +118,8 @@ export class CallEvents {
     });
     this.assistance = new Assistance({
       set: options.playbooks.current,
-      record,
+      ...{ record, knowledge: options.knowledge, now: () => this.#now },
+      keep: (rows) => void this.#commits.add({ rows }),
       tell: (hit, said) => this.#addHit(hit, said),
       pause: (seconds) => options.pause(seconds),
       failed: (error) => {
@@ -339,7 +342,8 @@ export class CallEvents {
 
   #addHit(hit: Hit, said: readonly Said[]): void {
     const occurredAt = this.#now;
-    bridgeMetrics.ruleHits.inc({ playbook: hit.playbook, rule: hit.rule });
+    const rule = hit.playbook === articlesAsPlaybook ? 'article' : hit.rule;
+    bridgeMetrics.ruleHits.inc({ playbook: hit.playbook, rule });
     void this.#commits.add({
       once: (tx) => insertHit(tx, this.#id, hit),
       also: said.map((one) => ({ said: one, occurredAt })),

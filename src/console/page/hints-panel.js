@@ -1,4 +1,5 @@
 import { get, post } from './api.js';
+import { articleLink } from './article.js';
 import { h, setText } from './dom.js';
 import { messageOf } from './failures.js';
 import { clock, personName } from './format.js';
@@ -27,6 +28,8 @@ export class HintsPanel {
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   #reading;
   #closed = false;
+  /** @type {Map<string, HTMLElement>} */
+  #links = new Map();
   #drawn = '';
   /** @type {string | undefined} */
   #newest;
@@ -157,6 +160,18 @@ export class HintsPanel {
   }
 
   /**
+   * An article that was opened stays open when the hints are drawn anew.
+   * @param {string} hitId
+   * @param {{ title: string, url: string }} link
+   */
+  #link(hitId, link) {
+    const key = `${hitId} ${link.url}`;
+    const element = this.#links.get(key) ?? articleLink(link);
+    this.#links.set(key, element);
+    return element;
+  }
+
+  /**
    * @param {HitOfCall} hit
    * @param {Hint} hint
    */
@@ -170,13 +185,7 @@ export class HintsPanel {
       h('h3', {}, title),
       say ? h('p', { class: 'say' }, `“${say}”`) : null,
       text ? h('p', {}, text) : null,
-      ...links.map((link) =>
-        h(
-          'p',
-          {},
-          h('a', { href: link.url, target: '_blank', rel: 'noopener noreferrer' }, link.title),
-        ),
-      ),
+      ...links.map((link) => this.#link(hit.hit_id, link)),
       h(
         'p',
         { class: 'quiet why' },

@@ -1,9 +1,10 @@
 import { post } from './api.js';
+import { AskPanel } from './ask-panel.js';
 import { NotesPanel } from './call-notes.js';
 import { Conversation } from './conversation.js';
 import { h, onNextFrame, setText } from './dom.js';
 import { messageOf } from './failures.js';
-import { clock, lengthOf, parties, stateNames } from './format.js';
+import { clock, contactText, lengthOf, parties, stateNames } from './format.js';
 import { HintsPanel } from './hints-panel.js';
 import { SaidSoFarPanel } from './said-so-far.js';
 import { TokenFeed } from './token-feed.js';
@@ -22,10 +23,12 @@ export class PanelCall {
   #show = (/** @type {number} */ seconds) => this.#transcript.goTo(seconds);
   #transcript = new Transcript(this.#conversation, this.#show, () => undefined);
   #hints;
+  #ask;
   #said = new SaidSoFarPanel(this.#show);
   #notes;
   #wrapUp;
   #heading = h('h1', { tabindex: '-1' });
+  #contact = h('p', { class: 'facts', hidden: true });
   #state = h('span', { class: 'state' });
   #clock = h('span', { class: 'clock' });
   #pause = h('button', {
@@ -44,6 +47,7 @@ export class PanelCall {
     this.#id = call.id;
     this.#call = call;
     this.#hints = new HintsPanel(call.id, this.#show);
+    this.#ask = new AskPanel(call.id);
     this.#notes = new NotesPanel(call.id);
     this.#wrapUp = new WrapUpPanel(call.id, (utterance) => this.#showUtterance(utterance));
     this.element = h(
@@ -53,11 +57,13 @@ export class PanelCall {
         'div',
         { class: 'call-bar' },
         this.#heading,
+        this.#contact,
         h('div', { class: 'actions' }, this.#state, this.#clock, this.#pause),
         this.#problem,
       ),
       this.#wrapUp.element,
       this.#hints.element,
+      this.#ask.element,
       this.#said.element,
       h(
         'details',
@@ -97,6 +103,9 @@ export class PanelCall {
   draw(call) {
     this.#call = call;
     setText(this.#heading, parties(call));
+    const contact = 'contact' in call ? contactText(call.contact) : '';
+    if (contact !== '') setText(this.#contact, contact);
+    this.#contact.hidden = this.#contact.textContent === '';
     const isLive = call.state === 'live';
     const state = call.paused && isLive ? 'paused' : call.state;
     this.#state.dataset['state'] = state;
@@ -143,6 +152,7 @@ export class PanelCall {
       { key: 'u', name: 'The newest hint is useful', run: judge('useful') },
       { key: 'n', name: 'The newest hint is not useful', run: judge('not_useful') },
       { key: 'x', name: 'Dismiss the newest hint', run: judge('dismissed') },
+      { key: '/', name: 'Ask the articles', run: () => this.#ask.focus() },
     ];
   }
 

@@ -26,6 +26,8 @@ import type { CallScore, CallScoreList, ScoreReport } from '../../protocol/call-
 export type { CallScore, ScoreReport } from '../../protocol/call-scores.ts';
 export type { BoardCard, BoardMessage } from '../../protocol/board-messages.ts';
 export type { CallAssistance, HintVerdict } from '../../protocol/assist-events.ts';
+import type { KnowledgeFound, KnowledgeText } from '../../protocol/articles.ts';
+export type { KnowledgeFound } from '../../protocol/articles.ts';
 import type {
   ApiConnection,
   ApiCrmPreset,
@@ -183,63 +185,67 @@ type Changed = { changed: number };
 /** The record of a call as an event or an answer tells it. */
 export type ShownWrapUp = Pick<CallWrapUp, 'wrap_up' | 'revision' | 'edits'>;
 
-export type AnswerTo<Path extends string> = Path extends '/api/session'
-  ? SignInState
-  : Path extends '/api/panel/me'
-    ? PanelHolder
-    : Path extends `/api/scores?${string}`
-      ? ScoreReport
-      : Path extends `/api/calls/${string}/scores`
-        ? CallScoreList
-        : Path extends '/api/people'
-          ? PersonList
-          : Path extends '/api/keys'
-            ? ApiKeyList
-            : Path extends '/api/sign-ins'
-              ? SignInList
-              : Path extends `/api/audit?${string}`
-                ? AuditPage
-                : Path extends '/api/installation'
-                  ? Installation
-                  : Path extends '/api/carriers'
-                    ? CarrierList
-                    : Path extends '/api/nodes' | '/api/models'
-                      ? Path extends '/api/nodes'
-                        ? NodeList
-                        : ModelList
-                      : Path extends '/api/deliveries/endpoints'
-                        ? EndpointPage
-                        : Path extends '/api/crm-presets'
-                          ? CrmPresetList
-                          : Path extends '/api/connections'
-                            ? ConnectionList
-                            : Path extends `/api/deliveries/calls?${string}`
-                              ? CallDeliveryPage
-                              : Path extends `/api/deliveries?${string}`
-                                ? DeliveryPage
-                                : Path extends `/api/deliveries/${string}`
-                                  ? ApiDelivery
-                                  : Path extends `/api/job-callbacks?${string}`
-                                    ? JobCallbackPage
-                                    : Path extends `/api/search?${string}`
-                                      ? SearchPage
-                                      : Path extends '/api/saved-searches'
-                                        ? SavedSearchList
-                                        : Path extends `/api/calls?${string}`
-                                          ? CallPage
-                                          : Path extends `/api/calls/${string}/assist`
-                                            ? CallAssistance
-                                            : Path extends `/api/calls/${string}/wrap-up`
-                                              ? CallWrapUp
-                                              : Path extends `/api/calls/${string}/events?${string}`
-                                                ? CallEventPage
-                                                : Path extends `/api/calls/${string}`
-                                                  ? ApiCall
-                                                  : Path extends `/v2/pre-recorded?${string}`
-                                                    ? PreRecordedJobList
-                                                    : Path extends `/v2/pre-recorded/${string}`
-                                                      ? ShownJob
-                                                      : never;
+export type AnswerTo<Path extends string> = Path extends `/api/calls/${string}/knowledge?${string}`
+  ? KnowledgeFound
+  : Path extends `/api/knowledge/articles/${string}`
+    ? KnowledgeText
+    : Path extends '/api/session'
+      ? SignInState
+      : Path extends '/api/panel/me'
+        ? PanelHolder
+        : Path extends `/api/scores?${string}`
+          ? ScoreReport
+          : Path extends `/api/calls/${string}/scores`
+            ? CallScoreList
+            : Path extends '/api/people'
+              ? PersonList
+              : Path extends '/api/keys'
+                ? ApiKeyList
+                : Path extends '/api/sign-ins'
+                  ? SignInList
+                  : Path extends `/api/audit?${string}`
+                    ? AuditPage
+                    : Path extends '/api/installation'
+                      ? Installation
+                      : Path extends '/api/carriers'
+                        ? CarrierList
+                        : Path extends '/api/nodes' | '/api/models'
+                          ? Path extends '/api/nodes'
+                            ? NodeList
+                            : ModelList
+                          : Path extends '/api/deliveries/endpoints'
+                            ? EndpointPage
+                            : Path extends '/api/crm-presets'
+                              ? CrmPresetList
+                              : Path extends '/api/connections'
+                                ? ConnectionList
+                                : Path extends `/api/deliveries/calls?${string}`
+                                  ? CallDeliveryPage
+                                  : Path extends `/api/deliveries?${string}`
+                                    ? DeliveryPage
+                                    : Path extends `/api/deliveries/${string}`
+                                      ? ApiDelivery
+                                      : Path extends `/api/job-callbacks?${string}`
+                                        ? JobCallbackPage
+                                        : Path extends `/api/search?${string}`
+                                          ? SearchPage
+                                          : Path extends '/api/saved-searches'
+                                            ? SavedSearchList
+                                            : Path extends `/api/calls?${string}`
+                                              ? CallPage
+                                              : Path extends `/api/calls/${string}/assist`
+                                                ? CallAssistance
+                                                : Path extends `/api/calls/${string}/wrap-up`
+                                                  ? CallWrapUp
+                                                  : Path extends `/api/calls/${string}/events?${string}`
+                                                    ? CallEventPage
+                                                    : Path extends `/api/calls/${string}`
+                                                      ? ApiCall
+                                                      : Path extends `/v2/pre-recorded?${string}`
+                                                        ? PreRecordedJobList
+                                                        : Path extends `/v2/pre-recorded/${string}`
+                                                          ? ShownJob
+                                                          : never;
 
 /** The type of the answer to a POST, by its path. Undefined if the answer has no body. */
 export type AnswerToPost<Path extends string> = Path extends '/api/session'

@@ -1,10 +1,11 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { callAt, endedCallAt } from '../../support/bridge/fleet.ts';
+import { callAt, endedCallAt, eventsAt, expectToldOnce } from '../../support/bridge/fleet.ts';
 import type { AnyJson } from '../../support/bridge/test-bridge.ts';
 import { twilioStop } from '../../support/carriers/carrier-client.ts';
 import { startApp, type App } from '../../support/process/app.ts';
+import { newestCall } from '../../support/process/newest-call.ts';
 import { temporaryFolder } from '../../support/store/store.ts';
 import { until } from '../../support/process/until.ts';
 import { numberedFrame } from '../../support/speech/audio.ts';
@@ -85,4 +86,71 @@ test('articles are asked, read and listed; questions without an answer belong to
   // The call is erased with its questions.
   expect((await app.get(`/api/calls/${call.id}`, { method: 'DELETE' })).status).toBe(204);
   expect(await questions()).toEqual([]);
+});
+
+/** Frames whose words are their numbers. After a restart all later frames are "torn". */
+const audio = Buffer.concat(Array.from({ length: 400 }, (_, number) => numberedFrame(number)));
+const secondBytes = 8_000;
+const someWords = (from: number, to: number) =>
+  Array.from({ length: to - from }, (_, at) => `f${from + at}`).join(' ');
+
+test('kill -9 in the middle of a call: an article is shown once, and the word of the agent on it is kept and counts', async () => {
+  await using speech = await FakeSpeech.start({ words: 'frames' });
+  await using folder = await temporaryFolder();
+  await withArticles(folder.path, { 'frames.md': `---\nsay: Frames it is.\n---\n# Frames\n${someWords(0, 150)}` }); // prettier-ignore
+  const env = { ...envOf(speech), TRUNKLINE_ASSIST_STARTER: 'off' };
+  const cardsOf = async (app: App, id: string) =>
+    (await eventsAt(app, id)).filter(({ type }) => type === 'call.hint');
+  let callId = '';
+  {
+    await using app = await startApp({ dataDir: folder.path, env });
+    await articlesRead(app);
+    const { say } = await callAt(app);
+    say(audio.subarray(0, 2 * secondBytes));
+    const call = await until(() => newestCall(app));
+    callId = call.id as string;
+    await until(async () => (await cardsOf(app, callId)).length === 1);
+    await app.end('SIGKILL');
+  }
+  await using app = await startApp({ dataDir: folder.path, env });
+  await articlesRead(app);
+  const { client, say } = await callAt(app);
+  say(audio.subarray(2 * secondBytes));
+  client.send(twilioStop);
+  const { call, events } = await endedCallAt(app);
+  expectToldOnce(events);
+  const cards = events.filter(({ type }) => type === 'call.hint');
+  expect(cards).toHaveLength(1);
+  expect(cards[0]?.data).toMatchObject({
+    ...{ source: 'knowledge', playbook: '@knowledge', rule: 'frames.md', title: 'Frames' },
+    ...{ say: 'Frames it is.', priority: 40, cause: { role: 'customer' } },
+    links: [{ title: 'The whole article', url: expect.stringMatching(/^\/api\/knowledge\/articles\/[0-9a-f]{16}$/) as string }], // prettier-ignore
+  });
+  expect((await app.get(cards[0]?.data.links[0].url as string)).status).toBe(200);
+
+  const path = `/api/calls/${call.id}/assist`;
+  const { hits } = await json(app, path);
+  expect(hits).toHaveLength(1);
+  const body = JSON.stringify({ hit_id: hits[0].hit_id, verdict: 'useful' });
+  const headers = { 'content-type': 'application/json' };
+  expect((await app.get(`${path}/feedback`, { method: 'POST', headers, body })).status).toBe(200);
+  expect((await json(app, '/api/assist/report')).rules).toMatchObject([
+    { rule: '@knowledge/frames.md', hits: 1, useful: 1 },
+  ]);
+});
+
+test('articles come by themselves only where the setting says so', async () => {
+  await using speech = await FakeSpeech.start({ words: 'frames' });
+  await using folder = await temporaryFolder();
+  await withArticles(folder.path, { 'frames.md': `# Frames\n${someWords(0, 150)}` });
+  const env = { ...envOf(speech), TRUNKLINE_ASSIST_STARTER: 'off', TRUNKLINE_KNOWLEDGE_CARDS: 'off' }; // prettier-ignore
+  await using app = await startApp({ dataDir: folder.path, env });
+  await articlesRead(app);
+  const { client, say } = await callAt(app);
+  say(audio.subarray(0, 2 * secondBytes));
+  client.send(twilioStop);
+  const { events } = await endedCallAt(app);
+  expect(events.some(({ type }) => type === 'call.transcript')).toBe(true);
+  expect(events.filter(({ type }) => type === 'call.hint')).toEqual([]);
+  expect((await json(app, '/api/knowledge?q=f1%20f2%20f3')).items[0].sure).toBe(true);
 });

@@ -25,16 +25,23 @@ const longestQuestion = 12;
 /** Questions whose answer is another number, also while the two speak of a card. */
 const otherAnswer =
   /\b(?:how (?:many|much|old|long|far|big|large|tall|heavy|wide|high|often|fast|soon|late|early)|what time|o'clock|age|zip|post ?code|room|apartment|flat|suite|unit|floor|extension|house|street|address|building|gate|seat|platform|size|shoe|price|costs?|charged?|total|amount|balance|pay|paid|fee|rate|percent(?:age)?|temperature|degrees|miles?|mileage|meter|reading|version|model|channel|station|page|chapter|step|option|error|flight|train|bus|route|line|highway|exit|weigh|weight|height|length|width|speed|score|level|quantity|count|people|guests|party|nights|tickets?|copies|items|pieces|boxes|bedrooms|square|minutes|hours|days|weeks|birthday|born|phone|area|dial|call you|order|case|policy|claim|invoice|booking|reservation|tracking|reference)\b/i;
+/** Questions for another day or time, also while the two speak of a card: "when did you buy it". */
+const otherDay =
+  /\b(?:what (?:day|year|time)|when .*\b(?:you|your|we|they|he|she|i|us|our|due|dead ?line|the (?!card|date|expir)\w+|deliver\w*|arriv\w*|ship\w*|appointment|meeting|starts?|begins?|open|close|coming|come|back|schedul\w*|happen\w*|leave))\b/i;
 /** Questions whose answer is another number where nobody has spoken of a card. */
 const otherMoment =
-  /\b(?:help|was|were|did|what (?:day|year|time)|which (?:day|year|one)|date of|what date (?:did|do|was|were|would|works|is)|since|how|which|when .*\b(?:you|your|we|they|he|she|i|us|our|due|dead ?line|the (?!card|date|expir)\w+|deliver\w*|arriv\w*|ship\w*|appointment|meeting|starts?|begins?|open|close|coming|come|back|schedul\w*|happen\w*|leave))\b/i;
+  /\b(?:help|was|were|did|which (?:day|year|one)|date of|what date (?:did|do|was|were|would|works|is)|since|how|which)\b/i;
 
 /** True if a number is the answer to another question. */
 export function isExplainedBy({ turns, isOfCard }: Talk): boolean {
   const last = turns.slice(-turnsOfQuestion);
   // In the talk of a card an older question explains nothing: one that nobody understood may have followed it.
   if (askedFor(isOfCard ? last : turns, true).length > 0) return !isOfCard || !asksForCard(last);
-  return last.some((turn) => otherAnswer.test(turn) || (!isOfCard && otherMoment.test(turn)));
+  return last.some((turn) => isOther(turn) || (!isOfCard && otherMoment.test(turn)));
+}
+
+function isOther(turn: string): boolean {
+  return otherAnswer.test(turn) || otherDay.test(turn);
 }
 
 /** The question, and a short word behind it. */

@@ -53,6 +53,8 @@ test('while the two speak of a card, numbers that nothing explains are taken out
   expect(textOf(redact('Two hundred and six.', ['And the cloud.'], card))).toBe('[CVV_1].');
   const zip = redact('One oh oh one seven.', ['And your zip code?'], card);
   expect(textOf(zip)).toBe('One oh oh one seven.');
+  const lease = redact('October twenty seven.', ['When does your lease end?'], card);
+  expect(textOf(lease)).toBe('October twenty seven.');
   let later = card;
   for (let turn = 0; turn < 9; turn++) later = redact('Yes, thanks.', ['Are you there?'], later);
   expect(textOf(redact('Two hundred and six.', ['And the cloud.'], later))).toBe(

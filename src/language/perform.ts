@@ -116,7 +116,10 @@ function entitiesIn(
       const { type, start, end } = span;
       const text = utterance.text.slice(start, end);
       const isHidden = covered.some((other) => other === span);
-      const value = day === undefined || isHidden ? {} : valueOf(type, text, { day, language: utterance.language });
+      const value =
+        day === undefined || isHidden
+          ? {}
+          : valueOf(type, text, { day, language: utterance.language });
       return { entity_type: type, text, ...at(start, end), ...value };
     });
 }

@@ -71,7 +71,7 @@ const wordShare = 0.5;
 const learnedShare = 0.2;
 const severalCalls = 5;
 
-/** What speaks for one disposition: a number a line, and the nearness of the calls that people gave it. */
+/** Evidence for one disposition: a number a line, and the nearness of the calls that people gave it. */
 export type DispositionEvidence = {
   name: string;
   words: number[];

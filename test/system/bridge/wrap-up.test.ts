@@ -132,7 +132,7 @@ test('a disposition of the list is suggested and marked, chosen from the list al
   expect(strange.status).toBe(400);
   expect(JSON.stringify(strange.body)).toContain('choose one of: Delivery, Damaged goods, Billing');
   expect((await put({ disposition: 'Billing', disposition_by: 'words' })).status).toBe(400);
-  // Who confirms a suggestion has chosen it.
+  // A confirmed suggestion is a choice.
   expect((await put({ disposition: 'Damaged goods' })).body.wrap_up).toMatchObject({ disposition: 'Damaged goods', disposition_by: 'person' }); // prettier-ignore
   expect((await put({ disposition: 'Delivery' })).status).toBe(200);
   const told = await wrapped(call);

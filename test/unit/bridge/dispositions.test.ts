@@ -63,7 +63,7 @@ test('a call is judged by the calls that people gave a disposition, at most thir
   expect(await dispositions().of.suggested(gazette, [])).toEqual(gazette);
   expect(await of.suggested(gazette, [])).toMatchObject({ disposition: 'Cancellation' });
   expect(limits).toEqual([30, 30]);
-  // What was learnt is kept for a minute, or until somebody chooses.
+  // Learnt calls are kept for a minute, or until somebody chooses.
   await of.suggested(gazette, []);
   expect(limits).toHaveLength(2);
   of.forget();

@@ -44,6 +44,11 @@ function isOther(turn: string): boolean {
   return otherAnswer.test(turn) || otherDay.test(turn);
 }
 
+/** True if a text says itself what its number is, or asks for the next one: "four two four two, and the expiry?". */
+export function namesNumber(text: string): boolean {
+  return asksForCard([text]) || otherAnswer.test(text);
+}
+
 /** The question, and a short word behind it. */
 const turnsOfQuestion = 2;
 

@@ -4,7 +4,13 @@ import { isMonthName } from '../entities/dates.ts';
 import type { Doc } from '../entities/doc.ts';
 import { dayAt, isFiller } from '../text/numbers.ts';
 import { cardDateEnd, isMonthAndYear } from './careful.ts';
-import { asksForNumber, isAfterQuestion, isExplainedBy, type Talk } from './card-talk.ts';
+import {
+  asksForNumber,
+  isAfterQuestion,
+  isExplainedBy,
+  namesNumber,
+  type Talk,
+} from './card-talk.ts';
 
 /**
  * Claims what may be the date or the code of a card in a short answer, whatever the recogniser made of the question
@@ -16,7 +22,7 @@ export function claimShortAnswer(doc: Doc, wants: (type: string) => boolean, tal
   if (parts.length > longestAnswer) return;
   if (doc.asked.some((kind) => kind === 'cvv' || kind === 'expiry')) {
     for (const one of stretchesIn(doc, parts)) if (isPieceOfAnswer(one)) claim(doc, wants, one);
-  } else if (!isExplainedBy(talk) && isAfterQuestion(talk)) {
+  } else if (!isExplainedBy(talk) && isAfterQuestion(talk) && !namesNumber(doc.text)) {
     const stretches = stretchesIn(doc, parts);
     const others = parts.filter(({ kind }) => kind === 'other').length;
     const fits = (one: DigitStretch): boolean => {
@@ -181,9 +187,10 @@ function isPieceOfAnswer({ chars, likes, numbers, ordinals }: DigitStretch): boo
 /** "0927", "09 of 2027" and, with a day in it, "09 01 2027". */
 const longestDate = 8;
 
-function isLikeAnswer({ chars, likes }: DigitStretch): boolean {
+function isLikeAnswer(stretch: DigitStretch): boolean {
+  const { chars, likes } = stretch;
   const digits = chars.length + (chars.length > 1 ? likes : 0);
-  return digits >= shortestAnswer && chars.length <= longestDate;
+  return digits >= shortestAnswer && (chars.length <= 4 || dateOf(stretch) !== undefined);
 }
 
 function isCardDate(doc: Doc, stretch: DigitStretch): boolean {

@@ -40,6 +40,15 @@ export function isExplainedBy({ turns, isOfCard }: Talk): boolean {
   return last.some((turn) => isOther(turn) || (!isOfCard && otherMoment.test(turn)));
 }
 
+/**
+ * True if the last turn plainly asks for something else: "Your order number?" behind a question for the expiry date. A
+ * turn that only speaks of an order asks for nothing, and the answer of before may still come.
+ */
+export function isForSomethingElse({ turns }: Talk): boolean {
+  const last = turns.at(-1) ?? '';
+  return /\?|\bnumber\b/i.test(last) && isOther(last) && !asksForCard([last]);
+}
+
 function isOther(turn: string): boolean {
   return otherAnswer.test(turn) || otherDay.test(turn);
 }

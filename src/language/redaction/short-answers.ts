@@ -8,6 +8,7 @@ import {
   asksForNumber,
   isAfterQuestion,
   isExplainedBy,
+  isForSomethingElse,
   namesNumber,
   type Talk,
 } from './card-talk.ts';
@@ -19,7 +20,7 @@ import {
  */
 export function claimShortAnswer(doc: Doc, wants: (type: string) => boolean, talk: Talk): void {
   const parts = partsOf(doc);
-  if (parts.length > longestAnswer) return;
+  if (parts.length > longestAnswer || isForSomethingElse(talk)) return;
   if (doc.asked.some((kind) => kind === 'cvv' || kind === 'expiry')) {
     for (const one of stretchesIn(doc, parts)) if (isPieceOfAnswer(one)) claim(doc, wants, one);
   } else if (!isExplainedBy(talk) && isAfterQuestion(talk) && !namesNumber(doc.text)) {

@@ -190,7 +190,7 @@ async function printWrapUps(): Promise<void> {
     for (const learns of [false, true]) {
       const { calls, right, wrong, macroF1 } = await dispositionScore(how, { learns });
       console.log(
-        `dispositions by ${by}${learns ? ', learning from the other calls' : ''}: coverage ${three((right + wrong) / calls)}, precision ${three(right / (right + wrong))}, macro F1 where it speaks ${three(macroF1)} (${calls} calls)`,
+        `dispositions by ${by}${learns ? ', learning from the other calls' : ''}: coverage ${three((right + wrong) / calls)}, precision ${three(right / (right + wrong))}, where it speaks macro F1 ${three(macroF1)} (${calls} calls)`,
       );
     }
   if (!isThere) console.log('dispositions by meaning: the model sentence-encoder-en is not installed'); // prettier-ignore

@@ -66,6 +66,10 @@ async function erase(ids: string[], options: EraseOptions): Promise<void> {
       ? `the links of ${counted(calls.length - failed, 'call')} open nothing any more`
       : `${counted(calls.length - failed, 'call')} erased`,
   );
+  if (options.linksOnly !== true && failed < calls.length)
+    printLine(
+      'a CRM keeps its record and tasks, unless its endpoint has on_erase: delete; remove them there by hand',
+    );
   if (pending > 0)
     printLine(
       `of ${counted(pending, 'call')} something is still on a disk or in the object store; it is tried again, and health says so meanwhile`,

@@ -10,6 +10,10 @@ export type UnsureMark = { step: string; atMs: number };
 
 const unsurePrefix = 'unsure:';
 
+export function unsureKind(step: string): string {
+  return unsurePrefix + step;
+}
+
 /** The CRM's ids of a call's records: written as soon as its answer is there, so that no retry makes a second record. */
 export class LinkRows {
   readonly #store: Store;
@@ -36,7 +40,7 @@ export class LinkRows {
 
   /** Before a request that may make a record: a process that is killed after it leaves this row. */
   async mark(endpoint: string, callId: string, step: string, nowMs: number): Promise<void> {
-    await this.#put(endpoint, callId, `${unsurePrefix}${step}`, '', nowMs);
+    await this.#put(endpoint, callId, unsureKind(step), '', nowMs);
   }
 
   /** The answer is there, and with it the links that it brings. */
@@ -54,7 +58,7 @@ export class LinkRows {
 
   /** The step made nothing, or its record is known. */
   async unmark(endpoint: string, callId: string, step: string): Promise<void> {
-    await this.forget(endpoint, callId, [`${unsurePrefix}${step}`]);
+    await this.forget(endpoint, callId, [unsureKind(step)]);
   }
 
   async forget(endpoint: string, callId: string, kinds: readonly string[]): Promise<void> {

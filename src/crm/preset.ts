@@ -60,6 +60,8 @@ const Preset = z.strictObject({
   check_proves: z.boolean().default(true),
   /** Removes the record of a test call. */
   cleanup: z.array(MappingStep).default([]),
+  /** Removes the record of a call and its tasks, where the option `on_erase` says so. */
+  erase: z.array(MappingStep).default([]),
 });
 export type Preset = z.infer<typeof Preset>;
 
@@ -135,9 +137,23 @@ export function filledPreset(choice: PresetChoice): FilledPreset {
     limits: preset.limits,
     concurrency: preset.concurrency,
     lookup: options['lookup'] === true ? lookupOf(preset) : undefined,
-    steps: preset.steps.map((step) => ({ ...step, on: step.on ?? [...eventsOfStep] })),
+    steps: [
+      ...preset.steps.map((step) => ({ ...step, on: step.on ?? [...eventsOfStep] })),
+      ...(options['on_erase'] === 'delete' ? preset.erase.map(onRequest) : []),
+    ],
   };
 }
+
+/** A call whose time is over leaves its record: the CRM has times of its own. Only a person's erasure reaches it. */
+function onRequest(step: MappingStep): MappingStep {
+  const asked = (expression: string): string => `event.data.reason = "request" ? (${expression})`;
+  return {
+    ...step,
+    on: ['call.erased'],
+    request: asked(step.request),
+    ...(step.each === undefined ? {} : { each: `event.data.reason = "request" ? (${step.each}) : []` }),
+  };
+} // prettier-ignore
 
 /** The last step of each list makes no request: its expression is what the answers before it mean. */
 function lookupOf({ lookup, steps }: Preset): ContactSteps | undefined {

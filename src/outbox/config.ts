@@ -91,7 +91,7 @@ export const EndpointSetting = z
       .describe('Options of the preset; expressions of a mapping find them under `options`.'),
     limits: RateLimits.optional().describe('How many requests are sent at most.'),
     events: EventChoice.optional().describe(
-      '`completed` (one event a call), `live` (all that is told during it), `all`, or a list of types; all when left out. A preset takes `call.completed`, `call.wrapped` and `call.transcript.revised` alone.',
+      '`completed` (one event a call), `live` (all that is told during it), `all`, or a list of types; all when left out. A preset takes `call.completed`, `call.wrapped` and `call.transcript.revised` alone, and `call.erased` with `on_erase: delete`.',
     ),
     secrets: z
       .array(Secret)
@@ -185,10 +185,12 @@ function eventsOfPreset(
   events: Endpoint['events'] = 'all',
 ): Endpoint['events'] {
   const wanted = typesOf({ events });
-  const known = eventPresets.all.filter((type) => steps.some(({ on }) => on?.includes(type)));
+  const taken = eventPresets.all.filter((type) => steps.some(({ on }) => on?.includes(type)));
+  const known = taken.filter((type) => type !== 'call.erased');
   const types = known.filter((type) => wanted.includes(type));
   if (types.length === 0) throw new Error(`a preset takes ${known.join(' and ')} alone`);
-  return types;
+  // An endpoint that makes records and is to delete them needs the erasure, whatever else was chosen.
+  return taken.filter((type) => type === 'call.erased' || types.includes(type));
 }
 
 /** The event types that the endpoint gets, without `call.skipped`. */

@@ -1,6 +1,6 @@
 import type { Authorizer } from '../crm/authorizer.ts';
 import { NoToken } from '../crm/authorizer.ts';
-import type { CallLinkStore, UnsureMark } from '../crm/link-rows.ts';
+import { unsureKind, type CallLinkStore, type UnsureMark } from '../crm/link-rows.ts';
 import type { RateLimit } from '../crm/rate-limit.ts';
 import type { MappingStep } from '../crm/step.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -73,6 +73,7 @@ export class MappedSender {
     const run = new MappedRun(this.#options, item, deadlineMs, nowMs, signal);
     await run.begin();
     const verdict = run.withoutSecrets(await run.perform());
+    if (verdict.kind === 'delivered' && item.type === 'call.erased') await run.forgetAll();
     return { verdict, progress: run.progress, exchanges: run.told };
   }
 }
@@ -141,6 +142,12 @@ class MappedRun {
     for (const { step } of known.unsure) this.#context.unsure[step] = true;
     // Answers from before the lost one would tell that the record is not there.
     if (known.unsure.length > 0) this.#context.answers = progressOf(null);
+  }
+
+  /** Nothing of an erased call stays: its endpoint has done what it does with an erasure. */
+  async forgetAll(): Promise<void> {
+    const unsure = this.#unsure.map(({ step }) => unsureKind(step));
+    await this.#unlink([...Object.keys(this.#context.links), ...unsure]);
   }
 
   async perform(): Promise<DeliveryVerdict> {

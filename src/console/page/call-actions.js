@@ -52,7 +52,8 @@ export class CallActions {
     const button = (name, run) => h('button', { type: 'button', onclick: run }, name);
     this.#menu = this.#downloads();
     this.#sure = new Sure(this.#eraseButton, {
-      question: 'Erase this call with its recording, words and events?',
+      question:
+        'Erase this call with its recording, words and events? What a CRM has of it stays there, unless its endpoint is set to delete it (on_erase).',
       ...{ yes: 'Erase for good', no: 'Keep it' },
       run: () => void this.#do(() => this.#erase(onErased)),
     });

@@ -61,6 +61,17 @@ export function wrappedCall(
   return queuedOf(event);
 }
 
+/** The erasure of a call, as its row in the outbox. */
+export function erasedCall(callId: string, reason: 'request' | 'retention'): QueuedEvent {
+  const example = eventExamples['call.erased'];
+  return queuedOf({
+    ...example,
+    id: `evt_${callId}_erased`,
+    call: { ...example.call, id: callId },
+    data: { ...example.data, reason },
+  });
+}
+
 /** The row of an event, as the process that told it wrote it. */
 export async function keepEvent(store: Store, item: QueuedEvent): Promise<void> {
   const { eventId: id, callId: call_id, sequence, type, body } = item;

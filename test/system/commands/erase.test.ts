@@ -38,6 +38,9 @@ test('calls of a number are shown first, erased when told, and one that goes on 
   expect(await numbers()).toHaveLength(4);
   const erased = await run('--number', '(555) 010-0001', '--yes');
   expect(erased.text).toContain('2 calls erased');
+  expect(erased.text).toContain(
+    'a CRM keeps its record and tasks, unless its endpoint has on_erase: delete',
+  );
   expect(erased.text).toMatch(/^call_\S+: .*409: the phone call is still going on/m);
   expect(erased.code).toBe(1);
   expect((await numbers()).toSorted()).toEqual(['+15550100001', '+15550100002']);

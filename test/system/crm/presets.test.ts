@@ -8,6 +8,7 @@ import {
   crmRowsOf,
   deliverThrough,
   endedCall,
+  erasedCall,
   keepEvent,
   randomPlan,
   senderTo,
@@ -23,6 +24,7 @@ import { systemClock } from '../../../src/lib/clock.ts';
 import { endpointOf, EndpointSetting, typesOf } from '../../../src/outbox/config.ts';
 import { Mapping } from '../../../src/outbox/mapping.ts';
 import type { QueuedEvent } from '../../../src/outbox/claim-rows.ts';
+import { OutboxTables } from '../../../src/outbox/tables.ts';
 import { Sender } from '../../../src/outbox/sender.ts';
 
 const caller = { id: '51', phones: ['+44 20 7946 0958'], at: '2026-01-01T00:00:00Z' };
@@ -52,7 +54,13 @@ test.each(presetNames)('%s is ready for every event that it gets by itself', asy
     `a preset takes ${types.join(' and ')} alone`,
   );
   const all = endpointOf(EndpointSetting.parse({ ...setting, events: 'all' }));
-  expect(typesOf(all).toSorted()).toEqual(types.toSorted());
+  const erased = preset.options['on_erase']?.default === 'delete' ? ['call.erased'] : [];
+  expect(typesOf(all).toSorted()).toEqual([...types, ...erased].toSorted());
+  // Whatever was chosen: who is to delete is told what was erased.
+  const deletes = endpointOf(EndpointSetting.parse({ ...setting, events: ['call.completed'], options: { ...options, on_erase: 'delete' } })); // prettier-ignore
+  expect(typesOf(deletes).toSorted()).toEqual(['call.completed', 'call.erased']);
+  await using deleting = new Mapping(deletes, systemClock);
+  expect(await deleting.check()).toEqual([]);
 });
 
 describe.each(presetNames)('%s', (name) => {
@@ -171,6 +179,34 @@ test.each(presetNames)('%s: an edit opens no task that is done, and takes back t
   expect(crm.tasksOf('call_2')).toEqual([]);
 }); // prettier-ignore
 
+test.each(presetNames)('%s: with on_erase: delete an erased call takes its record and its tasks with it, and one whose time is over leaves them', async (name) => {
+  await using store = await temporaryStore();
+  const crm = doubles[name]!();
+  crm.people = [caller];
+  const clock = new TestClock(1);
+  const senderWith = (onErase: string) => {
+    const setting = { ...crm.setting, options: { ...(crm.setting as { options?: object }).options, on_erase: onErase } };
+    return new Sender({ ...endpointOf(EndpointSetting.parse(setting)), limits: {} }, clock, crm, crmRowsOf(store));
+  };
+  await using sender = senderWith('delete');
+  for (const call of ['call_1', 'call_2', 'call_3'])
+    for (const item of [endedCall(call, number, 'Card was stolen'), wrappedCall(call, number, { revision: 1, until: '2026-12-04', ids: ['p1', 'p2'] })]) {
+      await keepEvent(store, item);
+      await deliverThrough(() => sender, item, clock);
+    }
+  expect(crm.tasksOf('call_1')).toHaveLength(2);
+  crm.plan = ['lost-after', undefined, 'busy'];
+  await deliverThrough(() => sender, erasedCall('call_1', 'request'), clock);
+  expect([crm.recordsOf('call_1'), crm.tasksOf('call_1')]).toEqual([[], []]);
+  await deliverThrough(() => sender, erasedCall('call_2', 'retention'), clock);
+  await using keeping = senderWith('keep');
+  await deliverThrough(() => keeping, erasedCall('call_3', 'request'), clock);
+  for (const call of ['call_2', 'call_3'])
+    expect([crm.recordsOf(call).length, crm.tasksOf(call).length], call).toEqual([1, 2]);
+  const links = crmRowsOf(store).links;
+  expect([await links.of('crm', 'call_1'), await links.of('crm', 'call_2')]).toEqual([{ links: {}, unsure: [] }, { links: {}, unsure: [] }]);
+}); // prettier-ignore
+
 test('the record of a call that was wrapped up holds its outcome, its facts, its links and its transcript', async () => {
   await using store = await temporaryStore();
   const crm = new HubspotDouble();
@@ -253,6 +289,13 @@ test('an erased call leaves no link behind', async () => {
   await deliverThrough(() => sender, endedCall('call_1', number, 'Card was stolen'), clock);
   const links = crmRowsOf(store).links;
   expect(Object.keys((await links.of('crm', 'call_1')).links)).toEqual(['record']);
+  // An endpoint that deletes its record needs the id until it has done so.
+  const deletes = endpointOf(EndpointSetting.parse({ ...crm.setting, options: { on_erase: 'delete' } })); // prettier-ignore
+  const { endpoints } = new OutboxTables(store);
+  await endpoints.saveEndpoints([deletes]);
+  await store.transaction((tx) => eraseCall(tx, 'call_1', Date.now()));
+  expect(Object.keys((await links.of('crm', 'call_1')).links)).toEqual(['record']);
+  await endpoints.saveEndpoints([endpointOf(EndpointSetting.parse(crm.setting))]);
   await store.transaction((tx) => eraseCall(tx, 'call_1', Date.now()));
   expect((await links.of('crm', 'call_1')).links).toEqual({});
 });

@@ -115,6 +115,12 @@ export class DynamicsDouble extends CrmDouble {
       if (!call) return { status: 404, body: {} };
       return { status: 200, body: { activityid: id, statecode: call.fields['statecode'] ?? 0 } };
     }
+    if (id !== undefined && method === 'DELETE') {
+      const at = this.#calls.findIndex((one) => one.id === id);
+      if (at < 0) return { status: 404, body: {} };
+      this.#calls.splice(at, 1);
+      return { status: 204 };
+    }
     if (id === undefined || method !== 'PATCH') return { status: 404, body: {} };
     const fields = body as Record<string, unknown>;
     const known = this.#calls.find((call) => call.id === id);

@@ -99,6 +99,8 @@ export class GenericDouble extends CrmDouble {
       return { status: 200, body: {} };
     }
     const id = /^\/api\/calls\/(\w+)$/.exec(path)?.[1];
+    if (id !== undefined && method === 'DELETE')
+      return { status: this.#calls.delete(id) ? 204 : 404 };
     if (id === undefined || method !== 'PUT') return { status: 404 };
     this.#calls.set(id, body as { text: string; contact?: number });
     return { status: 200, body: {} };

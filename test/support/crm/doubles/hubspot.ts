@@ -83,10 +83,11 @@ export class HubspotDouble extends CrmDouble {
       call.contacts.add(pair[3] ?? '');
       return { status: 200, body: {} };
     }
-    const gone = /^\/crm\/v3\/objects\/tasks\/(\w+)$/.exec(path)?.[1];
-    if (gone !== undefined && method === 'DELETE') {
-      const at = this.#tasks.findIndex(({ id }) => id === gone);
-      if (at >= 0) this.#tasks.splice(at, 1);
+    const gone = /^\/crm\/v3\/objects\/(calls|tasks)\/(\w+)$/.exec(path);
+    if (gone && method === 'DELETE') {
+      const kept = gone[1] === 'calls' ? this.#calls : this.#tasks;
+      const at = kept.findIndex(({ id }) => id === gone[2]);
+      if (at >= 0) kept.splice(at, 1);
       return { status: 204 };
     }
     return { status: 404, body: { message: 'no such path' } };

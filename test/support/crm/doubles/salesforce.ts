@@ -97,6 +97,12 @@ export class SalesforceDouble extends CrmDouble {
       this.remove(gone);
       return { status: 204 };
     }
+    if (key !== undefined && method === 'DELETE') {
+      const one = this.#tasks.find((task) => task.key === key);
+      if (!one) return { status: 404, body: [{ errorCode: 'NOT_FOUND' }] };
+      this.remove(one.Id);
+      return { status: 204 };
+    }
     if (key === undefined || method !== 'PATCH') return { status: 404, body: [{ errorCode: 'NOT_FOUND' }] }; // prettier-ignore
     const fields = body as Record<string, unknown>;
     // A key in the address must not also stand in the body.

@@ -92,6 +92,9 @@ export class TrytonDouble extends CrmDouble {
       return { status: 200, body: { id: 1, result } };
     }
     if (method === 'model.ir.note.search') {
+      const byId = /^\[\["id","=",(\d+)\]\]$/.exec(JSON.stringify(params[0]))?.[1];
+      if (byId !== undefined)
+        return { status: 200, body: { result: this.#notes.filter(({ id }) => String(id) === byId).map(({ id }) => id) } }; // prettier-ignore
       const key = /%(trunkline(?:-task)?:[^%]+)%/.exec(JSON.stringify(params[0]))?.[1] ?? '';
       return { status: 200, body: { result: this.#notes.filter(({ message }) => message.includes(key)).map(({ id }) => id) } }; // prettier-ignore
     }
@@ -109,6 +112,7 @@ export class TrytonDouble extends CrmDouble {
     }
     if (method === 'model.ir.note.delete') {
       const [[id]] = params as [number[]];
+      if (!this.#notes.some((note) => note.id === id)) return { status: 200, body: { error: ['UserError', ['not found', '']] } }; // prettier-ignore
       this.remove(String(id));
       return { status: 200, body: { result: null } };
     }

@@ -84,11 +84,12 @@ export class ZohoDouble extends CrmDouble {
         .map(({ id, phones, at, name }) => ({ id, Full_Name: name, Account_Name: name === undefined ? null : { name: 'Acme Ltd' }, Phone: phones[0], Mobile: phones[1] ?? null, Created_Time: at })); // prettier-ignore
       return data.length === 0 ? { status: 204 } : { status: 200, body: { data } };
     }
-    const gone = /^\/crm\/v8\/Tasks\/(\d+)$/.exec(path)?.[1];
-    if (gone !== undefined && method === 'DELETE') {
-      const at = this.#tasks.findIndex(({ id }) => id === gone);
+    const gone = /^\/crm\/v8\/(Calls|Tasks)\/(\d+)$/.exec(path);
+    if (gone && method === 'DELETE') {
+      const of = gone[1] === 'Calls' ? this.#calls : this.#tasks;
+      const at = of.findIndex(({ id }) => id === gone[2]);
       if (at < 0) return { status: 404, body: {} };
-      this.#tasks.splice(at, 1);
+      of.splice(at, 1);
       return { status: 200, body: { data: [{ code: 'SUCCESS' }] } };
     }
     const unique = {

@@ -132,7 +132,7 @@ export class Dispositions {
     return near;
   }
 
-  /** What the newest calls that people gave each disposition were about. */
+  /** The directions of the newest calls to which people gave each disposition. */
   async #learnedCalls(): Promise<LearnedCalls[]> {
     const { clock, chosenBefore } = this.#options;
     const now = clock.monotonicMs();

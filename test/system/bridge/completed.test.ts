@@ -107,7 +107,7 @@ test('a CRM that wants one event gets the whole call in it, with links that open
   expect(await unheard.text()).toContain(
     'The reason: the link is not signed by this installation.',
   );
-  // Where the call is gone, signing in would help nobody.
+  // Signing in would help nobody to see a call that is gone.
   expect((await app.get(`/api/calls/${callId}`, { method: 'DELETE' })).status).toBeLessThan(300);
   const gone = await fetch(data.page_url!);
   expect(gone.status).toBe(404);

@@ -57,6 +57,8 @@ test('the task of a promise says who is called at which number, and where the ca
     name: 'Oriane Vasquez',
     contact: 51,
     page_url,
-    text: expect.stringContaining('Links open without a sign-in until Tuesday 10 February 2026.') as string,
+    text: expect.stringContaining(
+      'Links open without a sign-in until Tuesday 10 February 2026.',
+    ) as string,
   });
 });

@@ -5,6 +5,7 @@ import { InvalidArgumentError, Option, type Command } from 'commander';
 import { reasonOf, TrunklineError } from '../lib/errors.ts';
 import { fetchWithKey, isKeyRefused, keyRefused } from '../player/api-client.ts';
 import { refusedBy, runningProcess, unreachable } from './running-process.ts';
+import { addFilter, filterHelp, setFilters } from './search-filters.ts';
 import { printNote, printStream } from './terminal.ts';
 
 type ExportOptions = {
@@ -14,6 +15,7 @@ type ExportOptions = {
   from?: string;
   to?: string;
   calls?: string;
+  filter: string[];
   url?: string;
 };
 
@@ -31,6 +33,7 @@ export function registerExport(program: Command): void {
     .option('--out <file>', 'writes to this file in place of the terminal')
     .option('--from <date>', 'calls that began on this day or later, as 2026-11-28')
     .option('--to <date>', 'calls that began on this day or earlier')
+    .option('--filter <name=value>', filterHelp, addFilter, [])
     .option(
       '--calls <n>',
       'the greatest number of calls of a search; 1,000 by default',
@@ -65,7 +68,7 @@ async function exportWords(call: string | undefined, options: ExportOptions): Pr
 }
 
 function pathOf(call: string | undefined, options: ExportOptions): string {
-  const { search, format, from, to, calls } = options;
+  const { search, format, from, to, calls, filter } = options;
   if ((call === undefined) === (search === undefined))
     throw new TrunklineError('BAD_INPUT', 'Name a call, or words with --search');
   if (call !== undefined)
@@ -74,5 +77,6 @@ function pathOf(call: string | undefined, options: ExportOptions): string {
   if (from !== undefined) query.set('from_date', from);
   if (to !== undefined) query.set('to_date', to);
   if (calls !== undefined) query.set('calls', calls);
+  setFilters(query, filter);
   return `/api/search/export?${query.toString()}`;
 }

@@ -1,9 +1,17 @@
 import type { Command } from 'commander';
 import type { SearchPage } from '../protocol/search.ts';
 import { answerOf, runningProcess } from './running-process.ts';
+import { addFilter, filterHelp, setFilters } from './search-filters.ts';
 import { printJson, printLine } from './terminal.ts';
 
-type SearchOptions = { url?: string; json?: boolean; from?: string; to?: string; limit?: string };
+type SearchOptions = {
+  url?: string;
+  json?: boolean;
+  from?: string;
+  to?: string;
+  limit?: string;
+  filter: string[];
+};
 
 /** `trunkline search`: finds calls of the running process by their words. */
 export function registerSearch(program: Command): void {
@@ -14,6 +22,7 @@ export function registerSearch(program: Command): void {
     )
     .option('--from <date>', 'calls that began on this day or later, as 2026-11-28')
     .option('--to <date>', 'calls that began on this day or earlier')
+    .option('--filter <name=value>', filterHelp, addFilter, [])
     .option('--limit <n>', 'the greatest number of calls to show', '20')
     .option('--url <url>', 'the running process; by default that of the settings')
     .option('--json', 'as data')
@@ -28,6 +37,7 @@ async function search(words: string[], options: SearchOptions): Promise<void> {
   });
   if (options.from !== undefined) query.set('from_date', options.from);
   if (options.to !== undefined) query.set('to_date', options.to);
+  setFilters(query, options.filter);
   const page = await answerOf<SearchPage>(api, `/api/search?${query.toString()}`);
   if (options.json) {
     printJson(page, 2);

@@ -1,7 +1,7 @@
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
 import { counter } from '../lib/metrics.ts';
-import type { Deed, Principal } from '../port/principal.ts';
+import type { Deed } from '../port/principal.ts';
 import { Problem } from '../port/problem.ts';
 import type { AuditCheck } from '../protocol/people-reports.ts';
 import { deeds } from '../protocol/rights.ts';
@@ -264,6 +264,6 @@ export type AuditFilter = {
 
 type Actor = Pick<AuditEntry, 'actor_kind' | 'actor_id' | 'actor'>;
 
-export function actorOf({ kind, id, name }: Principal): Actor {
+export function actorOf({ kind, id, name }: Deed['principal']): Actor {
   return { actor_kind: kind, actor_id: id, actor: name };
 }

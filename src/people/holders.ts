@@ -158,6 +158,12 @@ export class Holders implements Directory {
     return [...new Set(people.flatMap(teamsOf))];
   }
 
+  agentsOf(team: string): string[] {
+    return this.people
+      .filter((person) => teamsOf(person).some((one) => one.toLowerCase() === team.toLowerCase()))
+      .flatMap(({ agent_id: agent }) => agent ?? []);
+  }
+
   async mayTouch(agents: readonly string[], callId: string): Promise<boolean> {
     if (agents.length === 0) return false;
     const row = await this.#options.store.db

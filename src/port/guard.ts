@@ -1,7 +1,15 @@
 import type { Request, RequestHandler, Response, Router } from 'express';
 import { mayDo, reachOf, listsOfCalls, type RightsTable } from '../protocol/rights.ts';
 import { markByToken, refusalOf, tokenNotAccepted, type KeyCheck } from './keys.ts';
-import { agentsWithin, bindTo, type Deed, type Directory, type Principal } from './principal.ts';
+import {
+  agentsWithin,
+  bindTo,
+  letTellOpening,
+  tellTeam,
+  type Deed,
+  type Directory,
+  type Principal,
+} from './principal.ts';
 import { pathOf, Problem } from './problem.ts';
 
 type GuardOptions = {
@@ -25,12 +33,30 @@ export class Guard {
   /** Lets open routes and routes with a proof of their own through to this router. Without a row, nobody gets there. */
   openOnly(router: Router): RequestHandler {
     return (request, response, next) => {
-      const action = this.#options.table.find(request.method, pathOf(request.originalUrl))?.action;
+      const row = this.#options.table.find(request.method, pathOf(request.originalUrl));
+      const action = row?.action;
+      if (row?.action === 'own proof')
+        letTellOpening(response, (callId) => this.#opened(row.path, callId, request, response));
       const isOpen = action === 'open' || action === 'own proof';
       // Express answers OPTIONS by itself, from the routes that it has.
       if (isOpen || request.method === 'OPTIONS') router(request, response, next);
       else next();
     };
+  }
+
+  /** Keeps a line about a link that opened a call. Where nobody has to sign in, reads have no line. */
+  async #opened(
+    route: string,
+    callId: string,
+    request: Request,
+    response: Response,
+  ): Promise<void> {
+    const { keyCheck, noted } = this.#options;
+    if (!keyCheck.required) return;
+    const address = keyCheck.clientOf(request);
+    const principal = { kind: 'link', id: `link ${address}`, name: 'a link' } as const;
+    const answered = await noted({ principal, method: 'GET', route, callId, target: '', address });
+    if (answered !== undefined) response.once('finish', () => answered(response.statusCode));
   }
 
   /** Lets only requests through that `operator` or `speech` have admitted, whatever path a part gives its routes. */
@@ -105,6 +131,9 @@ export class Guard {
         throw new Problem(403, `this asks for rights on all calls: ${nameOf(principal)}`);
     }
     bindTo(response, agents);
+    const { team } = request.query;
+    if (listsOfCalls.has(route) && typeof team === 'string')
+      tellTeam(response, directory.agentsOf(team));
     const { keyCheck, noted } = this.#options;
     const { method } = request;
     const address = keyCheck.clientOf(request);

@@ -49,7 +49,8 @@ export const settingKey: Principal = {
 
 /** A request that was let in, for the record of who did what. */
 export type Deed = {
-  principal: Principal;
+  /** Nobody knows who follows a link, so it is told from which address somebody did. */
+  principal: Pick<Principal, 'id' | 'name'> & { kind: Principal['kind'] | 'link' };
   method: string;
   /** The path as the table of rights writes it. */
   route: string;
@@ -72,6 +73,8 @@ export type Directory = {
   /** Reads the keys and sign-ins that other nodes changed a moment ago. */
   refresh(): Promise<void>;
   mayTouch(agents: readonly string[], callId: string): Promise<boolean>;
+  /** The agents in this team. */
+  agentsOf(team: string): readonly string[];
 };
 
 /** A directory of an installation in which nobody made a key or a person. */
@@ -83,6 +86,7 @@ export const emptyDirectory: Directory = {
   signedIn: () => undefined,
   refresh: () => Promise.resolve(),
   mayTouch: () => Promise.resolve(false),
+  agentsOf: () => [],
 };
 
 /** The agents to whose calls this principal is bound, or undefined if all calls are open to them. */
@@ -98,6 +102,28 @@ export function bindTo(response: Response, agents: readonly string[] | undefined
 /** The agents whose calls this answer may have. Undefined: all calls. */
 export function agentsAllowed(response: Response): readonly string[] | undefined {
   return response.locals['agents'] as readonly string[] | undefined;
+}
+
+type Opening = (callId: string) => Promise<void>;
+
+/** Lets the handler of a link keep a line, once the link has proved itself. */
+export function letTellOpening(response: Response, told: Opening): void {
+  response.locals['opening'] = told;
+}
+
+/** Keeps a line that a link opened this call. It is durable when this resolves. */
+export async function tellOpening(response: Response, callId: string): Promise<void> {
+  await (response.locals['opening'] as Opening | undefined)?.(callId);
+}
+
+/** Tells the handler of a list which agents are in the team that the request names. */
+export function tellTeam(response: Response, agents: readonly string[]): void {
+  response.locals['teamAgents'] = agents;
+}
+
+/** The agents of the team that the request names. */
+export function teamAgentsOf(response: Response): readonly string[] | undefined {
+  return response.locals['teamAgents'] as readonly string[] | undefined;
 }
 
 /** The form of an agent's id in which two ids are compared. Upper and lower case do not matter. */

@@ -71,8 +71,12 @@ export type CallsTable = {
   contact: Generated<string | null>;
 };
 
-/** Keys by which a call is found: the numbers of its parties in one form, and its tags. */
-type CallKeysTable = { call_id: string; kind: 'number' | 'address' | 'tag' | 'agent'; key: string };
+/** Keys by which a call is found: its parties in one form, its tags and agent, and what was noticed in it. */
+type CallKeysTable = {
+  call_id: string;
+  kind: 'number' | 'address' | 'tag' | 'agent' | 'mood' | 'entity' | 'disposition' | 'rule';
+  key: string;
+};
 
 export type LegsTable = {
   id: string;

@@ -4,6 +4,7 @@ import { firstId } from '../../lib/ids.ts';
 import { storableText } from '../../lib/storable.ts';
 import { ApiCallState, CallSort } from '../../protocol/api.ts';
 import { Role } from '../../protocol/events.ts';
+import { contentFilterShape } from '../../protocol/call-filters.ts';
 import { textLine } from '../../protocol/values.ts';
 import type { Database } from '../../store/schema.ts';
 import {
@@ -54,11 +55,14 @@ export const CallListQuery = z.object({
   carrier: textLine(100).optional(),
   // The stored form of a carrier's call id is searched for, so ids with unusual characters are found too.
   carrier_call_id: z.string().max(300).transform(storableText).optional(),
+  ...contentFilterShape,
 });
-/** `among` is set by us: the agents whose calls may be seen by those who ask. */
-export type CallListQuery = z.output<typeof CallListQuery> & {
+/** Set by us: the agents whose calls may be seen by those who ask, and those of the team that they ask for. */
+type AgentsMeant = {
   among?: readonly string[] | undefined;
+  teamAgents?: readonly string[] | undefined;
 };
+export type CallListQuery = z.output<typeof CallListQuery> & AgentsMeant;
 
 /** Maps filter names of other APIs to our names, for the hint in an error message. */
 export const namesOfOthers: Record<string, string> = {
@@ -136,6 +140,13 @@ function filtered(select: Ids, query: Omit<CallListQuery, 'sort' | 'cursor' | 'l
   if (role !== undefined) found = found.where('said_by', 'in', saidWith(role));
   if (carrier !== undefined) found = found.where('carrier', '=', carrier);
   if (carrierCallId !== undefined) found = found.where('carrier_call_id', '=', carrierCallId);
+  const { min_duration: least, max_duration: most, undelivered } = query;
+  if (least !== undefined) found = found.where('duration_ms', '>=', Math.round(least * 1_000));
+  if (most !== undefined) found = found.where('duration_ms', '<=', Math.round(most * 1_000));
+  if (undelivered !== undefined)
+    found = found.where('id', undelivered === 'true' ? 'in' : 'not in', (eb) =>
+      eb.selectFrom('lanes').select('call_id').where('parked_at', 'is not', null),
+    );
   return found;
 }
 
@@ -176,10 +187,18 @@ function keysAsked({
   agent,
   search,
   among,
-}: Pick<CallListQuery, 'number' | 'tag' | 'agent' | 'search' | 'among'>): KeysAsked[] {
+  team,
+  teamAgents = [],
+  ...query
+}: Omit<CallListQuery, 'sort' | 'cursor' | 'limit'>): KeysAsked[] {
   const asked: KeysAsked[] = [];
   // Somebody without an agent sees no call. No call has an empty key.
   if (among !== undefined) asked.push({ keys: [{ kind: 'agent', in: among.length === 0 ? [''] : among.map(tagKey) }] }); // prettier-ignore
+  if (team !== undefined) asked.push({ keys: [{ kind: 'agent', in: teamAgents.length === 0 ? [''] : teamAgents.map(tagKey) }] }); // prettier-ignore
+  for (const kind of ['mood', 'entity', 'disposition', 'rule'] as const) {
+    const value = query[kind];
+    if (value !== undefined) asked.push({ keys: [{ kind, in: [tagKey(value)] }] });
+  }
   if (number !== undefined) asked.push({ keys: ofParty(number) });
   if (tag !== undefined) asked.push({ keys: ofTag(tag) });
   if (agent !== undefined) asked.push({ keys: [{ kind: 'agent', in: [tagKey(agent)] }] });

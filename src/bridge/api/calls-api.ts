@@ -1,6 +1,6 @@
 import { Router } from 'express';
 import type { Clock } from '../../lib/clock.ts';
-import { agentsAllowed } from '../../port/principal.ts';
+import { agentsAllowed, teamAgentsOf } from '../../port/principal.ts';
 import { Problem } from '../../port/problem.ts';
 import { storable } from '../../lib/storable.ts';
 import { CallNotes, type CallPage } from '../../protocol/api.ts';
@@ -46,7 +46,10 @@ export function callsApi(options: CallsApiOptions): Router {
   router.get('/api/calls', async (request, response) => {
     const query = readKnown(CallListQuery, request, namesOfOthers);
     const among = agentsAllowed(response);
-    const { ids, nextCursor } = await findCalls(db, { ...query, among });
+    const { ids, nextCursor } = await findCalls(db, {
+      ...query,
+      ...{ among, teamAgents: teamAgentsOf(response) },
+    });
     const page: CallPage = { items: await callItems({ db, ids, live }), next_cursor: nextCursor };
     response.json(page);
   });

@@ -1,6 +1,7 @@
-import { Router, type Request } from 'express';
+import { Router, type Request, type Response } from 'express';
 import { z } from 'zod';
 import type { Clock } from '../../lib/clock.ts';
+import { tellOpening } from '../../port/principal.ts';
 import { Problem } from '../../port/problem.ts';
 import type { Role } from '../../protocol/events.ts';
 import type { Store } from '../../store/store.ts';
@@ -54,10 +55,14 @@ export function sharedCalls(options: SharedCallsOptions): Router {
     return query.expires;
   };
 
-  const callPage = async (request: Request<{ id: string }>): Promise<string> => {
+  const callPage = async (
+    request: Request<{ id: string }>,
+    response: Response,
+  ): Promise<string> => {
     const { id } = request.params;
     const expires = await admitted('page', request);
     const call = await found(callJson(store.db, id, () => undefined));
+    await tellOpening(response, id);
     const audio =
       call.recording && withRecording ? links.pathOf('recording', id, expires) : undefined;
     return sharedCallPage(call, audio, expires * 1_000);
@@ -68,7 +73,7 @@ export function sharedCalls(options: SharedCallsOptions): Router {
       .set({ 'x-robots-tag': 'noindex', 'content-security-policy': sharedPagePolicy })
       .type('text/html');
     try {
-      response.send(await callPage(request));
+      response.send(await callPage(request, response));
     } catch (error) {
       // A person opened the link, so the error is shown as a page. The page has the status code that a program would
       // get.
@@ -86,6 +91,7 @@ export function sharedCalls(options: SharedCallsOptions): Router {
   router.get('/shared/calls/:id/transcript', async (request, response) => {
     await admitted('transcript', request);
     const call = await found(callJson(store.db, request.params.id, () => undefined));
+    await tellOpening(response, call.id);
     const { type, text } = transcriptFile(call, 'json');
     response.set('x-robots-tag', 'noindex').type(type).send(text);
   });
@@ -95,6 +101,7 @@ export function sharedCalls(options: SharedCallsOptions): Router {
     // If links with recordings were switched off, older links do not open recordings either.
     if (!withRecording) throw new Problem(404, 'recording not found');
     const { id } = request.params;
+    await tellOpening(response, id);
     await sendRecording({ db: store.db, recordings, stereoRoles, callId: id, request, response });
   });
 

@@ -1,5 +1,4 @@
 import type { Transaction } from 'kysely';
-import { insertHit } from '../../assist/hit-rows.ts';
 import { articlesAsPlaybook, type Hit } from '../../assist/hits.ts';
 import type { RuleSet } from '../../assist/rule-set.ts';
 import type { Said } from '../records/timeline.ts';
@@ -11,6 +10,7 @@ import type { CallEventData, EndReason, EventLeg, Turn } from '../../protocol/ev
 import type { Database } from '../../store/schema.ts';
 import type { Store } from '../../store/store.ts';
 import type { LegRecord } from '../records/leg-record.ts';
+import { insertFoundHit, keepContentKeys } from './content-keys.ts';
 import type { ToldLeg } from './told-leg.ts';
 import type { CallLength, CallRecord } from '../records/call-record.ts';
 import {
@@ -345,7 +345,7 @@ export class CallEvents {
     const rule = hit.playbook === articlesAsPlaybook ? 'article' : hit.rule;
     bridgeMetrics.ruleHits.inc({ playbook: hit.playbook, rule });
     void this.#commits.add({
-      once: (tx) => insertHit(tx, this.#id, hit),
+      once: (tx) => insertFoundHit(tx, this.#id, hit),
       also: said.map((one) => ({ said: one, occurredAt })),
     });
   }
@@ -547,6 +547,7 @@ export class CallEvents {
         const mood = completed.sentiment;
         const summary = JSON.stringify({ ...data.summary, mood });
         await updateCall(tx, this.#id, { summary_due: 0, summary });
+        await keepContentKeys(tx, this.#id, completed);
         await also?.(tx);
       },
     });

@@ -5,12 +5,15 @@ import type { Database } from '../../store/schema.ts';
  * A key by which a call is found. A telephone number is stored as its digits in reverse order. People write the end of
  * a number alike and its beginning in many ways, and an index can find keys with the same beginning.
  */
-export type CallKey = { kind: 'number' | 'address' | 'tag' | 'agent'; key: string };
+export type CallKey = {
+  kind: 'number' | 'address' | 'tag' | 'agent' | 'mood' | 'entity' | 'disposition' | 'rule';
+  key: string;
+};
 
 /**
  * At most this many characters of a party's number or name are examined and stored. Postgres cannot index long texts.
  */
-const longestParty = 300;
+export const longestParty = 300;
 /** The largest number of digits in a key. E.164 allows 15, and some carriers put more in front. */
 const longestNumber = 64;
 /**
@@ -91,13 +94,18 @@ export async function replaceAgentKey(
   callId: string,
   agentId: string | undefined,
 ): Promise<void> {
-  await tx
-    .deleteFrom('call_keys')
-    .where('call_id', '=', callId)
-    .where('kind', '=', 'agent')
-    .execute();
-  if (agentId !== undefined)
-    await insertKeys(tx, callId, [{ kind: 'agent', key: tagKey(agentId) }]);
+  await replaceKeys(tx, callId, 'agent', agentId === undefined ? [] : [tagKey(agentId)]);
+}
+
+/** Makes the call findable by these keys of one kind, and by no earlier ones. */
+export async function replaceKeys(
+  tx: Transaction<Database>,
+  callId: string,
+  kind: CallKey['kind'],
+  keys: readonly string[],
+): Promise<void> {
+  await tx.deleteFrom('call_keys').where('call_id', '=', callId).where('kind', '=', kind).execute();
+  await insertKeys(tx, callId, keys.map((key) => ({ kind, key: key.slice(0, longestParty) }))); // prettier-ignore
 }
 
 export async function insertKeys(

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { Router } from 'express';
 import { z } from 'zod';
-import { agentsAllowed } from '../../port/principal.ts';
+import { agentsAllowed, teamAgentsOf } from '../../port/principal.ts';
 import { Problem } from '../../port/problem.ts';
 import type { SearchPage } from '../../protocol/search.ts';
 import { reasonOf } from '../../lib/errors.ts';
@@ -65,7 +65,7 @@ export function searchApi({ store, calls, backlog, log }: SearchApiOptions): Rou
     const progress = await backlog.progress();
     const found = await findSaid({
       ...{ store, conditions, below: cursor, limit },
-      filters: { ...filters, among: agentsAllowed(response) },
+      filters: { ...filters, among: agentsAllowed(response), teamAgents: teamAgentsOf(response) },
     });
     const items = await callItems({
       db: store.db,
@@ -103,7 +103,8 @@ export function searchApi({ store, calls, backlog, log }: SearchApiOptions): Rou
     if (exports >= maxExportsAtOnce)
       throw new Problem(429, 'other searches are being exported: try again soon');
     const { conditions } = parsed;
-    const allowed = { ...filters, among: agentsAllowed(response) };
+    const among = agentsAllowed(response);
+    const allowed = { ...filters, among, teamAgents: teamAgentsOf(response) };
     const text = exportedSearch({ store, calls, conditions, filters: allowed, format, most });
     exports += 1;
     try {

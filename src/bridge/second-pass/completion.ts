@@ -1,3 +1,5 @@
+import { replaceKeys } from '../events/call-keys.ts';
+import { entityKeys } from '../events/content-keys.ts';
 import type { Kysely, Transaction } from 'kysely';
 import type { CallEventData, Incomplete, Turn } from '../../protocol/events.ts';
 import type { Database } from '../../store/schema.ts';
@@ -52,6 +54,7 @@ export async function completionOf(
     incomplete,
     async keep(tx, row) {
       await replaceWords(tx, callId, legs, turns, spoken);
+      await replaceKeys(tx, callId, 'entity', entityKeys(data.entities));
       const before = JSON.parse(row.statistics ?? '{}') as object;
       await updateCall(tx, callId, {
         incomplete: incomplete === null ? null : JSON.stringify(incomplete),

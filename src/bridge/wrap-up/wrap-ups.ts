@@ -18,6 +18,7 @@ import { lengthOf } from '../call/length.ts';
 import { conversationOf, summaryAndWrapUp } from '../call/summary.ts';
 import type { BridgeConfig } from '../config.ts';
 import { callRowOf, legsOf, recordFrom, type CallRow } from '../events/call-rows.ts';
+import { replaceKeys, tagKey } from '../events/call-keys.ts';
 import type { LiveFeed } from '../live-feed.ts';
 import { eventCallOf } from '../records/call-record.ts';
 import { valueContextOf } from '../records/value-context.ts';
@@ -98,6 +99,7 @@ export class WrapUps {
       })
       .onConflict((conflict) => conflict.column('call_id').doNothing())
       .execute();
+    await replaceKeys(tx, callId, 'disposition', dispositionKeys(record));
   }
 
   wake(): void {
@@ -235,6 +237,7 @@ export class WrapUps {
       .set({ record: words, text, edits, revision, due_at: null, chosen, chosen_at })
       .where('call_id', '=', call.id)
       .execute();
+    await replaceKeys(tx, call.id, 'disposition', dispositionKeys(WrapUp.parse(JSON.parse(words))));
     const next = { ...row, revision, due_at: null };
     const answer = this.#answerOf(next);
     const { wrap_up, edits: made } = answer;
@@ -315,6 +318,10 @@ export async function chosenBefore(
 
 function rowOf(db: Kysely<Database>, callId: string): Promise<WrapUpRow | undefined> {
   return db.selectFrom('wrap_ups').selectAll().where('call_id', '=', callId).executeTakeFirst();
+}
+
+function dispositionKeys({ disposition }: Pick<WrapUp, 'disposition'>): string[] {
+  return disposition === null ? [] : [tagKey(disposition)];
 }
 
 function editsOf(row: WrapUpRow): WrapUpEdit[] {

@@ -31,6 +31,33 @@ export function callFields(carriers) {
       ['agent', 'Agent'],
       ['mixed', 'Speakers of one channel'],
     ]),
+    field('team', 'Team', h('input', { maxlength: '100' }), { placeholder: 'Any' }),
+    field('number', 'Number', h('input', { maxlength: '100' }), { placeholder: 'Of either party' }),
+    field('tag', 'Tag', h('input', { maxlength: '100' }), { placeholder: 'Any' }),
+    field('disposition', 'Disposition', h('input', { maxlength: '200' }), { placeholder: 'Any' }),
+    select('mood', 'Mood', [
+      ['', 'Any'],
+      ['positive', 'Positive'],
+      ['neutral', 'Neutral'],
+      ['negative', 'Negative'],
+      ['mixed', 'Mixed'],
+    ]),
+    field('entity', 'Named', h('input', { maxlength: '200' }), {
+      placeholder: 'TYPE or TYPE:value',
+    }),
+    field('rule', 'Rule', h('input', { maxlength: '200' }), { placeholder: 'playbook/rule' }),
+    field('min_duration', 'Seconds at least', h('input', { type: 'number', min: '0' })),
+    field('max_duration', 'Seconds at most', h('input', { type: 'number', min: '0' })),
+    select('incomplete', 'Missing words', [
+      ['', 'Any'],
+      ['true', 'Some are missing'],
+      ['false', 'None are missing'],
+    ]),
+    select('undelivered', 'CRM and webhooks', [
+      ['', 'Any'],
+      ['true', 'Did not take all'],
+      ['false', 'Took all'],
+    ]),
   ];
 }
 

@@ -2,7 +2,7 @@ import { get } from './api.js';
 import { askedOf, changed, queryOf } from './call-query.js';
 import { h, setText } from './dom.js';
 import { isUnanswered } from './failures.js';
-import { callFields, field, fillFields, foldedFields, select } from './filter-fields.js';
+import { callFields, field, fillFields, foldedFields } from './filter-fields.js';
 import { FoundWords } from './found-words.js';
 import { fullDay, percent, zoneNow } from './format.js';
 import { HitSound } from './hit-sound.js';
@@ -44,16 +44,7 @@ export class SearchView {
     placeholder: 'What was said: refund "credit card" -cancelled',
   });
   #carriers = h('datalist', { id: 'search-carriers' });
-  #fields = [
-    ...callFields('search-carriers'),
-    field('number', 'Number', h('input', { maxlength: '100' }), { placeholder: 'Of either party' }),
-    field('tag', 'Tag', h('input', { maxlength: '100' }), { placeholder: 'Any' }),
-    select('incomplete', 'Missing words', [
-      ['', 'Any'],
-      ['true', 'Some are missing'],
-      ['false', 'None are missing'],
-    ]),
-  ];
+  #fields = callFields('search-carriers');
   #more = foldedFields(this.#fields);
   #clear = h('a', { href: '#/search', hidden: true }, 'Clear the search');
   #told = h('p', { class: 'quiet', role: 'status' });

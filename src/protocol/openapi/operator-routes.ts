@@ -21,6 +21,7 @@ import {
   TestCallRequest,
   TestCall,
 } from '../api.ts';
+import { contentFilters } from '../call-filters.ts';
 import { Expected, ExpectRequest } from '../expect-request.ts';
 import { LanguageModelTrial, ModelList } from '../model-reports.ts';
 import { Role } from '../events.ts';
@@ -86,6 +87,7 @@ const callFilters: Parameter[] = [
     description: 'Only calls with this id of the carrier.',
     schema: z.string(),
   },
+  ...Object.entries(contentFilters).map(([name, filter]) => ({ name, ...filter })),
 ];
 
 const resumePoint: Parameter = {

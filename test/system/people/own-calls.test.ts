@@ -78,6 +78,16 @@ test('an agent finds, reads, hears and changes no call of another agent, and a s
   }
   expect(lists).toEqual({ ann: ['ann'], bob: ['bob'], sue: ['ann'], new: [] });
 
+  // A team narrows a list to the calls of its agents, and opens none that somebody may not see.
+  const ofTeam = async (headers: Record<string, string>, team: string): Promise<string[]> => {
+    const { items } = (await (await app.get(`/api/calls?team=${team}`, { headers })).json()) as { items: CallShown[] }; // prettier-ignore
+    return items.map(({ agent }) => agent?.id ?? '');
+  };
+  expect(await ofTeam(admin, 'North')).toEqual(['ann']);
+  expect(await ofTeam(admin, 'south')).toEqual(['bob']);
+  for (const team of ['west', 'nowhere']) expect(await ofTeam(admin, team)).toEqual([]);
+  expect(await ofTeam(cookies.get('sue')!, 'south')).toEqual([]);
+
   for (const login of ['ann', 'sue', 'new']) {
     for (const path of reading) {
       const { status } = await asked(login, `/api/calls/${ofBob.id}${path}`, { headers: {} });

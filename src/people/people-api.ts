@@ -110,6 +110,7 @@ function signInsApi({ known, signIns, ...options }: PeopleApiOptions): Router {
           id: row.id,
           who: known.nameOf(row),
           kind: row.kind,
+          holder: row.kind === 'setting' ? 'setting' : row.holder,
           address: row.address,
           made_at: new Date(row.made_at).toISOString(),
           expires_at: new Date(row.expires_at).toISOString(),

@@ -97,6 +97,7 @@ const ApiSignIn = z
     id: z.string(),
     who: z.string(),
     kind: z.enum(['person', 'key', 'setting']),
+    holder: z.string().describe('The id of the person or key.'),
     address: z.string(),
     made_at: z.string(),
     expires_at: z.string(),

@@ -125,3 +125,56 @@ test('somebody signs in at a provider from the page, comes back to the view they
   await toProvider.waitFor();
   await page.context().close();
 });
+
+test('an admin changes a person on the page, gives them a new password and ends their sign-ins', async () => {
+  await using app = await startApp({ env: { TRUNKLINE_API_KEYS: key } });
+  await add(app, 'boss', 'admin');
+  await add(app, 'bob', 'agent');
+  const asked = (secret: string) =>
+    app.get('/api/session', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ login: 'bob', password: secret }),
+    });
+  const signedIn = await asked(password);
+  const cookie = signedIn.headers.get('set-cookie')?.split(';')[0] ?? '';
+  const callsAs = async (): Promise<number> =>
+    (await app.get('/api/calls', { headers: { cookie } })).status;
+  expect(await callsAs()).toBe(200);
+  const { page, ...opened } = await browser.open(`${app.url}/#/people`);
+  await page.getByLabel('Name').fill('boss');
+  await page.getByLabel('Password').fill(password);
+  await page.getByRole('button', { name: 'Sign in' }).first().click();
+  await page.getByRole('button', { name: 'Change bob' }).click();
+  const form = page.getByRole('form', { name: 'Change bob of the test' });
+  await form.getByLabel('Shown name').fill('Bob Example');
+  await form.getByLabel('supervisor').check();
+  await form.getByLabel('Teams').fill('north, south,');
+  await form.getByLabel('Agent:').fill('1007');
+  for (const width of [1280, 390]) {
+    await page.setViewportSize({ width, height: 900 });
+    await opened.screenshot(`people-change-${width}`);
+    expect(await opened.violations()).toEqual([]);
+    expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
+  }
+  await form.getByRole('button', { name: 'Save' }).click();
+  await page.getByText('bob was changed.').waitFor();
+  await page.getByRole('cell', { name: 'agent, supervisor' }).waitFor();
+  expect(await callsAs()).toBe(200);
+  await page.getByRole('button', { name: 'Change bob' }).click();
+  await page.getByRole('button', { name: 'End their sign-ins' }).click();
+  await page.getByText('bob is signed out everywhere.').waitFor();
+  expect(await callsAs()).toBe(401);
+  await page.getByLabel('New password').fill('another-four-words-here');
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByText('bob was changed.').waitFor();
+  expect([(await asked(password)).status, (await asked('another-four-words-here')).status]).toEqual([401, 204]); // prettier-ignore
+  const { items } = (await (await app.get('/api/people', { headers: { 'x-service-key': key } })).json()) as { items: object[] }; // prettier-ignore
+  expect(items).toContainEqual(
+    expect.objectContaining({
+      ...{ login: 'bob', name: 'Bob Example', roles: ['agent', 'supervisor'] },
+      ...{ teams: ['north', 'south'], agent_id: '1007' },
+    }),
+  );
+  await page.context().close();
+});

@@ -1,7 +1,7 @@
 import { ApiError } from './failures.js';
 import { connection } from './page-state.js';
 
-/** @import { AnswerTo, AnswerToPost, ApiCall, CallScore, CallWrapUp, Connected, SavedSearch } from './shapes.ts' */
+/** @import { AnswerTo, AnswerToPost, ApiCall, ApiPerson, CallScore, CallWrapUp, Connected, SavedSearch } from './shapes.ts' */
 
 /** A request is given up after this time, because a connection may stay open to a process that hangs. */
 const answersWithinMs = 30_000;
@@ -58,9 +58,10 @@ export const post = (path, body) => ask('POST', path, body);
 export const put = (path, body) => ask('PUT', path, body);
 
 /**
- * @param {`/api/calls/${string}`} path
+ * @template {`/api/calls/${string}` | `/api/people/${string}`} Path
+ * @param {Path} path
  * @param {unknown} body
- * @returns {Promise<ApiCall>}
+ * @returns {Promise<Path extends `/api/people/${string}` ? ApiPerson : ApiCall>}
  */
 export const patch = (path, body) => ask('PATCH', path, body);
 

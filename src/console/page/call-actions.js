@@ -4,18 +4,9 @@ import { h, setText, tryAction } from './dom.js';
 import { clock, personName } from './format.js';
 import { menu } from './menu.js';
 import { Sure } from './sure.js';
+import { transcriptFormats } from './transcript-formats.js';
 
 /** @import { ApiCall, SpokenEntry } from './shapes.ts' */
-
-/** @type {[string, string, string][]} */
-const formats = [
-  ['txt', 'Text', 'text/plain'],
-  ['srt', 'Subtitles (SRT)', 'application/x-subrip'],
-  ['vtt', 'Subtitles (WebVTT)', 'text/vtt'],
-  ['csv', 'Table (CSV)', 'text/csv'],
-  ['jsonl', 'A line for each turn (JSONL)', 'application/x-ndjson'],
-  ['json', 'Data (JSON)', 'application/json'],
-];
 
 /** The buttons for a whole call: copy it, save it, share a link to this second, erase it. */
 export class CallActions {
@@ -113,7 +104,7 @@ export class CallActions {
   #downloads() {
     return menu(
       'Download',
-      formats.map(([format, name, type]) =>
+      transcriptFormats.map(([format, name, type]) =>
         h('button', { type: 'button', onclick: () => void this.#save(format, type) }, name),
       ),
     );

@@ -1,9 +1,10 @@
-import { erase, get, post } from './api.js';
+import { erase, get, patch, post } from './api.js';
 import { h, setText, tryAction } from './dom.js';
 import { fullMoment } from './format.js';
 import { PageState } from './page-state.js';
+import { personForm } from './person-form.js';
 
-/** @import { ApiKeyShown } from './shapes.ts' */
+/** @import { ApiKeyShown, ApiPerson } from './shapes.ts' */
 
 const scopes = ['read', 'operate', 'speech', 'ingest', 'assist', 'admin'];
 const linesShown = 100;
@@ -14,7 +15,8 @@ export class PeopleView {
   #state = new PageState('the people', () => this.#load());
   #problem = h('p', { class: 'error', role: 'alert' });
   #said = h('p', { class: 'new-key-told', role: 'status' });
-  #people = table('People', ['Name', 'Signs in as', 'Roles', 'Teams', 'Agent', '']);
+  #people = table('People', ['Name', 'Signs in as', 'Roles', 'Teams', 'Agent', '', '']);
+  #person = h('div');
   #keys = table('Keys', ['Name', 'Scopes', 'State', 'Made', 'Until', '']);
   #signIns = table('Sign-ins', ['Who', 'From', 'Since', '']);
   #record = table('Who did what', ['When', 'Who', 'Did', 'Call', 'Detail', 'From']);
@@ -28,6 +30,7 @@ export class PeopleView {
       this.#problem,
       this.#said,
       this.#people.element,
+      this.#person,
       h('p', { class: 'quiet' }, '“npx trunkline people add” adds a person.'),
       this.#keys.element,
       this.#keyForm(),
@@ -53,7 +56,8 @@ export class PeopleView {
       this.#people.draw(
         people.items.map((one) => [
           ...[one.name, one.login, one.roles.join(', '), one.teams.join(', ')],
-          ...[one.agent_id ?? '', this.#button('Remove', one.login, `/api/people/${one.id}`)],
+          ...[one.agent_id ?? '', this.#changeButton(one)],
+          this.#button('Remove', one.login, `/api/people/${one.id}`),
         ]),
         'Nobody was added yet.',
       );
@@ -101,6 +105,31 @@ export class PeopleView {
   #button(verb, name, path) {
     const run = () => this.#do(() => erase(path));
     return h('button', { type: 'button', 'aria-label': `${verb} ${name}`, onclick: run }, verb);
+  }
+
+  /** @param {ApiPerson} person */
+  #changeButton(person) {
+    const open = () => {
+      const form = personForm(person, {
+        save: (change) =>
+          void this.#do(async () => {
+            await patch(`/api/people/${person.id}`, change);
+            this.#person.replaceChildren();
+            setText(this.#said, `${person.login} was changed.`);
+          }),
+        endSignIns: () =>
+          void this.#do(async () => {
+            const { items } = await get('/api/sign-ins');
+            const theirs = items.filter(({ holder }) => holder === person.id);
+            for (const { id } of theirs) await erase(`/api/sign-ins/${id}`);
+            setText(this.#said, theirs.length === 0 ? `${person.login} was not signed in.` : `${person.login} is signed out everywhere.`); // prettier-ignore
+          }),
+        close: () => this.#person.replaceChildren(),
+      });
+      this.#person.replaceChildren(form);
+      form.querySelector('input')?.focus();
+    };
+    return h('button', { type: 'button', 'aria-label': `Change ${person.login}`, onclick: open }, 'Change'); // prettier-ignore
   }
 
   #keyForm() {

@@ -9,6 +9,7 @@ import { HitSound } from './hit-sound.js';
 import { menu } from './menu.js';
 import { PageState } from './page-state.js';
 import { SavedSearches } from './saved-searches.js';
+import { transcriptFormats } from './transcript-formats.js';
 
 /** @import { LiveFeedMessage, SearchPage, Shortcut } from './shapes.ts' */
 
@@ -16,15 +17,6 @@ const pageItems = 20;
 /** A pause of this length in typing starts the search. */
 const typedMs = 600;
 const progressEveryMs = 10_000;
-
-/** @type {[string, string][]} */
-const formats = [
-  ['txt', 'Text'],
-  ['csv', 'Table (CSV)'],
-  ['jsonl', 'A line for each turn (JSONL)'],
-  ['srt', 'Subtitles (SRT)'],
-  ['vtt', 'Subtitles (WebVTT)'],
-];
 
 /** @type {[string, string][]} */
 const language = [
@@ -284,7 +276,7 @@ export class SearchView {
     this.#downloads.hidden = this.#found.size === 0;
     this.#downloads.querySelector('.panel')?.replaceChildren(
       h('p', { class: 'quiet' }, 'Whole transcripts of the calls found, 1,000 calls at most.'),
-      ...formats.map(([format, name]) => {
+      ...transcriptFormats.map(([format, name]) => {
         query.set('format', format);
         const href = `/api/search/export?${query}`;
         return h('a', { class: 'button', href, download: `search.${format}` }, name);

@@ -44,6 +44,8 @@ import type {
   ApiKeyMade,
   ApiKeyShown,
   AuditPage,
+  ApiPerson,
+  PersonChange,
   PersonList,
   SignInList,
   SignInState,
@@ -279,6 +281,8 @@ export type AnswerToPost<Path extends string> = Path extends '/api/session'
                             : Changed | undefined;
 
 export type {
+  ApiPerson,
+  PersonChange,
   ApiKeyShown,
   SignInState,
   ApiConnection,

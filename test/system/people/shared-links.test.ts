@@ -11,7 +11,7 @@ import { FakeSpeech } from '../../support/speech/fake-speech.ts';
 const key = 'key-of-the-settings-in-the-test';
 const headers = { 'x-service-key': key };
 
-type Told = { type: string; data: { page_url: string; recording_url: string } };
+type ToldWithLinks = { type: string; data: { page_url: string; recording_url: string } };
 
 test('a call, its words and its recording that a link opened have a line each, a forged link has none, and the chain holds', async () => {
   await using speech = await FakeSpeech.start();
@@ -33,7 +33,7 @@ test('a call, its words and its recording that a link opened have a line each, a
   const asked = async <T>(path: string): Promise<T> => (await app.get(path, { headers })).json() as T; // prettier-ignore
   const id = await until(async () => (await asked<{ items: { id: string }[] }>('/api/calls')).items[0]?.id); // prettier-ignore
   const { data } = await until(async () => {
-    const { items } = await asked<{ items: Told[] }>(`/api/calls/${id}/events?limit=200`);
+    const { items } = await asked<{ items: ToldWithLinks[] }>(`/api/calls/${id}/events?limit=200`);
     return items.find(({ type }) => type === 'call.completed');
   });
   const opened = async (url: string, range = ''): Promise<number> =>
@@ -52,7 +52,9 @@ test('a call, its words and its recording that a link opened have a line each, a
       ) // prettier-ignore
       .toSorted();
   const line = (action: string): string => `${action},a link,link,127.0.0.1,${id}`;
-  expect(await lines()).toEqual([line('opened a link'), line('opened a link to the recording')]);
+  expect(await lines()).toEqual(
+    ['opened a link', 'opened a link to the recording'].map(line).toSorted(),
+  );
   expect((await app.get(`/api/calls/${id}`, { method: 'DELETE', headers })).status).toBe(204);
   // The lines stay, without a word of the call.
   expect(await opened(data.page_url)).toBe(404);

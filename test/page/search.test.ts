@@ -116,7 +116,7 @@ test('a search is saved under a name, opened again and removed, and its calls le
   await page.getByText('Download', { exact: true }).click();
   const links = page.locator('.menu a[download]');
   expect(await links.evaluateAll((all) => all.map((one) => one.getAttribute('href')))).toEqual(
-    ['txt', 'csv', 'jsonl', 'srt', 'vtt'].map(
+    ['txt', 'srt', 'vtt', 'csv', 'jsonl', 'json'].map(
       (format) => `/api/search/export?q=angry&format=${format}`,
     ),
   );

@@ -544,8 +544,7 @@ export class CallEvents {
       event: { said: { type: 'call.summary', data }, occurredAt },
       followedBy: { said: { type: 'call.completed', data: completed }, occurredAt },
       rows: async (tx) => {
-        const mood = completed.sentiment;
-        const summary = JSON.stringify({ ...data.summary, mood });
+        const summary = JSON.stringify({ ...data.summary, mood: completed.sentiment });
         await updateCall(tx, this.#id, { summary_due: 0, summary });
         await keepContentKeys(tx, this.#id, completed);
         await also?.(tx);

@@ -8,7 +8,9 @@ export function nearestName(name: string, known: readonly string[]): string | un
     const distance = editDistance(wanted, candidate.toLowerCase());
     if (distance < (best?.distance ?? Infinity)) best = { candidate, distance };
   }
-  return best && best.distance <= Math.max(2, name.length / 5) ? best.candidate : undefined;
+  // One letter of two has to be right.
+  const most = Math.min(Math.max(2, name.length / 5), name.length / 2);
+  return best && best.distance <= most ? best.candidate : undefined;
 }
 
 const longestName = 100;

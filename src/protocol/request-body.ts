@@ -99,7 +99,8 @@ export function parseFields<T extends z.ZodType>(
     const parsed = schema.safeParse(fields, { reportInput: true });
     if (parsed.success) return { ok: true, request: parsed.data, ignored };
     const removed = options.lenient === true ? removeUnknown(fields, parsed.error.issues) : [];
-    if (removed.length === 0) return { ok: false, errors: validationErrors(parsed.error.issues) };
+    if (removed.length === 0)
+      return { ok: false, errors: validationErrors(parsed.error.issues, schema) };
     ignored.push(...removed);
   }
 }

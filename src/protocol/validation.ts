@@ -8,8 +8,18 @@ import { nearestName } from '../lib/nearest-name.ts';
  */
 export type FieldError = { path: string; text: string };
 
-export function validationErrors(issues: readonly z.core.$ZodIssue[]): string[] {
-  return [...new Set(fieldErrors(issues).map(lineOf))];
+/** The lines, and for a field that does not exist the one that was probably meant. */
+export function validationErrors(
+  issues: readonly z.core.$ZodIssue[],
+  schema: z.core.$ZodType,
+): string[] {
+  const lines = fieldErrors(issues).map((error) => {
+    if (error.text !== notPresent) return lineOf(error);
+    const path = error.path.split('.');
+    const near = nearestName(path.at(-1) ?? '', fieldsAt(schema, path.slice(0, -1)));
+    return near === undefined ? lineOf(error) : `${lineOf(error)}, did you mean ${near}?`;
+  });
+  return [...new Set(lines)];
 }
 
 /** The same faults with path and text apart. */
@@ -25,8 +35,32 @@ export function check<Schema extends z.ZodType>(
   // Without the input, a missing field could not be distinguished from one of a wrong type.
   const parsed = schema.safeParse(value, { reportInput: true });
   if (parsed.success) return { ok: true, value: parsed.data };
-  return { ok: false, validationErrors: validationErrors(parsed.error.issues) };
+  return { ok: false, validationErrors: validationErrors(parsed.error.issues, schema) };
 }
+
+const notPresent = 'must not be present';
+
+/** The names of the fields that a body may have at a path. None where the path leads to no object. */
+function fieldsAt(schema: z.core.$ZodType, path: readonly string[]): string[] {
+  const { def } = schema._zod as { def: SchemaDef };
+  const inner = def.innerType ?? def.in;
+  if (inner !== undefined) return fieldsAt(inner, path);
+  if (def.options !== undefined) return def.options.flatMap((option) => fieldsAt(option, path));
+  const [name, ...rest] = path;
+  if (name === undefined) return Object.keys(def.shape ?? {});
+  const next =
+    def.element ?? (Object.hasOwn(def.shape ?? {}, name) ? def.shape?.[name] : undefined);
+  return next === undefined ? [] : fieldsAt(next, rest);
+}
+
+/** The parts of a schema in which others lie. */
+type SchemaDef = {
+  innerType?: z.core.$ZodType;
+  in?: z.core.$ZodType;
+  options?: readonly z.core.$ZodType[];
+  shape?: Record<string, z.core.$ZodType>;
+  element?: z.core.$ZodType;
+};
 
 export function lineOf({ path, text }: FieldError): string {
   return `${path === '' ? 'body' : path} ${text}`;
@@ -39,7 +73,7 @@ function findingsOf(issue: z.core.$ZodIssue, prefix: PropertyKey[] = []): FieldE
     case 'unrecognized_keys':
       return issue.keys.map((key) => ({
         path: [...full, key].map(String).join('.'),
-        text: 'must not be present',
+        text: notPresent,
       }));
     case 'invalid_union':
       return unionFindings(issue, full);

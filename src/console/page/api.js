@@ -1,7 +1,7 @@
 import { ApiError } from './failures.js';
 import { connection } from './page-state.js';
 
-/** @import { AnswerTo, AnswerToPost, ApiCall, ApiPerson, CallScore, CallWrapUp, Connected, SavedSearch } from './shapes.ts' */
+/** @import { AnswerTo, AnswerToPost, ApiCall, CallScore, CallWrapUp, Connected, SavedSearch } from './shapes.ts' */
 
 /** A request is given up after this time, because a connection may stay open to a process that hangs. */
 const answersWithinMs = 30_000;

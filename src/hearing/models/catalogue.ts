@@ -97,9 +97,9 @@ export function modelsFor(languages: readonly string[]): string {
     languages.some((language) => entry.model?.languages.includes(language)),
   );
   if (serving.length === 0) return '; no model of the catalogue does';
+  // It reads beside the model of English, so that nothing else has to be set.
+  if (serving.some(({ name }) => name === languagesModel))
+    return `; install one that does: npx trunkline models pull ${languagesModel}`;
   const names = serving.map(({ name }) => name).join(' or ');
-  const isBeside = serving.some(({ name }) => name === languagesModel);
-  const pull = isBeside ? `npx trunkline models pull ${languagesModel}, and nothing else` : '';
-  const other = 'trunkline models pull, then TRUNKLINE_MODEL';
-  return `; ${names} would: ${pull === '' ? other : `${pull}; for another, ${other}`}`;
+  return `; install one that does (npx trunkline models pull ${names}) and name it in TRUNKLINE_MODEL`;
 }

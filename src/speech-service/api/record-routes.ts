@@ -120,7 +120,7 @@ function metadataOf(request: Request): Record<string, unknown> {
   const parsed = PatchLiveRequest.safeParse(body, { reportInput: true });
   if (!parsed.success)
     throw new Problem(400, 'Validation failed', {
-      validationErrors: validationErrors(parsed.error.issues),
+      validationErrors: validationErrors(parsed.error.issues, PatchLiveRequest),
     });
   return parsed.data.post_session_metadata;
 }

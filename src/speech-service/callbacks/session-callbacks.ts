@@ -92,13 +92,13 @@ export class Callbacks {
   }
 }
 
-/** Refuses a callback address that can never be reached, before anything is created for it. */
+/** Refuses a callback address that is never called from here, before anything is created for it. */
 export function refuseUnreachable(url: string, hosts: readonly string[]): void {
   const checked = checkUrl(url, hosts.map(parseAllowance));
   if (!checked.ok)
     throw new Problem(
       422,
-      `the callback address can never be reached from here: ${checked.reason}`,
+      `the callback address is never called from here: ${checked.reason} (who runs this service may allow a private host by TRUNKLINE_SPEECH_CALLBACK_HOSTS)`,
     );
 }
 

@@ -23,6 +23,9 @@ const statusOfFailure: Record<FetchFailure, number> = {
   aborted: 503,
 };
 
+/** The way that is left where an address is private. */
+const allowed = ' (who runs this service may allow a private host by TRUNKLINE_JOBS_AUDIO_HOSTS)';
+
 type FetchOptions = {
   client: GuardedClient;
   url: string;
@@ -55,7 +58,7 @@ export async function askForAudio(options: FetchOptions): Promise<FetchedAudio> 
   if (!answer.ok)
     throw ofSource(
       statusOfFailure[answer.failure],
-      `the audio of ${host} could not be fetched: ${answer.reason}`,
+      `the audio of ${host} could not be fetched: ${answer.reason}${answer.failure === 'refused' ? allowed : ''}`,
     );
   const refused = whyRefused(answer.status, answer.headers, host);
   if (refused) {

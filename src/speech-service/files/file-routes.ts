@@ -114,7 +114,7 @@ async function fetched(files: Files, request: Request, signal: AbortSignal): Pro
   const parsed = UploadByUrlRequest.safeParse(body, { reportInput: true });
   if (!parsed.success)
     throw new Problem(400, 'Validation failed', {
-      validationErrors: validationErrors(parsed.error.issues),
+      validationErrors: validationErrors(parsed.error.issues, UploadByUrlRequest),
     });
   const url = parsed.data.audio_url;
   const ownId = files.ownId(url, request);

@@ -46,7 +46,11 @@ export async function readUploadForm<T>(
     file.on('error', () => undefined);
     if ((name as string | undefined) !== fileField) {
       file.resume();
-      refuse(invalid(`${name || 'a part without a name'} must not be a file: audio is`));
+      refuse(
+        invalid(
+          `${name || 'a part without a name'} must not be a file: send it in the field audio`,
+        ),
+      );
       return;
     }
     const signal = AbortSignal.any([ending.signal, options.signal]);

@@ -10,6 +10,8 @@ const schema = z.strictObject({
   even: z.number().multipleOf(2).optional(),
   when: z.iso.datetime().optional(),
   either: z.union([z.string(), z.strictObject({ a: z.number() })]).optional(),
+  inner: z.strictObject({ length: z.number().optional() }).optional(),
+  list: z.array(z.strictObject({ width: z.number().optional() })).optional(),
   map: z.record(z.string().regex(/^[a-z]+$/), z.number()).optional(),
 });
 
@@ -34,6 +36,13 @@ test.each([
   ],
   [{ name: 'ab', map: { A: 1 } }, ['map.A must have a known form']],
   [{ name: 'ab', more: 1 }, ['more must not be present']],
+  [{ name: 'ab', wehn: 1 }, ['wehn must not be present, did you mean when?']],
+  [
+    { name: 'ab', inner: { lenght: 1 } },
+    ['inner.lenght must not be present, did you mean length?'],
+  ],
+  [{ name: 'ab', list: [{ widht: 1 }] }, ['list.0.widht must not be present, did you mean width?']],
+  [{ name: 'ab', __proto: 1 }, ['__proto must not be present']],
   ['text', ['body must be an object']],
 ])('%j is refused with %j', (value, validationErrors) => {
   expect(check(schema, value)).toEqual({ ok: false, validationErrors });

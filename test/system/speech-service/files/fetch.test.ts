@@ -128,7 +128,10 @@ describe.concurrent('what cannot be had ends in an error that says why, and leav
   });
 
   test('a host that does not exist, or where nobody listens', async () => {
-    expect(await failure('http://127.0.0.1:1/a.wav')).toMatchObject({ status: 422 });
+    expect(await failure('http://127.0.0.1:1/a.wav')).toEqual({
+      status: 422,
+      message: expect.stringContaining('TRUNKLINE_JOBS_AUDIO_HOSTS'),
+    });
     expect(await failure('http://nowhere.invalid/a.wav?x=secret')).toMatchObject({
       status: 502,
       message: expect.stringMatching(/^the audio of nowhere\.invalid could not be fetched: dns/),

@@ -99,7 +99,7 @@ async function figures(name: string, knowledge: Knowledge): Promise<void> {
       if (process.env['KNOWLEDGE_SCORES'] !== undefined)
         console.log(`${first?.score.toFixed(3) ?? '-'} none ${question} [${first?.name ?? ''}]`);
     }
-    console.log(`${name}: silent for ${(silent / some.length).toFixed(2)} of ${some.length} questions without an article (${part === 0 ? 'learnt from' : 'not looked at'})`); // prettier-ignore
+    console.log(`${name}: silent for ${(silent / some.length).toFixed(2)} of ${some.length} questions without an article (${part === 0 ? 'learnt from' : 'the others'})`); // prettier-ignore
   }
 }
 

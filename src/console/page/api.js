@@ -1,7 +1,7 @@
 import { ApiError } from './failures.js';
 import { connection } from './page-state.js';
 
-/** @import { AnswerTo, AnswerToPost, ApiCall, CallScore, CallWrapUp, Connected, SavedSearch } from './shapes.ts' */
+/** @import { AnswerTo, AnswerToPatch, AnswerToPost, ApiCall, CallScore, CallWrapUp, Connected, SavedSearch } from './shapes.ts' */
 
 /** A request is given up after this time, because a connection may stay open to a process that hangs. */
 const answersWithinMs = 30_000;
@@ -61,7 +61,7 @@ export const put = (path, body) => ask('PUT', path, body);
  * @template {`/api/calls/${string}` | `/api/people/${string}`} Path
  * @param {Path} path
  * @param {unknown} body
- * @returns {Promise<Path extends `/api/people/${string}` ? ApiPerson : ApiCall>}
+ * @returns {Promise<AnswerToPatch<Path>>}
  */
 export const patch = (path, body) => ask('PATCH', path, body);
 

@@ -19,7 +19,7 @@ export class PeopleView {
   #person = h('div');
   #keys = table('Keys', ['Name', 'Scopes', 'State', 'Made', 'Until', '']);
   #signIns = table('Sign-ins', ['Who', 'From', 'Since', '']);
-  #record = table('Who did what', ['When', 'Who', 'Did', 'Call', 'Detail', 'From']);
+  #record = table('Who did what', ['Line', 'When', 'Who', 'Did', 'Call', 'Detail', 'From']);
 
   constructor() {
     this.element = h(
@@ -75,7 +75,7 @@ export class PeopleView {
       );
       this.#record.draw(
         record.items.map((line) => [
-          ...[fullMoment(line.at), line.actor, line.action],
+          ...[String(line.seq), fullMoment(line.at), line.actor, line.action],
           line.call_id === null ? '' : h('a', { href: `#/calls/${line.call_id}` }, line.call_id),
           ...[line.detail, line.address],
         ]),

@@ -249,6 +249,11 @@ export type AnswerTo<Path extends string> = Path extends `/api/calls/${string}/k
                                                           ? ShownJob
                                                           : never;
 
+/** The type of the answer to a PATCH: what was changed, as it is now. */
+export type AnswerToPatch<Path extends string> = Path extends `/api/people/${string}`
+  ? ApiPerson
+  : ApiCall;
+
 /** The type of the answer to a POST, by its path. Undefined if the answer has no body. */
 export type AnswerToPost<Path extends string> = Path extends '/api/session'
   ? SignInState

@@ -3,7 +3,8 @@ globalThis.SwaggerUIBundle({
   url: '/openapi.json',
   dom_id: '#reference',
   deepLinking: true,
-  docExpansion: 'list',
+  // A list of all operations is longer than anybody reads. The parts are opened one by one, or the filter finds them.
+  docExpansion: 'none',
   filter: true,
   tryItOutEnabled: true,
   syntaxHighlight: false,

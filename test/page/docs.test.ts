@@ -11,11 +11,21 @@ test('a person tries the API on its own page: with a key, with the curl for it, 
   await using app = await startApp({ env: { TRUNKLINE_API_KEYS: key } });
   await using browser = await startBrowser();
   const { page, ...opened } = await browser.open(`${app.url}/docs`);
-  const operation = page.locator('.opblock', { hasText: '/api/calls' }).first();
-  await operation.waitFor({ timeout: waitMs });
-  for (const path of ['/v2/live', '/api/test-events', '/v2/pre-recorded/{id}'])
-    await page.locator('.opblock', { hasText: path }).first().waitFor();
+  const partOf = (name: string) => page.locator('.opblock-tag', { hasText: name }).first();
+  await partOf('Calls').waitFor({ timeout: waitMs });
   await opened.screenshot('docs');
+  for (const [part, path] of [
+    ['Live transcription', '/v2/live'],
+    ['Pre-recorded transcription', '/v2/pre-recorded/{id}'],
+    ['Deliveries', '/api/test-events'],
+  ] as const) {
+    await partOf(part).click();
+    await page.locator('.opblock', { hasText: path }).first().waitFor();
+    await partOf(part).click();
+  }
+  await partOf('Calls').click();
+  const operation = page.locator('.opblock-get', { hasText: '/api/calls' }).first();
+  await operation.waitFor({ timeout: waitMs });
   expect(opened.problems).toEqual([]);
 
   await page.getByRole('button', { name: 'Authorize', exact: true }).click();
@@ -42,7 +52,7 @@ test('a person tries the API on its own page: with a key, with the curl for it, 
   expect(violations).toEqual([]);
 
   const narrow = await browser.open(`${app.url}/docs`, { width: 390 });
-  await narrow.page.locator('.opblock').first().waitFor({ timeout: waitMs });
+  await narrow.page.locator('.opblock-tag').first().waitFor({ timeout: waitMs });
   const texts = narrow.page.locator('.opblock-tag > small').filter({ visible: true });
   const widths = await texts.evaluateAll((all) => all.map((one) => one.clientWidth));
   expect(widths.length).toBeGreaterThan(3);

@@ -45,6 +45,7 @@ const tags = {
     'Events on their way to the CRM: pending, parked, delivered. And callbacks of jobs that have not arrived.',
   Assist: 'Playbooks: what to listen for in calls, and what they did in each.',
   People: 'Keys, people, sign-ins, and who did what. For admins alone, but for the sign-in itself.',
+  Knowledge: 'Articles for agents: found by a question, read, and what nobody could answer.',
   Scores: 'Scorecards, and the scores of calls.',
   Panel: 'Tokens that open the panel in an agent’s desktop, and what it asks.',
   Console: 'What the page uses beside the above.',

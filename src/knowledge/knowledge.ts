@@ -82,12 +82,15 @@ export class Knowledge implements AsyncDisposable {
     return new Knowledge(options);
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
+  /** Waits for nothing: a database that is silent never answers, and the next start reads the folder again. */
+  [Symbol.asyncDispose](): Promise<void> {
     this.#isClosed = true;
-    await this.#looks.stop();
+    void this.#looks.stop();
+    return Promise.resolve();
   }
 
   #failed(error: unknown): void {
+    if (this.#isClosed) return;
     const { log, folder } = this.#options;
     log.error({ folder, reason: reasonOf(error) }, 'the folder of articles could not be read; what was read before stays'); // prettier-ignore
   }

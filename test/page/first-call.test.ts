@@ -89,8 +89,11 @@ async function words({ page }: OpenPage, role: string): Promise<void> {
   await page.locator(`.entry[data-role=${role}] .text`).first().waitFor({ timeout: waitMs });
 }
 
+/** The link to the content, the name, eight views, two menus and a filter stand before the button. */
+const mostStops = 14;
+
 async function toButtonByKeyboard({ page }: OpenPage): Promise<void> {
-  for (let stops = 0; stops < 12; stops++) {
+  for (let stops = 0; stops < mostStops; stops++) {
     await page.keyboard.press('Tab');
     const name = await page.evaluate<string>('document.activeElement.textContent');
     if (/test call/i.test(name)) return;

@@ -664,7 +664,8 @@ test('on a telephone the numbers are whole and every button is within reach', as
     (all) =>
       all.filter((one) => {
         const end = (name: string) => one.querySelector(name)?.getBoundingClientRect();
-        return (end('.who')?.right ?? 0) > (end('.clock')?.left ?? 0);
+        const [who, time] = [end('.who'), end('.clock')];
+        return who && time && who.right > time.left && who.bottom > time.top;
       }).length,
   );
   expect(overlaid).toBe(0);

@@ -6,7 +6,7 @@ import { figureNames, itemsOf, type FigureName, type LoadedScorecard } from '../
 import type { Scorecards } from '../../assist/scorecards.ts';
 import { isSampled, scoredItems, totalOf, withEdits, type ScoredItem } from '../../assist/scoring.ts'; // prettier-ignore
 import { trialHits, understood } from '../../assist/trial.ts';
-import { within, type Clock } from '../../lib/clock.ts';
+import type { Clock } from '../../lib/clock.ts';
 import { every, type Loop } from '../../lib/every.ts';
 import { firstId } from '../../lib/ids.ts';
 import type { Logger } from '../../lib/log.ts';
@@ -18,7 +18,6 @@ import type {
   ScoreReport,
   ScoreReview,
 } from '../../protocol/call-scores.ts';
-import { maxDatabaseWaitMs } from '../../store/backend.ts';
 import type { Database } from '../../store/schema.ts';
 import type { CallScoresTable } from '../../store/score-tables.ts';
 import type { Store } from '../../store/store.ts';
@@ -71,6 +70,7 @@ export type ScoreRefusal = { refused: 'unknown' | 'live' | 'revision' | 'state' 
 export class CallJudge {
   readonly #options: CallJudgeOptions;
   readonly #looks: Loop;
+  #isStopped = false;
   /** All calls that ended before were looked at. */
   #seenMs: number;
 
@@ -80,12 +80,16 @@ export class CallJudge {
     this.#seenMs = clock.now() - backMs;
     this.#looks = every(clock, lookMs, () => this.#look(), {
       firstMs: firstLookMs,
-      failed: (error) => log.warn({ err: error }, 'calls could not be scored; tried again'),
+      failed: (error) => {
+        if (!this.#isStopped) log.warn({ err: error }, 'calls could not be scored; tried again');
+      },
     });
   }
 
-  async stop(): Promise<void> {
-    await within(this.#options.clock, maxDatabaseWaitMs, this.#looks.stop());
+  /** Waits for nothing: a database that is silent never answers, and the next start goes on with what was not judged. */
+  stop(): void {
+    this.#isStopped = true;
+    void this.#looks.stop();
   }
 
   async of(callId: string): Promise<CallScore[] | ScoreRefusal> {

@@ -1,6 +1,3 @@
-import { readdirSync, readFileSync } from 'node:fs';
-import { readdir, readFile, stat } from 'node:fs/promises';
-import { join } from 'node:path';
 import type { Clock } from '../lib/clock.ts';
 import { sentenceModelRemedy, type Meaning } from '../meaning/meaning.ts';
 import { reasonOf } from '../lib/errors.ts';
@@ -8,80 +5,35 @@ import { every, type Loop } from '../lib/every.ts';
 import type { Logger } from '../lib/log.ts';
 import { KeptWeights } from './means-rules.ts';
 import {
-  maxPlaybookBytes,
+  filesAsTheyAre,
+  lastGood,
+  ruleFilesIn,
+  starterTexts,
+  type PlaybookProblem,
+} from './rule-files.ts';
+import {
   playbookFrom,
   ruleSetInSlices,
   ruleSetOf,
-  tooLong,
   type LoadedPlaybook,
   type RuleSet,
 } from './rule-set.ts';
 
-/** At most this many playbooks are read from the folder. */
-const maxPlaybooks = 100;
-const starterFolder = new URL('./starter/', import.meta.url);
-
-export type PlaybookProblem = { file: string; reason: string };
-
 /** The playbooks that come with the program. */
 export function starterPlaybooks(): LoadedPlaybook[] {
-  return readdirSync(starterFolder)
-    .filter((file) => file.endsWith('.yaml') && !file.endsWith('.scorecard.yaml'))
-    .toSorted()
-    .map((file) => playbookFrom(readFileSync(new URL(file, starterFolder), 'utf8')));
+  return starterTexts('playbook').map(playbookFrom);
 }
 
 /** Reads a folder, or one file. A file that cannot be used is a problem and never an error. */
 export async function playbooksIn(
   path: string,
-): Promise<{ playbooks: LoadedPlaybook[]; problems: PlaybookProblem[] }> {
-  const files = await filesAt(path);
-  const playbooks: LoadedPlaybook[] = [];
-  const problems: PlaybookProblem[] = [];
-  for (const file of files) {
-    try {
-      const playbook = playbookFrom(await textOfFile(file));
-      if (playbooks.some(({ id }) => id === playbook.id))
-        throw new Error(`another file has a playbook ${playbook.id}`);
-      // Phrases that cannot be read are found here, where the file is still known.
-      ruleSetOf([playbook]);
-      playbooks.push(playbook);
-    } catch (error) {
-      problems.push({ file, reason: reasonOf(error) });
-    }
-  }
-  return { playbooks, problems };
-}
-
-/** A device or a film in the folder is not read at all. */
-export async function textOfFile(file: string): Promise<string> {
-  const at = await stat(file);
-  if (!at.isFile()) throw new Error('it is no file');
-  if (at.size > maxPlaybookBytes) throw new Error(tooLong);
-  return readFile(file, 'utf8');
-}
-
-/** The YAML files of a folder, or the one file. */
-export async function filesAt(path: string): Promise<string[]> {
-  const at = await stat(path).catch(() => undefined);
-  if (at === undefined) return [];
-  if (at.isFile()) return [path];
-  const names = await readdir(path);
-  return names
-    .filter((name) => /\.ya?ml$/.test(name))
-    .toSorted()
-    .slice(0, maxPlaybooks)
-    .map((name) => join(path, name));
-}
-
-/** Names, lengths and times of the files: they tell whether anything must be read again. */
-export async function filesAsTheyAre(path: string): Promise<string> {
-  const files = await filesAt(path);
-  const seen = files.map(async (file) => {
-    const { size, mtimeMs, ctimeMs } = await stat(file);
-    return [file, size, mtimeMs, ctimeMs];
+): Promise<{ good: LoadedPlaybook[]; problems: PlaybookProblem[] }> {
+  return ruleFilesIn('playbook', path, (text) => {
+    const playbook = playbookFrom(text);
+    // Phrases that cannot be read are found here, where the file is still known.
+    ruleSetOf([playbook]);
+    return playbook;
   });
-  return JSON.stringify(await Promise.all(seen));
 }
 
 type PlaybooksOptions = {
@@ -146,20 +98,18 @@ export class Playbooks {
     // Nothing is parsed again while the files are the same.
     const files = await filesAsTheyAre(folder);
     if (files === this.#files) return false;
-    const { playbooks, problems } = await playbooksIn(folder);
+    const read = await playbooksIn(folder);
     this.#files = files;
-    // A file that is wrong now may have been right before: its playbook stays as it was. A file that is gone is gone.
-    const before = this.#good.filter(({ id }) => !playbooks.some((one) => one.id === id));
-    const good = problems.length > 0 ? [...playbooks, ...before] : playbooks;
+    const good = lastGood(read, this.#good);
     this.#good = good;
     this.#set = undefined;
-    this.problems = problems;
+    this.problems = read.problems;
     if (good.length > 0)
       log.info(
         { playbooks: good.map(({ id, version, status }) => `${id}@${version} (${status})`) },
         'playbooks were read',
       );
-    for (const { file, reason } of problems)
+    for (const { file, reason } of read.problems)
       log.error({ file, reason }, 'a playbook cannot be used: its last good form stays');
     return true;
   }

@@ -1,12 +1,10 @@
-import { createRequire } from 'node:module';
-import type * as Yaml from 'yaml';
-import { digestOf } from '../lib/digest.ts';
 import { reasonOf } from '../lib/errors.ts';
 import { nearestName } from '../lib/nearest-name.ts';
 import { TimeSlice } from '../lib/time-slice.ts';
 import { Playbook, type PhraseTrigger, type Rule, type Scope, type Trigger } from './playbook.ts';
 import { MeansRules } from './means-rules.ts';
 import { PhraseMatcher, type PhraseSpec } from './phrase-matcher.ts';
+import { ruleFileFrom } from './rule-files.ts';
 import { wordingsOf } from './template.ts';
 
 /** A trigger with its number, under which a call keeps what it has seen of it. */
@@ -55,22 +53,9 @@ export type RuleSet = {
   means: MeansRules;
 };
 
-export const maxPlaybookBytes = 512 * 1024;
-export const tooLong = 'a playbook is at most 512 KiB long';
-
 /** Reads one playbook. Throws with a line for each mistake, for the person who wrote it. */
 export function playbookFrom(text: string): LoadedPlaybook {
-  if (text.length > maxPlaybookBytes) throw new Error(tooLong);
-  const { parse } = createRequire(import.meta.url)('yaml') as typeof Yaml;
-  const parsed = Playbook.safeParse(parse(text, { maxAliasCount: 20 }));
-  if (!parsed.success)
-    throw new Error(
-      parsed.error.issues
-        .slice(0, 20)
-        .map(({ path, message }) => `${path.join('.') || 'the file'}: ${message}`)
-        .join('\n'),
-    );
-  const playbook = { ...parsed.data, digest: digestOf(text).slice(0, 16) }; // prettier-ignore
+  const playbook = ruleFileFrom('playbook', Playbook, text);
   const problems = problemsOf(playbook);
   if (problems.length > 0) throw new Error(problems.join('\n'));
   return playbook;

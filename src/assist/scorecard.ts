@@ -1,9 +1,7 @@
-import { createRequire } from 'node:module';
-import type * as Yaml from 'yaml';
 import { z } from 'zod';
-import { digestOf } from '../lib/digest.ts';
 import { Playbook, Scope, Trigger, type Rule } from './playbook.ts';
-import { maxPlaybookBytes, ruleSetOf, type LoadedPlaybook } from './rule-set.ts';
+import { ruleFileFrom } from './rule-files.ts';
+import { ruleSetOf, type LoadedPlaybook } from './rule-set.ts';
 
 /**
  * A scorecard: the questions by which a call is judged. A person writes it in YAML. Rules answer some of the questions,
@@ -105,17 +103,7 @@ export type LoadedScorecard = z.infer<typeof Scorecard> & { digest: string };
 
 /** Reads one scorecard. Throws with a line for each mistake, for the person who wrote it. */
 export function scorecardFrom(text: string): LoadedScorecard {
-  if (text.length > maxPlaybookBytes) throw new Error('a scorecard is at most 512 KiB long');
-  const { parse } = createRequire(import.meta.url)('yaml') as typeof Yaml;
-  const parsed = Scorecard.safeParse(parse(text, { maxAliasCount: 20 }));
-  if (!parsed.success)
-    throw new Error(
-      parsed.error.issues
-        .slice(0, 20)
-        .map(({ path, message }) => `${path.join('.') || 'the file'}: ${message}`)
-        .join('\n'),
-    );
-  const card = { ...parsed.data, digest: digestOf(text).slice(0, 16) };
+  const card = ruleFileFrom('scorecard', Scorecard, text);
   const problems = problemsOf(card);
   if (problems.length > 0) throw new Error(problems.join('\n'));
   // Phrases that cannot be read are found here, where the file is still known.

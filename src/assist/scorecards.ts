@@ -1,43 +1,32 @@
-import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '../lib/clock.ts';
 import { reasonOf } from '../lib/errors.ts';
 import { every, type Loop } from '../lib/every.ts';
 import type { Logger } from '../lib/log.ts';
 import type { AssistConfig } from './config.ts';
-import { filesAsTheyAre, filesAt, textOfFile, type PlaybookProblem } from './playbooks.ts';
+import {
+  filesAsTheyAre,
+  lastGood,
+  ruleFilesIn,
+  starterTexts,
+  type PlaybookProblem,
+} from './rule-files.ts';
 import { ruleSetOf, type RuleSet } from './rule-set.ts';
 import { rulesOf, scorecardFrom, type LoadedScorecard } from './scorecard.ts';
 
-const starterFolder = new URL('./starter/', import.meta.url);
 /** The folder is looked at this often. */
 const lookMs = 10_000;
 
 /** The scorecards that come with the program. */
 export function starterScorecards(): LoadedScorecard[] {
-  return readdirSync(starterFolder)
-    .filter((file) => file.endsWith('.scorecard.yaml'))
-    .toSorted()
-    .map((file) => scorecardFrom(readFileSync(new URL(file, starterFolder), 'utf8')));
+  return starterTexts('scorecard').map(scorecardFrom);
 }
 
 /** Reads a folder, or one file. A file that cannot be used is a problem and never an error. */
 export async function scorecardsIn(
   path: string,
-): Promise<{ cards: LoadedScorecard[]; problems: PlaybookProblem[] }> {
-  const cards: LoadedScorecard[] = [];
-  const problems: PlaybookProblem[] = [];
-  for (const file of await filesAt(path)) {
-    try {
-      const card = scorecardFrom(await textOfFile(file));
-      if (cards.some(({ id }) => id === card.id))
-        throw new Error(`another file has a scorecard ${card.id}`);
-      cards.push(card);
-    } catch (error) {
-      problems.push({ file, reason: reasonOf(error) });
-    }
-  }
-  return { cards, problems };
+): Promise<{ good: LoadedScorecard[]; problems: PlaybookProblem[] }> {
+  return ruleFilesIn('scorecard', path, scorecardFrom);
 }
 
 type ScorecardsOptions = { config: AssistConfig; dataDir: string; clock: Clock; log: Logger };
@@ -84,11 +73,10 @@ export class Scorecards {
     const folder = this.#folder;
     const files = await filesAsTheyAre(folder);
     if (files === this.#files) return;
-    const { cards, problems } = await scorecardsIn(folder);
+    const read = await scorecardsIn(folder);
     this.#files = files;
-    const before = this.#good.filter(({ id }) => !cards.some((one) => one.id === id));
-    this.#good = problems.length > 0 ? [...cards, ...before] : cards;
-    this.problems = problems;
+    this.#good = lastGood(read, this.#good);
+    this.problems = read.problems;
     const own = new Set(this.#good.map(({ id }) => id));
     this.#all = [
       ...(config.starter === 'on' ? starterScorecards().filter(({ id }) => !own.has(id)) : []),
@@ -96,7 +84,7 @@ export class Scorecards {
     ];
     if (this.#good.length > 0)
       log.info({ scorecards: this.#good.map(({ id, version, status }) => `${id}@${version} (${status})`) }, 'scorecards were read'); // prettier-ignore
-    for (const { file, reason } of problems)
+    for (const { file, reason } of read.problems)
       log.error({ file, reason }, 'a scorecard cannot be used: its last good form stays');
   }
 

@@ -112,7 +112,7 @@ async function list({ url }: { url?: string }): Promise<void> {
 async function chosen(path: string | undefined): Promise<LoadedPlaybook[]> {
   const { config } = loadConfig(process.env);
   const folder = path ?? config.assist.folder ?? join(config.store.dataDir, 'assist');
-  const { playbooks, problems } = await playbooksIn(folder);
+  const { good: playbooks, problems } = await playbooksIn(folder);
   for (const { file, reason } of problems)
     for (const line of reason.split('\n')) printLine(`${file}: ${printable(line)}`);
   if (problems.length > 0) throw new TrunklineError('BAD_INPUT', 'not every playbook can be used');

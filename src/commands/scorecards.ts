@@ -44,7 +44,7 @@ async function list({ url }: { url?: string }): Promise<void> {
 async function checkAll(path: string | undefined): Promise<void> {
   const { config } = loadConfig(process.env);
   const folder = scorecardFolder(config.assist, config.store.dataDir);
-  const { cards, problems } = await scorecardsIn(path ?? folder);
+  const { good: cards, problems } = await scorecardsIn(path ?? folder);
   for (const { file, reason } of problems)
     for (const line of reason.split('\n')) printLine(`${file}: ${printable(line)}`);
   if (problems.length > 0) throw new TrunklineError('BAD_INPUT', 'not every scorecard can be used');

@@ -1,4 +1,5 @@
-import { sql, type RawBuilder } from 'kysely';
+import { sql, type RawBuilder, type Selectable } from 'kysely';
+import type { Database } from '../store/schema.ts';
 import type { Store } from '../store/store.ts';
 import { articleDigest, type KnowledgeArticle } from './article.ts';
 
@@ -10,18 +11,7 @@ const maxByWords = 80;
 const namedAgainMs = 20 * 60_000;
 const unusedMs = 2 * 3_600_000;
 
-export type PassageRow = {
-  id: number;
-  article: string;
-  place: number;
-  name: string;
-  title: string;
-  url: string | null;
-  say: string | null;
-  heading: string;
-  text: string;
-  asked: string;
-};
+export type PassageRow = Omit<Selectable<Database['knowledge_passages']>, 'directions' | 'used_at'>;
 export type LoadedPassage = PassageRow & { directions: string | null };
 
 const shown = ['id', 'article', 'place', 'name', 'title', 'url', 'say', 'heading', 'text', 'asked'] as const; // prettier-ignore

@@ -1,4 +1,5 @@
 import type { Request } from 'express';
+import { escaped, plainPage } from './plain-page.ts';
 
 /** These paths belong to programs, also where a browser shows the answer: it is read by whoever writes such a program. */
 const programs = /^\/(?:api|v2|file|carriers|health|metrics)(?:\/|$)/;
@@ -19,31 +20,12 @@ export function problemPage(problem: { status: number; message: string }): strin
   const why = isMissing
     ? 'No page has this address. The link may have been cut on its way.'
     : `The reason: ${escaped(problem.message)}.`;
-  return `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>${title} · Trunkline</title>
-<link rel="icon" href="data:,">
-<link rel="stylesheet" href="/page/style.css">
-<script src="/page/theme.js"></script>
-</head>
-<body>
-<header class="bar"><span class="brand">Trunkline</span></header>
-<main id="main">
-<div class="view">
+  return plainPage(
+    title,
+    `<div class="view">
 <h1>${title}</h1>
 <p>${why}</p>
 <p><a href="/#/calls">Show the calls</a></p>
-</div>
-</main>
-</body>
-</html>
-`;
-}
-
-function escaped(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+</div>`,
+  );
 }

@@ -24,7 +24,7 @@ import type { Store } from '../../store/store.ts';
 import { callRowOf, recordFrom } from '../events/call-rows.ts';
 import type { CallRecord } from '../records/call-record.ts';
 import { callInputs } from '../events/assist-inputs.ts';
-import { invalid } from './query.ts';
+import { invalid, reportDaysIn } from './query.ts';
 
 /** The playbooks of the process. Tests may have some that teach nobody. */
 export type ListeningPlaybooks = Pick<Playbooks, 'current' | 'problems' | 'load'> &
@@ -38,7 +38,6 @@ type AssistApiOptions = {
 
 const dayMs = 24 * 3_600_000;
 const placesShown = 20;
-const maxReportDays = 365;
 /** After this many milliseconds of work, other requests have their turn. */
 const sliceMs = 10;
 
@@ -71,10 +70,7 @@ export function assistApi({ store, playbooks, clock }: AssistApiOptions): Router
   });
 
   router.get('/api/assist/report', async (request, response) => {
-    const { last_days = '30' } = request.query;
-    const days = Number(last_days);
-    if (!Number.isInteger(days) || days < 1 || days > maxReportDays)
-      throw invalid([`last_days must be a whole number from 1 to ${maxReportDays}`]);
+    const days = reportDaysIn(request.query);
     const rules = await ruleFigures(db, firstId('call', clock.now() - days * dayMs));
     response.json({ days, rules } satisfies RulesReport);
   });

@@ -15,12 +15,11 @@ import type {
 } from '../../protocol/articles.ts';
 import type { Store } from '../../store/store.ts';
 import { callRowOf } from '../events/call-rows.ts';
-import { invalid } from './query.ts';
+import { invalid, reportDaysIn } from './query.ts';
 
 type KnowledgeApiOptions = { store: Store; knowledge: Knowledge; clock: Clock };
 
 const maxItems = 10;
-const maxReportDays = 365;
 const dayMs = 24 * 3_600_000;
 /** People have at most this many questions looked up at once. */
 export const maxAsksOfPeople = 16;
@@ -68,10 +67,7 @@ export function knowledgeApi({ store, knowledge, clock }: KnowledgeApiOptions): 
   });
 
   router.get('/api/knowledge/questions', async (request, response) => {
-    const { last_days = '30' } = request.query;
-    const days = Number(last_days);
-    if (!Number.isInteger(days) || days < 1 || days > maxReportDays)
-      throw invalid([`last_days must be a whole number from 1 to ${maxReportDays}`]);
+    const days = reportDaysIn(request.query);
     const questions = await openQuestions(store.db, clock.now() - days * dayMs);
     response.json({
       days,

@@ -33,6 +33,16 @@ export function readKnown<Shape extends z.ZodRawShape>(
   throw invalid([...unknown, ...(parsed.ok ? [] : parsed.validationErrors)]);
 }
 
+const maxReportDays = 365;
+
+/** The days of a report, 30 where the query names none. */
+export function reportDaysIn({ last_days: given = '30' }: Record<string, unknown>): number {
+  const days = Number(given);
+  if (!Number.isInteger(days) || days < 1 || days > maxReportDays)
+    throw invalid([`last_days must be a whole number from 1 to ${maxReportDays}`]);
+  return days;
+}
+
 export function invalid(validationErrors: string[]): Problem {
   return new Problem(400, 'Validation failed', { validationErrors });
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { escaped, plainPage } from '../../port/plain-page.ts';
 import type { Turn } from '../../protocol/events.ts';
 import { personName } from '../../protocol/people.ts';
 import type { callJson } from './call-json.ts';
@@ -67,26 +68,7 @@ ${way}
 }
 
 function shell(title: string, main: string): string {
-  return `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>${escaped(title)} · Trunkline</title>
-<link rel="icon" href="data:,">
-<link rel="stylesheet" href="/page/style.css">
-<script src="/page/theme.js"></script>
-<script type="module" src="/page/shared-call.js"></script>
-</head>
-<body>
-<header class="bar"><span class="brand">Trunkline</span></header>
-<main id="main">
-${main}
-</main>
-</body>
-</html>
-`;
+  return plainPage(title, main, '/page/shared-call.js');
 }
 
 function lengthOf({ duration }: SharedCall): string | undefined {
@@ -114,9 +96,4 @@ function turn(said: Turn, before: Turn | undefined, isHeard: boolean): string {
 function clock(atS: number): string {
   const seconds = Math.floor(atS);
   return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`;
-}
-
-/** Escapes text. Words of callers and names of carriers may look like HTML. */
-function escaped(text: string): string {
-  return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 }

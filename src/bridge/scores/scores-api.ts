@@ -11,10 +11,8 @@ import {
   type ScorecardList,
 } from '../../protocol/call-scores.ts';
 import { check } from '../../protocol/validation.ts';
-import { invalid } from '../api/query.ts';
+import { invalid, reportDaysIn } from '../api/query.ts';
 import { countsOf, type ScoreRefusal, type CallJudge } from './call-judge.ts';
-
-const maxReportDays = 365;
 
 type ScoresApiOptions = {
   scores: Pick<CallJudge, 'of' | 'score' | 'review' | 'dispute' | 'report'>;
@@ -37,10 +35,8 @@ export function scoresApi({ scores, scorecards }: ScoresApiOptions): Router {
   });
 
   router.get('/api/scores', async (request, response) => {
-    const { last_days = '30', by = 'agent' } = request.query;
-    const days = Number(last_days);
-    if (!Number.isInteger(days) || days < 1 || days > maxReportDays)
-      throw invalid([`last_days must be a whole number from 1 to ${maxReportDays}`]);
+    const days = reportDaysIn(request.query);
+    const { by = 'agent' } = request.query;
     if (by !== 'agent' && by !== 'team') throw invalid(['by must be agent or team']);
     response.json(await scores.report(days, by, agentsAllowed(response)));
   });

@@ -83,7 +83,7 @@ export function weightOf(needs) {
 }
 
 /**
- * Whether a card passes the filters. An agent is found by any part of the name, id or extension.
+ * True if a card passes the filters. An agent is found by any part of the name, id or extension.
  * @param {BoardCard} card
  * @param {{ team: string, agent: string }} filters
  */

@@ -4,7 +4,7 @@ import { isStatus, messageOf } from './failures.js';
 
 /** @import { SignInState } from './shapes.ts' */
 
-/** What to say to somebody whom the provider sent back without a sign-in. */
+/** Sentences for somebody whom the provider sent back without a sign-in. */
 const problems = /** @type {Record<string, string>} */ ({
   away: 'The provider does not answer. Try again in a moment.',
   refused: 'The provider did not sign you in.',

@@ -186,7 +186,7 @@ test('a replayed code, a changed state and the answer of another browser sign no
   const changed = new URL(back);
   changed.searchParams.set('state', 'another-state-of-the-same-length-0123456789');
   expect((await walker.fetch(changed.href)).headers.get('location')).toBe(elsewhere);
-  // That attempt used the cookie up. Put back by hand, the sign-in goes on, and then the code was used.
+  // The attempt used the cookie up. The sign-in goes on with a cookie put back by hand, and then its code is used.
   walker.setCookie('trunkline_begun', begun);
   expect((await walker.fetch(back)).headers.get('location')).toBe(`${port.http.ownUrl}/`);
   expect(walker.cookie('trunkline_begun')).toBeUndefined();

@@ -105,7 +105,7 @@ test('a file of fifty megabytes, a folder named like a file and a broken file ar
   await writeFile(join(folder.path, 'huge.yaml'), Buffer.alloc(50_000_000, 'a'));
   await writeFile(join(folder.path, 'broken.yaml'), 'id: [');
   await mkdir(join(folder.path, 'folder.yaml'));
-  const { cards, problems } = await scorecardsIn(folder.path);
+  const { good: cards, problems } = await scorecardsIn(folder.path);
   expect(cards.map(({ id }) => id)).toEqual(['good']);
   expect(problems.map(({ file }) => file.split('/').at(-1))).toEqual(['broken.yaml', 'folder.yaml', 'huge.yaml']); // prettier-ignore
 });

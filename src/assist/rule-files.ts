@@ -1,0 +1,114 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { readdir, readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import type * as Yaml from 'yaml';
+import type { z } from 'zod';
+import { digestOf } from '../lib/digest.ts';
+import { reasonOf } from '../lib/errors.ts';
+
+/* The YAML files that people write, playbooks and scorecards: one of them, a folder of them, and those that come with the program. */
+
+/** At most this many files are read from a folder. */
+const maxFiles = 100;
+const maxFileBytes = 512 * 1024;
+const starterFolder = new URL('./starter/', import.meta.url);
+
+export type RuleFileKind = 'playbook' | 'scorecard';
+export type PlaybookProblem = { file: string; reason: string };
+
+/** Reads one file. Throws with a line for each mistake, for the person who wrote it. */
+export function ruleFileFrom<T extends object>(
+  kind: RuleFileKind,
+  schema: z.ZodType<T>,
+  text: string,
+): T & { digest: string } {
+  if (text.length > maxFileBytes) throw new Error(tooLong(kind));
+  const { parse } = createRequire(import.meta.url)('yaml') as typeof Yaml;
+  const parsed = schema.safeParse(parse(text, { maxAliasCount: 20 }));
+  if (!parsed.success)
+    throw new Error(
+      parsed.error.issues
+        .slice(0, 20)
+        .map(({ path, message }) => `${path.join('.') || 'the file'}: ${message}`)
+        .join('\n'),
+    );
+  return { ...parsed.data, digest: digestOf(text).slice(0, 16) };
+}
+
+/** The texts of the files of this kind that come with the program. */
+export function starterTexts(kind: RuleFileKind): string[] {
+  return readdirSync(starterFolder)
+    .filter((file) => file.endsWith('.yaml'))
+    .filter((file) => file.endsWith('.scorecard.yaml') === (kind === 'scorecard'))
+    .toSorted()
+    .map((file) => readFileSync(new URL(file, starterFolder), 'utf8'));
+}
+
+/** Reads a folder, or one file. A file that cannot be used is a problem and never an error. */
+export async function ruleFilesIn<T extends { id: string }>(
+  kind: RuleFileKind,
+  path: string,
+  from: (text: string) => T,
+): Promise<{ good: T[]; problems: PlaybookProblem[] }> {
+  const good: T[] = [];
+  const problems: PlaybookProblem[] = [];
+  for (const file of await filesAt(path)) {
+    try {
+      const one = from(await textOfFile(kind, file));
+      if (good.some(({ id }) => id === one.id))
+        throw new Error(`another file has a ${kind} ${one.id}`);
+      good.push(one);
+    } catch (error) {
+      problems.push({ file, reason: reasonOf(error) });
+    }
+  }
+  return { good, problems };
+}
+
+/**
+ * The files as they were read last, with those whose file is wrong now and was right before. A file that is gone is
+ * gone.
+ */
+export function lastGood<T extends { id: string }>(
+  { good, problems }: { good: readonly T[]; problems: readonly PlaybookProblem[] },
+  before: readonly T[],
+): readonly T[] {
+  if (problems.length === 0) return good;
+  return [...good, ...before.filter(({ id }) => !good.some((one) => one.id === id))];
+}
+
+/** Names, lengths and times of the files: they tell whether anything must be read again. */
+export async function filesAsTheyAre(path: string): Promise<string> {
+  const files = await filesAt(path);
+  const seen = files.map(async (file) => {
+    const { size, mtimeMs, ctimeMs } = await stat(file);
+    return [file, size, mtimeMs, ctimeMs];
+  });
+  return JSON.stringify(await Promise.all(seen));
+}
+
+/** The YAML files of a folder, or the one file. */
+async function filesAt(path: string): Promise<string[]> {
+  const at = await stat(path).catch(() => undefined);
+  if (at === undefined) return [];
+  if (at.isFile()) return [path];
+  const names = await readdir(path);
+  return names
+    .filter((name) => /\.ya?ml$/.test(name))
+    .toSorted()
+    .slice(0, maxFiles)
+    .map((name) => join(path, name));
+}
+
+/** A device or a film in the folder is not read at all. */
+async function textOfFile(kind: RuleFileKind, file: string): Promise<string> {
+  const at = await stat(file);
+  if (!at.isFile()) throw new Error('it is no file');
+  if (at.size > maxFileBytes) throw new Error(tooLong(kind));
+  return readFile(file, 'utf8');
+}
+
+function tooLong(kind: RuleFileKind): string {
+  return `a ${kind} is at most 512 KiB long`;
+}

@@ -81,12 +81,13 @@ test('a list that loads, one that is empty and one that failed look different, a
   const failing = new Set([
     ...['/api/calls?', '/api/live', '/api/deliveries', '/api/installation', '/v2/'],
   ]);
-  const held: (() => void)[] = [];
+  const held: { pathname: string; go: () => void }[] = [];
   let hold = true;
   await page.route(
     ({ pathname, search }) => [...failing].some((one) => (pathname + search).startsWith(one)),
     async (route) => {
-      if (hold) await new Promise<void>((go) => held.push(go));
+      const { pathname } = new URL(route.request().url());
+      if (hold) await new Promise<void>((go) => held.push({ pathname, go }));
       await route.fulfill({ status: 500, json: { message: 'the disk does not answer' } });
     },
   );
@@ -94,7 +95,7 @@ test('a list that loads, one that is empty and one that failed look different, a
   const state = page.locator('main .page-state:visible').first();
   await state.getByText('Loading the calls …').waitFor();
   hold = false;
-  for (const go of held) go();
+  for (const { go } of held.splice(0)) go();
   await state.getByText('Could not read the calls: the disk does not answer').waitFor();
   await opened.screenshot('state-error');
   expect(await opened.violations()).toEqual([]);
@@ -109,7 +110,11 @@ test('a list that loads, one that is empty and one that failed look different, a
   }
   await page.evaluate(`location.hash = '#/calls'`);
   await state.getByText('Could not read the calls').waitFor();
-  // The feed goes on failing: a page whose feed comes back reads the list again by itself.
+  // A feed that fails or comes back makes the page read the list by itself. While its answer is awaited nothing does,
+  // and what was asked before has failed already.
+  hold = true;
+  const isFeedHeld = (): boolean => held.some(({ pathname }) => pathname === '/api/live');
+  await expect.poll(isFeedHeld, patient).toBe(true);
   for (const one of failing) if (one !== '/api/live') failing.delete(one);
   await state.getByRole('button', { name: 'Try again' }).click();
   await state.getByText('No calls yet.').waitFor();

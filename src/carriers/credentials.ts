@@ -57,7 +57,7 @@ export function checkBearer(
     return { outcome: 'refused', status: 403, reason: 'Authorization is not a bearer token' };
   return verdictOn(judge(given, isOneOf(given, secrets)), {
     by: 'bearer',
-    wrong: 'the bearer token is not the configured one',
+    wrong: 'the bearer token is not the configured one (TRUNKLINE_<CARRIER>_TOKEN)',
   });
 }
 
@@ -76,13 +76,15 @@ export function checkBasic(
     return {
       outcome: 'refused',
       status: 403,
-      reason: 'no user name and password are configured for this carrier',
+      reason:
+        'no user name and password are configured for this carrier: set TRUNKLINE_<CARRIER>_USERNAME and _PASSWORD',
     };
   const isRight = equalSecrets(`${given.username}:${given.password}`, `${username}:${password}`);
   // The judge gets only the password, because a long user name must not make a short password look long.
   return verdictOn(judge(given.password, isRight), {
     by: 'basic',
-    wrong: 'user name or password is not the configured one',
+    wrong:
+      'user name or password is not the configured one (TRUNKLINE_<CARRIER>_USERNAME, _PASSWORD)',
   });
 }
 

@@ -127,6 +127,11 @@ export class Dispatcher {
     this.#renewals = every(clock, config.leaseMs / renewalsPerLease, () => this.#renew());
   }
 
+  /** An earlier process saw this endpoint fail. The trouble is over when it takes an event from this one. */
+  remember(name: string, failure: { at: number; reason: string }): void {
+    this.#works.get(name)?.trouble.begins(failure.at, failure.reason);
+  }
+
   /** Something may be due. */
   wake(): void {
     this.#claims.wake();

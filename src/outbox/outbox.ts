@@ -69,6 +69,7 @@ export async function startOutbox(options: OutboxOptions): Promise<Outbox> {
   /** Those of the settings, and those that were connected since. */
   const all = () => [...endpoints, ...(connections?.endpoints ?? [])];
   const disabled = await tables.endpoints.saveEndpoints(all());
+  const waiting = await waitingBefore(all(), tables);
   const housekeeping = new Housekeeping({
     config,
     tables,
@@ -88,6 +89,8 @@ export async function startOutbox(options: OutboxOptions): Promise<Outbox> {
     onParked: () => housekeeping.countSoon(),
   });
   dispatcher.start(disabled);
+  for (const { name, failure } of waiting)
+    if (failure !== undefined) dispatcher.remember(name, failure);
   connections?.start();
   housekeeping.onDue = () => dispatcher.wake();
   housekeeping.onSet = (byMs) => dispatcher.shiftClaims(byMs);
@@ -117,7 +120,11 @@ export async function startOutbox(options: OutboxOptions): Promise<Outbox> {
     eraseCall: (tx, callId) => eraseCall(tx, callId, clock.now()),
     health: () => healthsOf(dispatcher, housekeeping),
     missing: () => (all().length > 0 ? [] : ['a CRM (TRUNKLINE_WEBHOOK_URL)']),
-    notes: () => [...disabledNotes(dispatcher), ...mappingNotes(warnings)],
+    notes: () => [
+      ...disabledNotes(dispatcher),
+      ...waitingNotes(waiting, dispatcher),
+      ...mappingNotes(warnings),
+    ],
     drain: async (deadlineMs) => {
       await Promise.all([
         housekeeping.stop(Math.max(deadlineMs, maxDatabaseWaitMs)),
@@ -136,6 +143,44 @@ function healthsOf(dispatcher: Dispatcher, housekeeping: Housekeeping): Record<s
       ? {}
       : { delivery: { state: 'degraded', detail: troubles.join('; ') } }),
   };
+}
+
+/** An endpoint for which calls waited when this process began. `failure` is set if no event arrived after it. */
+type WaitingBefore = {
+  name: string;
+  calls: number;
+  failure: { at: number; reason: string } | undefined;
+};
+
+async function waitingBefore(
+  endpoints: readonly Endpoint[],
+  tables: OutboxTables,
+): Promise<WaitingBefore[]> {
+  const found: WaitingBefore[] = [];
+  for (const { name } of endpoints) {
+    const { waiting, lastFailure, lastSuccessAt } = await tables.lanes.health(name);
+    if (waiting === 0) continue;
+    const isLast = lastFailure !== null && lastFailure.at > (lastSuccessAt ?? 0);
+    const failure = isLast
+      ? { at: lastFailure.at, reason: lastFailure.reason ?? 'unknown' }
+      : undefined;
+    found.push({ name, calls: waiting, failure });
+  }
+  return found;
+}
+
+function waitingNotes(waiting: readonly WaitingBefore[], { disabled }: Dispatcher): string[] {
+  return waiting.flatMap(({ name, calls, failure }) => {
+    if (disabled.has(name)) return [];
+    const wait = calls === 1 ? '1 call waits' : `${calls} calls wait`;
+    const last = failure === undefined ? '' : `, last failure ${utcMinute(failure.at)}: ${failure.reason}`; // prettier-ignore
+    return [`${wait} for webhook ${name}${last} (npx trunkline deliveries list)`];
+  });
+}
+
+/** Such as `2026-12-04 09:30 UTC`. */
+function utcMinute(atMs: number): string {
+  return `${new Date(atMs).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
 }
 
 function disabledNotes({ disabled }: Dispatcher): string[] {

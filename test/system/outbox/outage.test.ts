@@ -1,3 +1,4 @@
+import { pino } from 'pino';
 import { expect, test } from 'vitest';
 import type { Clock } from '../../../src/lib/clock.ts';
 import type { GuardedAnswer, GuardedRequest } from '../../../src/lib/guarded-fetch.ts';
@@ -192,6 +193,40 @@ test(
     expect(crm.wronglyTimed).toBe(0);
   },
 );
+
+test('a process that begins while a CRM is away says so, and says when the CRM answers again', async () => {
+  const clock = stillClock();
+  const crm = new SimulatedCrm(clock);
+  await using store = await temporaryStore({ clock });
+  const lines: string[] = [];
+  const log = pino({}, { write: (line: string) => void lines.push(line) });
+  const settings = { clock, client: crm, random: () => 0.5, log };
+  {
+    await using outbox = await outboxOn(store, 'http://crm.example/', settings);
+    expect(outbox.notes?.()).toEqual([]);
+    await enqueue(store, 'call_1', 'call.transcript', clock.now());
+    outbox.wake();
+    await expect.poll(() => crm.attemptsMs.length).toBe(1);
+    await outbox.drain?.(10_000);
+  }
+  crm.isUp = true;
+  await using outbox = await outboxOn(store, 'http://crm.example/', settings);
+  expect(outbox.notes?.()).toEqual([
+    '1 call waits for webhook webhook, last failure 2026-02-03 09:00 UTC: connect: ECONNREFUSED (npx trunkline deliveries list)',
+  ]);
+  expect((await outbox.health?.())?.['delivery']).toMatchObject({ state: 'degraded' });
+  await expect
+    .poll(
+      async () => {
+        await clock.pass(1_000);
+        return crm.arrivals.length;
+      },
+      { timeout: 20_000 },
+    )
+    .toBe(1);
+  await expect.poll(async () => (await outbox.health?.())?.['delivery']).toBeUndefined();
+  expect(lines.filter((line) => line.includes('endpoint answers again'))).toHaveLength(1);
+});
 
 /** Steps of a clock that nobody has looked at yet: of a machine that slept, and of one whose clock was wrong. */
 const sets = [

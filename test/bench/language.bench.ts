@@ -100,6 +100,7 @@ export async function run(): Promise<void> {
     (turns) => void performTask('call', { turns, summaryType: 'general', language: 'en' }),
   );
   console.log(`memory at the end ${megabytes()} MB`);
+  await printChapters();
   await printWrapUps();
 }
 
@@ -154,10 +155,29 @@ function printCalls(
   );
 }
 
+/** Chapters behind the first one, in calls of several topics, of one, and in calls that were joined. */
+async function printChapters(): Promise<void> {
+  const { callsOfOneTopic, callsWithChapters, joinedCalls } = await import('../support/language/learn-boundaries.ts'); // prettier-ignore
+  const { boundariesOf } = await import('../../src/language/summary/boundaries.ts');
+  const single = callsOfOneTopic(['third', 'fourth', 'fifth']);
+  const sets = {
+    'dev, which taught the weights': callsWithChapters('dev'),
+    held: callsWithChapters('held'),
+    'joined, unseen': joinedCalls(single, 20),
+    'one topic, unseen': single,
+  };
+  for (const [name, calls] of Object.entries(sets)) {
+    const counts = new Counts();
+    for (const { turns, starts } of calls)
+      scoreBoundaries(starts.slice(1), boundariesOf(turns).slice(1), counts);
+    console.log(`chapters, ${name}: F1 ${three(counts.f1)} (${counts.hits} right, ${counts.extra} extra, ${counts.missed} missed, ${calls.length} calls)`); // prettier-ignore
+  }
+}
+
 /** The records of labelled calls, and the dispositions that are suggested for them: by words, and by meaning where the model is. */
 async function printWrapUps(): Promise<void> {
   const { scoreWrapUps, wrapUpCalls } = await import('../support/language/wrap-up-calls.ts');
-  for (const part of ['first', 'second', 'third', 'fourth'] as const) {
+  for (const part of ['first', 'second', 'third', 'fourth', 'fifth'] as const) {
     const score = scoreWrapUps(wrapUpCalls(part));
     const fields = (['reason', 'done', 'outcome', 'promises', 'facts'] as const).map((field) => `${field} ${three(score[field].f1)}`); // prettier-ignore
     const { promises, withoutSource, wrongNames } = score;

@@ -2,7 +2,7 @@ import { contentWords } from '../text/content.ts';
 import { splitSentences } from '../text/sentences.ts';
 import { timelineOf } from '../timing.ts';
 import { boundariesOf } from './boundaries.ts';
-import { clausesOf } from './clauses.ts';
+import { titleOf } from './chapter-titles.ts';
 import { extractOf } from './extract.ts';
 import type { Chapter, Word } from '../../protocol/addons.ts';
 import type { SpokenTurn } from '../types.ts';
@@ -21,7 +21,7 @@ export function chaptersOf(turns: readonly TimedTurn[], givenStarts?: number[]):
       part.flatMap((turn) => contentWords(turn.text).map((word) => word.stem)),
     ))
       chaptersWith.set(stem, (chaptersWith.get(stem) ?? 0) + 1);
-  return parts.map((part) => chapterOf(part, chaptersWith));
+  return parts.map((part, place) => chapterOf(part, chaptersWith, place === 0));
 }
 
 /** The chapters of a call. A call about one topic has none: its summary says what it was about. */
@@ -32,11 +32,12 @@ export function severalOf(chapters: Chapter[]): Chapter[] {
 function chapterOf(
   turns: readonly TimedTurn[],
   chaptersWith: ReadonlyMap<string, number>,
+  isFirst: boolean,
 ): Chapter {
   const keywords = keywordsOf(turns, chaptersWith);
   const summary = extractOf(turns, 'concise');
   return {
-    headline: headlineOf(turns),
+    headline: titleOf(turns, { isFirst }),
     gist: keywords.slice(0, 3).join(', '),
     keywords,
     start: turns[0]?.start ?? 0,
@@ -68,20 +69,6 @@ function keywordsOf(
     .sort((a, b) => b.weight - a.weight || a.first - b.first)
     .slice(0, 6)
     .map((entry) => entry.word);
-}
-
-/** The first words of the topic, cut to one line. */
-function headlineOf(turns: readonly SpokenTurn[]): string {
-  const opening =
-    clausesOf(turns.slice(0, 5)).find(
-      (clause) =>
-        contentWords(clause.text).length >= 3 &&
-        !/\b(?:how (?:can|may) i help|thanks? (?:you )?for calling|my name is|this is)\b/i.test(
-          clause.text,
-        ),
-    ) ?? clausesOf(turns)[0];
-  const words = (opening?.text ?? turns[0]?.text ?? '').replace(/[.?!]+$/, '').split(/\s+/);
-  return words.length > 12 ? `${words.slice(0, 12).join(' ')}…` : words.join(' ');
 }
 
 export function sentencesOf(turn: TimedTurn): Chapter['sentences'] {

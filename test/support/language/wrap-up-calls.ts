@@ -7,7 +7,7 @@ import { baseOf } from '../../../src/language/wrap-up/verbs.ts';
 import { Counts } from './language-scores.ts';
 
 /** The first two parts hold thirty calls each, the other two ten each. */
-export type WrapUpPart = 'first' | 'second' | 'third' | 'fourth';
+export type WrapUpPart = 'first' | 'second' | 'third' | 'fourth' | 'fifth';
 
 /**
  * Calls whose wrap-up is known. A word group `a|b & c` is met by a text with one word of each side of the ampersand;

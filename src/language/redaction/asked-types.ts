@@ -2,6 +2,7 @@ import { secretKinds } from '../entities/asked-secrets.ts';
 import { isExplained, runAt, type Run } from '../entities/code-runs.ts';
 import type { CueKind } from '../entities/cue-kinds.ts';
 import type { Doc } from '../entities/doc.ts';
+import { isNamedOtherwise } from './named-otherwise.ts';
 import { claimLikeDigits } from './short-answers.ts';
 import { cardDateEnd, isMonthAndYear } from './careful.ts';
 
@@ -53,7 +54,9 @@ export function claimAsked(doc: Doc, wants: (type: string) => boolean): void {
     const run = runAt(doc, i, false);
     if (!run) continue;
     const type = typeFor(kinds, run);
-    if (type !== undefined && !isExplained(doc, run)) doc.claim(type, run.from, run.to);
+    const isOther =
+      isExplained(doc, run) || (run.digits <= mostNamed && isNamedOtherwise(doc, run));
+    if (type !== undefined && !isOther) doc.claim(type, run.from, run.to);
     i = Math.max(i, run.to - 1);
   }
 }
@@ -88,3 +91,5 @@ function typeFor(kinds: readonly CueKind[], { digits, chars }: Run): string | un
 }
 
 const shortestPiece = 2;
+/** A longer number is taken out whatever its own sentence calls it. */
+const mostNamed = 6;

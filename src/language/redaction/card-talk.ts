@@ -1,5 +1,6 @@
-import { askedFor } from '../entities/asked-secrets.ts';
+import { askedFor, secretKinds } from '../entities/asked-secrets.ts';
 import type { CueKind } from '../entities/cue-kinds.ts';
+import { numberedThings } from './named-otherwise.ts';
 
 /** The talk around a text: the last turns of the other party, and whether the two speak of a card. */
 export type Talk = { turns: readonly string[]; isOfCard: boolean };
@@ -23,11 +24,16 @@ export function isAfterQuestion({ turns, isOfCard }: Talk): boolean {
 const longestQuestion = 12;
 
 /** Questions whose answer is another number, also while the two speak of a card. */
-const otherAnswer =
-  /\b(?:how (?:many|much|old|long|far|big|large|tall|heavy|wide|high|often|fast|soon|late|early)|what time|o'clock|age|zip|post ?code|room|apartment|flat|suite|unit|floor|extension|house|street|address|building|gate|seat|platform|size|shoe|price|costs?|charged?|total|amount|balance|pay|paid|fee|rate|percent(?:age)?|temperature|degrees|miles?|mileage|meter|reading|version|model|channel|station|page|chapter|step|option|error|flight|train|bus|route|line|highway|exit|weigh|weight|height|length|width|speed|score|level|quantity|count|people|guests|party|nights|tickets?|copies|items|pieces|boxes|bedrooms|square|minutes|hours|days|weeks|birthday|born|phone|area|dial|call you|order|case|policy|claim|invoice|booking|reservation|tracking|reference)\b/i;
+const otherAnswer = new RegExp(
+  `\\b(?:how (?!about|come|many (?:digits|numbers)|long (?:is|will|does) (?:it|that|this|the card|your card|the one)\\b)` +
+    `(?:m(?:any|uch)|[a-z]+ (?:is|are|was|were|did|do|does|have|has|will|would|a|'s))` +
+    `|how (?:old|far|big|large|tall|heavy|wide|high|often|fast|soon|late|early)|what time|o'clock` +
+    `|which year (?:is|was|were|did|do)|area|dial|call you|phone|${numberedThings})\\b`,
+  'i',
+);
 /** Questions for another day or time, also while the two speak of a card: "when did you buy it". */
 const otherDay =
-  /\b(?:what (?:day|year|time)|when .*\b(?:you|your|we|they|he|she|i|us|our|due|dead ?line|the (?!card|date|expir)\w+|deliver\w*|arriv\w*|ship\w*|appointment|meeting|starts?|begins?|open|close|coming|come|back|schedul\w*|happen\w*|leave))\b/i;
+  /\b(?:what (?:day|year|time)|(?:month|date) (?:was|were|did|do|of)|when (?:was|were|did|should|shall|can|could|are|do)|when .*\b(?:you|your|we|they|he|she|i|us|our|due|dead ?line|the (?!card|date|expir|end\b)\w+|deliver\w*|arriv\w*|ship\w*|appointment|meeting|starts?|begins?|open|close|coming|come|back|schedul\w*|happen\w*|leave))\b/i;
 /** Questions whose answer is another number where nobody has spoken of a card. */
 const otherMoment =
   /\b(?:help|was|were|did|which (?:day|year|one)|date of|what date (?:did|do|was|were|would|works|is)|since|how|which)\b/i;
@@ -44,9 +50,28 @@ export function isExplainedBy({ turns, isOfCard }: Talk): boolean {
  * True if the last turn plainly asks for something else: "Your order number?" behind a question for the expiry date. A
  * turn that only speaks of an order asks for nothing, and the answer of before may still come.
  */
-export function isForSomethingElse({ turns }: Talk): boolean {
+export function isForSomethingElse({ turns }: Pick<Talk, 'turns'>): boolean {
   const last = turns.at(-1) ?? '';
-  return /\?|\bnumber\b/i.test(last) && isOther(last) && !asksForCard([last]);
+  return isQuestion(last) && isOther(last) && !asksForSecret(last);
+}
+
+/** The turns from the last question for something else on. What was asked before it is not asked any more. */
+export function turnsInForce(turns: readonly string[]): readonly string[] {
+  const from = turns.findLastIndex((_, at) =>
+    isForSomethingElse({ turns: turns.slice(0, at + 1) }),
+  );
+  return from > 0 ? turns.slice(from) : turns;
+}
+
+function isQuestion(turn: string): boolean {
+  return (
+    /\?|\b(?:number|please)\b/i.test(turn) ||
+    /^\W*(?:(?:and|so|now|okay|ok)\W+)?(?:what|which|how|when)\b/i.test(turn)
+  );
+}
+
+function asksForSecret(turn: string): boolean {
+  return askedFor([turn], true).some((kind) => secretKinds.has(kind));
 }
 
 function isOther(turn: string): boolean {

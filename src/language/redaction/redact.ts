@@ -14,7 +14,7 @@ import { markerLabel } from '../../protocol/entity-types.ts';
 import { joinFinals } from '../text/join-finals.ts';
 import { claimAsked, wantedKinds } from './asked-types.ts';
 import { claimShortAnswer } from './short-answers.ts';
-import { asksForCard } from './card-talk.ts';
+import { asksForCard, isForSomethingElse, turnsInForce } from './card-talk.ts';
 import { claimCarefully, claimNamesCarefully } from './careful.ts';
 import { echoesIn, isTooShortToKnow } from './echoes.ts';
 import { numberRows, withRows } from './number-rows.ts';
@@ -152,6 +152,8 @@ function stepOf(input: RedactInput): RedactOutput {
     };
   if (isOtherQuestion(state.asked, look) && !input.flush) return afterQuestion(input, state);
   state.asked = asked;
+  // No number goes on behind a question for something else.
+  if (isForSomethingElse({ turns: asked })) delete state.tail;
   const held = state.held ?? [];
   delete state.held;
   // A slow speaker's number may have begun in a text that has left.
@@ -238,7 +240,7 @@ type Look = {
 function lookFor({ entityTypes, asked = [], language, state }: RedactInput): Look {
   const wanted = wantedTypes(entityTypes);
   const wants = (type: string): boolean => !wanted || wanted.has(type);
-  const askedKinds = askedFor(asked, true);
+  const askedKinds = askedFor(turnsInForce(asked), true);
   const talk = { turns: asked, isOfCard: (state?.cardTexts ?? 0) > 0 || asksForCard(asked) };
   return {
     wanted,

@@ -4,6 +4,7 @@ import { isMonthName } from '../entities/dates.ts';
 import type { Doc } from '../entities/doc.ts';
 import { dayAt, isFiller } from '../text/numbers.ts';
 import { cardDateEnd, isMonthAndYear } from './careful.ts';
+import { isNamedOtherwise } from './named-otherwise.ts';
 import {
   asksForNumber,
   isAfterQuestion,
@@ -107,7 +108,8 @@ function partAt(doc: Doc, i: number): AnswerPart | undefined {
     return { ...one, kind: 'around' };
   if (run?.from === i) {
     // "Nine of twenty eight" is a date here; "of" explains the nine only where nobody waits for one.
-    const isClosed = isExplained(doc, run) && doc.word(run.to) !== 'of';
+    const isClosed =
+      (isExplained(doc, run) && doc.word(run.to) !== 'of') || isNamedOtherwise(doc, run);
     const { to, chars, pieces } = run;
     const isSpelled = pieces.every(
       (piece) => piece.chars.length === 1 || /^\d+$/.test(doc.word(piece.from)),

@@ -1,0 +1,90 @@
+import { runAt } from '../entities/code-runs.ts';
+import type { Doc } from '../entities/doc.ts';
+
+/** Things that may have a number which is no secret, in a question and beside a number: "which floor", "my flight is". */
+export const numberedThings = [
+  // Money.
+  'prices?|costs?|charges?|charged|fees?|bill(?:ed)?|rent|incomes?|salary|wages?|budget|discount|refund(?:ed)?|invoices?|balance|totals?|amounts?|sum|worth|values?|comes? to|came to|dollars|deposit|premium|deductible|co-?pay|tips?|tax(?:es)?|fine|penalty|loan|mortgage|debt|paid|pays?|owes?|owed|spent|spend',
+  // Orders and cases.
+  'orders?|ordered|p ?o number|case|policy|claim|booking|booked|reservation|confirmation|tracking|parcel|package|shipment|employee|job|staff|reference|tickets?|docket|receipt|quote',
+  // Places.
+  'zip|post ?code|postal|rooms?|apartment|flat|suite|units?|floor|extension|house|street|avenue|address|building|gate|seats?|platform|terminal|deck|bay|locker|department|aisle|shelf|row|cabin|pier|zone|ward|district|table|lane|hall|level',
+  // Ways and vehicles.
+  'flight|train|bus|tram|taxi|cab|route|highway|exit|car|truck|engine|miles?|mileage|kilomet\\w+|distance|speed',
+  // Measures.
+  'sizes?|shoe|temperature|heating|thermostat|degrees|pressure|meter|reading|weigh\\w*|weight|height|length|width|depth|volume|frequency|dos(?:e|age)|calories|pulse|percent(?:age)?|rate|scores?|points|grade|quantity|count|square|data|age|aged|ages|voltage|capacity|display|scale|oven|fridge|freezer|boiler|thermo\\w+|humidity|limit|maximum|minimum|average|difference|interest',
+  // Parts of a whole, and things that are counted.
+  'versions?|model|channel|station|pages?|chapter|step|option|error|line|item|question|section|people|guests|party|employees|son|daughter|child|mother|father|dad|mom|mum|husband|wife|brother|sister|grand\\w+|nights|copies|items|pieces|boxes|stamps|minutes|hours|days|weeks|bedrooms|prescription|units',
+  // Days.
+  'birthday|born|appointment|anniversary|visit|hour|wedding|holiday|meeting|exam|concert|game|match|lesson|class|trip|vacation|surgery|check-?in|check-?out|pick-?up|delivery|departure|arrival|deadline',
+].join('|');
+
+const things = new RegExp(`^(?:${numberedThings})$`);
+/** Words of a sentence about something else: "he turned twenty one", "it was about nine thirty". */
+const tellings =
+  /^(?:turned|turns|waited|wait|waiting|departs?|departed|leaves|left|arrives?|arrived|happened|bought|moved|since|lives?|living|lived|set|about|around|nearly|almost|roughly|approximately|wrong|drove|earns?|earned|took|lasted|returned|received|sent|used|counted|measured|measures|stayed|starts?|started|opens?|opened|closes?|closed|lands?|landed|boards?|built|hold|called)$/;
+/** A word behind it: "nine thirty when I called", "two hundred and fifty of them", "four twelve Oak Avenue". */
+const namesBehind =
+  /^(?:when|twice|altogether|avenue|street|road|lane|drive|boulevard|total|tonight|tomorrow|yesterday|screen|queue|last|next|ago|old|tall|long|wide|away|left)$/;
+/** A plural is counted: "two hundred guests". */
+const counted =
+  /^(?!(?:yes|thanks|this|his|was|is|as|us|does|says|reads|plus|expires|runs|numbers|figures|digits|goes|ends|less|its|cards)$)[a-z]{3,}[^su\W]s$/;
+/** Somebody else does something: "they owe me", "we were two hundred". */
+const others = /^(?:he|she|they|we)(?:'(?:re|s|d|ve))?$/;
+const reads =
+  /^(?:have|has|had|got|gave|give|given|said|say|see|read|wrote|put|printed|need|want|asked|can|could|don't)$/;
+/** A sentence with one of these words may speak of a card. */
+const ofCard =
+  /^(?:cards?|visa|mastercard|amex|code|cvv|cvc|csc|security|digits?|numbers|back|front|reverse|signature|valid|good|until|till|thru|through|expir\w*|exp|runs?|ends?|ending|rest|social|ssn|strip\w*|magnetic|plastic|side|bottom|top|printed|date|month|year)$/;
+
+/** Words behind a number that tell nothing of it. */
+const empty =
+  /^(?:and|then|okay|ok|yes|yeah|sure|no|it's|its|it|is|that's|that|this|what|be|will|let|me|look|looks|like|says|say|said|reads|shows|here|there|i|i've|i'm|have|got|think|believe|guess|the|a|an|second|moment|sec|just|right|well|great|perfect|thanks|thank|you|correct|all|alright|please|slash|dash|my|in|on|at|of|or|if|so|am|are|was|were|do|did|don't|can|but|sorry|wait|again|repeat|off|down|up|see|know|sir|madam|ma'am|miss|hope|maybe|anyway|though|or|for|to|too|won|ate|oh|um|uh|er|mm|hm|one|[^\p{L}]+)$/u;
+/** A sentence that goes on for this many words behind a number does not give the number as an answer. */
+const leastBehind = 2;
+
+/** A name stands at most this many tokens before its number. */
+const reachBefore = 6;
+const reachBehind = 3;
+
+type NamedRun = { from: number; to: number; pieces?: readonly { chars: string }[] };
+
+/** True if words beside a number say that it is something else than a secret: an amount, an order, a flight. */
+export function isNamedOtherwise(doc: Doc, run: NamedRun): boolean {
+  const { from, to } = run;
+  const before = wordsFrom(doc, from - 1, -1, reachBefore);
+  const behind = wordsFrom(doc, to, 1, reachBehind);
+  if ([...before, ...behind].some((word) => ofCard.test(word))) return false;
+  return (
+    before.some((word) => things.test(word) || tellings.test(word)) ||
+    before.some((word, at) => others.test(word) && at > 0 && !reads.test(before[at - 1] ?? '')) ||
+    counted.test(behind[0] ?? '') ||
+    (behind[0] === 'of' && /^(?:them|these|those|us|you)$/.test(behind[1] ?? '')) ||
+    behind.some((word) => namesBehind.test(word)) ||
+    isAmidst(doc, run)
+  );
+}
+
+/** True for a number of a sentence that goes on. A secret is said digit by digit, and a new clause begins behind it. */
+function isAmidst(doc: Doc, { from, to, pieces = [] }: NamedRun): boolean {
+  const all = wordsFrom(doc, to, 1, reachAmidst);
+  const comma = all.indexOf(',');
+  const behind = comma < 0 ? all : all.slice(0, comma);
+  const isMore = behind.some((word, at) => ofCard.test(word) || runAt(doc, to + at, false));
+  const isListed = pieces.length > 2 && pieces.every(({ chars }) => chars.length === 1);
+  if (isMore || isListed || from === 0) return false;
+  return behind.filter((word) => !empty.test(word)).length >= leastBehind;
+}
+
+const reachAmidst = 8;
+
+/** The words of the same sentence on one side of a number, the nearest first. */
+function wordsFrom(doc: Doc, from: number, step: 1 | -1, most: number): string[] {
+  const words: string[] = [];
+  for (let at = from; words.length < most && at >= 0 && at < doc.tokens.length; at += step) {
+    const word = doc.word(at);
+    if (/^[.!?;]$/.test(word)) break;
+    words.push(word);
+  }
+  return words;
+}

@@ -95,10 +95,30 @@ function afterSoft(doc: Doc, piece: RunPiece, withLetters: boolean): number {
         !(piece.chars.length === 1 && pieceAt(doc, at + 1, withLetters, piece)?.chars.length === 1)
       )
         break;
-    } else if (!isFiller(token) && !softWords.has(token.lower)) break;
+    } else if (!isFiller(token) && !softWords.has(token.lower) && !isLikeFiller(doc, piece, at))
+      break;
     at += 1;
   }
   return at;
+}
+
+/** Words that a recogniser makes of a hesitation between digits that are listed: "nine, two, but seven, four, three". */
+const likeFillers = /^(?:but|that)$/;
+
+/** True between at least two listed digits before the word, and three behind it. */
+function isLikeFiller(doc: Doc, piece: RunPiece, at: number): boolean {
+  if (!likeFillers.test(doc.word(at)) || piece.chars.length !== 1 || !piece.isDigits) return false;
+  return listedFrom(doc, piece.to - 1, -1) >= 2 && listedFrom(doc, at + 1, 1) >= 3;
+}
+
+/** The number of single digits in a row, with or without marks between them. */
+function listedFrom(doc: Doc, start: number, step: 1 | -1): number {
+  let count = 0;
+  for (let at = start; count < 3; at += step) {
+    if (/^(?:\d|oh)$/.test(doc.word(at)) || units.has(doc.word(at))) count += 1;
+    else if (!/^[.,]$/.test(doc.word(at))) break;
+  }
+  return count;
 }
 
 const ends = /^[.?…]$/;
@@ -107,7 +127,7 @@ const ends = /^[.?…]$/;
 function hesitationEnd(doc: Doc, start: number): number {
   if (!ends.test(doc.word(start))) return 0;
   let at = start + 1;
-  while (isFiller(doc.tokens[at])) at += 1;
+  while (isFiller(doc.tokens[at]) || likeFillers.test(doc.word(at))) at += 1;
   return at > start + 1 && ends.test(doc.word(at)) ? at + 1 : 0;
 }
 
@@ -290,6 +310,9 @@ function letterPiece(doc: Doc, i: number, before: RunPiece | undefined): RunPiec
     const spelled = /^(?:as|for|like)$/.test(next?.lower ?? '') ? spelledEnd(doc, i) : 0;
     if (spelled > 0)
       return { chars: token.text.toUpperCase(), from: i, to: spelled, isDigits: false };
+    // "I Juliet five six": a name of the alphabet and a digit follow.
+    const spellsOn = nato.has(next?.lower ?? '') && isDigitWord(doc, i + 2);
+    if (spellsOn) return { chars: token.text.toUpperCase(), from: i, to: i + 1, isDigits: false };
     if (isWordToo && !before && !/^[a-z]$/.test(next?.lower ?? '') && next?.spaced !== false)
       return undefined;
     if (
@@ -302,7 +325,11 @@ function letterPiece(doc: Doc, i: number, before: RunPiece | undefined): RunPiec
       return undefined;
     return { chars: token.text.toUpperCase(), from: i, to: i + 1, isDigits: false };
   }
-  if (nato.has(token.lower) && (before || isDigitWord(doc, i + 1) || nato.has(next?.lower ?? '')))
+  const isBesideLetter = /^[b-hj-z]$/.test(next?.lower ?? '') && isDigitWord(doc, past(doc, i + 2));
+  if (
+    nato.has(token.lower) &&
+    (before || isDigitWord(doc, i + 1) || nato.has(next?.lower ?? '') || isBesideLetter)
+  )
     return { chars: token.lower.slice(0, 1).toUpperCase(), from: i, to: i + 1, isDigits: false };
   const isCapitals =
     token.text.length >= 2 && token.text.length <= 12 && token.text === token.text.toUpperCase();
@@ -312,6 +339,10 @@ function letterPiece(doc: Doc, i: number, before: RunPiece | undefined): RunPiec
   if (glued && token.text.length <= 4 && before.to === i && /^[a-z]+$/.test(token.lower))
     return { chars: token.text.toUpperCase(), from: i, to: i + 1, isDigits: false };
   return undefined;
+}
+
+function past(doc: Doc, i: number): number {
+  return /^[.,]$/.test(doc.word(i)) ? i + 1 : i;
 }
 
 /** The end of a spelled letter such as "b as in bravo" or "k for kilo", or 0. */

@@ -194,7 +194,7 @@ function localStart(doc: Doc, at: number): number {
     const after = doc.tokens[i + 1];
     const glued = after !== undefined && !after.spaced && i + 1 <= at;
     if (joiners.has(word)) {
-      if (token.kind === 'mark' && (token.spaced || !glued)) break;
+      if (token.kind === 'mark' && (token.spaced || !glued) && !isFirstName(doc, i)) break;
       i -= 1;
       hasWord = false;
       continue;
@@ -230,6 +230,13 @@ function localStart(doc: Doc, at: number): number {
     i -= 1;
   }
   return from;
+}
+
+/** True for the mark in "write to susan. Osborne at ...", where a recogniser ends a sentence at the dot. */
+function isFirstName(doc: Doc, mark: number): boolean {
+  return (
+    doc.word(mark) === '.' && given.has(doc.word(mark - 1)) && notNames.has(doc.word(mark - 2))
+  );
 }
 
 /** True if the token continues a name after a cue: in "it's laura bennett at ..." both words belong to the address. */

@@ -157,8 +157,25 @@ function withSpelling(name: string, letters: string): string {
   const best = Math.max(...likeness);
   const at = likeness.lastIndexOf(best);
   const written = inCapitals(letters);
+  if (isMisheard(words[at]?.toLowerCase() ?? '', letters)) return words.map(inCapitals).join(' ');
+  // Letters that are nothing like the only word of the name spell all of it: "Delusky, K O W A L S K I".
+  if (best < 0.5 && words.length === 1) return written;
   if (best < 0.5) return [...words.map(inCapitals), written].join(' ');
   return words.map((word, i) => (i === at ? written : inCapitals(word))).join(' ');
+}
+
+/** Names of letters that sound alike. */
+const alike = ['bcdegptvz', 'mn', 'fsx', 'ajk', 'iy'];
+
+/** True where the letters are the name itself but for two or three that sound alike: "Draper, E-R-A-T-E-R". */
+function isMisheard(name: string, letters: string): boolean {
+  if (name.length !== letters.length) return false;
+  const others = Array.from(letters).filter((letter, at) => letter !== name[at]);
+  const areAlike = Array.from(letters).every((letter, at) => {
+    const said = name[at] ?? '';
+    return letter === said || alike.some((set) => set.includes(letter) && set.includes(said));
+  });
+  return areAlike && others.length >= 2 && others.length * 2 <= letters.length;
 }
 
 /**

@@ -41,3 +41,30 @@ test('a birthday without a year is a day of any year', () => {
   expect(valuesOf(['I was born on the 29th of February.'])).toEqual([['DOB', '--02-29']]);
   expect(valuesOf(['I was born on October fifth nineteen eighty.'])).toEqual([['DOB', '1980-10-05']]); // prettier-ignore
 });
+
+test('a word that a hesitation between listed digits was heard as does not divide them', () => {
+  const asked = ['What is your account number?'];
+  expect(valuesOf(['It is nine, zero, two, but seven, four, three, five.'], asked)).toEqual([['ACCOUNT_NUMBER', '9027435']]); // prettier-ignore
+  expect(valuesOf(['9,6,9. That. Zero, eight, three.'], asked)).toEqual([['ACCOUNT_NUMBER', '969083']]); // prettier-ignore
+  expect(valuesOf(['I have two, but three of us came, not four, five.'], asked)).toEqual([]);
+});
+
+test('letters beside names of the alphabet belong to a code', () => {
+  expect(valuesOf(['The code is echo z. Zero, eight, three, three.'])).toEqual([['NUMERICAL_PII', 'EZ0833']]); // prettier-ignore
+  expect(valuesOf(['It is I Juliet Five, six, zero, nine.'], ['The reference, please?'])).toEqual([['NUMERICAL_PII', 'IJ5609']]); // prettier-ignore
+});
+
+test('six digits that are all of an answer are a number', () => {
+  expect(valuesOf(['It is four, eight, three, one, zero, seven.'])).toEqual([['NUMERICAL_PII', '483107']]); // prettier-ignore
+  expect(valuesOf(['We were four, five, six, one, two, three in turn.'])).toEqual([]);
+});
+
+test('a first name with a full stop begins an address of mail', () => {
+  expect(valuesOf(['You can write to Susan. Osborne at outlook.com.'])).toEqual([['EMAIL_ADDRESS', 'susan.osborne@outlook.com']]); // prettier-ignore
+});
+
+test('a spelling that sounds like the name but for some letters is that name', () => {
+  expect(valuesOf(['My last name is Draper. E-R-A-T-E-R.'])).toEqual([['NAME_FAMILY', 'Draper']]);
+  expect(valuesOf(['My last name is Delusky. K. O. W. A L. S. K. I.'])).toEqual([['NAME_FAMILY', 'Kowalski']]); // prettier-ignore
+  expect(valuesOf(['My last name is Hardwell. H. A. R. T. W. E. L. L.'])).toEqual([['NAME_FAMILY', 'Hartwell']]); // prettier-ignore
+});

@@ -6,6 +6,7 @@ import type { Action } from './playbook.ts';
 import type { PhraseMatch } from './phrase-matcher.ts';
 import {
   isInScope,
+  isSpoken,
   type CallScope,
   type LoadedPlaybook,
   type RuleSet,
@@ -47,7 +48,10 @@ export class CallRules {
     this.#set = set;
     this.#call = call;
     this.#rules = set.rules.filter(
-      ({ playbook }) => (isTrial || playbook.status !== 'draft') && isInScope(playbook.scope, call),
+      ({ playbook }) =>
+        (isTrial || playbook.status !== 'draft') &&
+        // The language may turn out during the call.
+        isInScope({ ...playbook.scope, language: undefined }, call),
     );
     this.#timed = this.#rules.filter(({ isTimed }) => isTimed);
   }
@@ -58,7 +62,11 @@ export class CallRules {
 
   /** The checklists of the call, with what is done of them. */
   get checklists() {
-    const playbooks = new Set(this.#rules.map(({ playbook }) => playbook));
+    const playbooks = new Set(
+      this.#rules
+        .map(({ playbook }) => playbook)
+        .filter(({ scope }) => isSpoken(scope, this.#call)),
+    );
     return [...playbooks].flatMap((playbook) =>
       playbook.checklists.map(({ id, title, steps }) => ({
         id,
@@ -149,7 +157,8 @@ export class CallRules {
         nowS: input.cause.end,
         stepsDone: this.stepsDone,
       });
-      if (cause === undefined || !this.#mayFire(watched, cause, input.cause.end)) continue;
+      if (cause === undefined || !isSpoken(watched.playbook.scope, this.#call)) continue;
+      if (!this.#mayFire(watched, cause, input.cause.end)) continue;
       const hit = this.#fire(watched, cause);
       if (hit === undefined) continue;
       hits.push(...this.#gate.pass(hit, this.#nowS));

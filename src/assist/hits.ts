@@ -44,6 +44,7 @@ export type Done =
   | { kind: 'tag'; tag: string }
   | { kind: 'step'; checklist: string; step: string; title: string }
   | { kind: 'pause'; seconds: number }
+  | { kind: 'language'; language: string }
   | { kind: 'signal'; name: string; data: Record<string, string> };
 
 /** A rule fired. */
@@ -103,6 +104,7 @@ export function doneBy(
   }
   if ('tag' in action) return tags.has(action.tag) ? undefined : { kind: 'tag', tag: action.tag };
   if ('pause' in action) return { kind: 'pause', seconds: action.pause.resume_after };
+  if ('language' in action) return { kind: 'language', language: action.language };
   if ('step' in action) {
     if (stepsDone.has(action.step)) return undefined;
     const [checklist = '', step = ''] = action.step.split('.');

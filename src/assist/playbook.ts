@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { languageCodeOf, languagesNamed } from '../protocol/language-names.ts';
 import { hintThreshold } from './means-rules.ts';
 
 /**
@@ -12,6 +13,11 @@ const Party = z.enum(['customer', 'agent']);
 const Seconds = z.number().min(0).max(86_400);
 const Title = z.string().min(1).max(200);
 const Text = z.string().min(1).max(1_000);
+const Language = z
+  .string()
+  .max(60)
+  .refine((text) => languageCodeOf(text) !== undefined, 'is no language: es or Spanish')
+  .transform((text) => languageCodeOf(text) ?? text);
 const PhraseText = z.string().min(2).max(300);
 
 const PhraseTrigger = z
@@ -157,6 +163,14 @@ const actions = {
   pause: z
     .strictObject({ resume_after: z.number().min(5).max(600).default(60) })
     .describe('Pauses the call for so many seconds: nothing of them is kept or sent.'),
+  language: z
+    .string()
+    .max(200)
+    .refine(
+      (text) => languagesNamed(text) !== undefined,
+      'is no language: es, Spanish, "es, en" or auto',
+    )
+    .describe('The language in which the call is heard from here on.'),
   signal: z.strictObject({
     name: Id,
     data: z.record(z.string().max(60), z.string().max(500)).optional(),
@@ -192,6 +206,11 @@ export const Scope = z.strictObject({
     .optional(),
   carrier: z.array(z.string().max(40)).min(1).optional(),
   to: z.array(z.string().max(40)).min(1).optional().describe('Numbers that were dialled.'),
+  language: z
+    .array(Language)
+    .min(1)
+    .optional()
+    .describe('Languages of the customer, such as es or Spanish, from when the language is sure.'),
   metadata: z
     .record(
       z.string().max(100),

@@ -212,7 +212,14 @@ export type CallScope = {
   carrier: string;
   to: string | null;
   metadata: Readonly<Record<string, unknown>>;
+  /** The customer's language; null while it is in doubt. A running call may come to know it. */
+  readonly language?: string | null | undefined;
 };
+
+/** True if the playbook is for the language of the call. */
+export function isSpoken({ language }: Scope, call: Pick<CallScope, 'language'>): boolean {
+  return language === undefined || language.includes(call.language ?? '');
+}
 
 export function isInScope(scope: Scope, call: CallScope): boolean {
   const { direction, carrier, to, metadata = {} } = scope;
@@ -220,6 +227,7 @@ export function isInScope(scope: Scope, call: CallScope): boolean {
     return false;
   if (carrier !== undefined && !carrier.includes(call.carrier)) return false;
   if (to !== undefined && !to.includes(call.to ?? '')) return false;
+  if (!isSpoken(scope, call)) return false;
   return Object.entries(metadata).every(([name, wanted]) => {
     const value = call.metadata[name];
     const isText =

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { defaultRoleRules, roleRuleSchema } from './roles.ts';
 import { AgentSetting } from '../protocol/agents.ts';
+import { languagesNamed } from '../protocol/language-names.ts';
 import { longestNumberPauseS } from '../protocol/session-hints.ts';
 import { SharedSecret } from '../port/secrets.ts';
 import { redactionProblem } from '../language/redaction/redaction-names.ts';
@@ -135,6 +136,27 @@ export const BridgeConfig = z.strictObject({
     .default(['language', 'vocabulary'])
     .meta({
       description: 'Carrier parameters that may change the session of their own call.',
+    }),
+  numberLanguages: z
+    .record(
+      z
+        .string()
+        .regex(
+          /^\+?[\d\s().-]{0,40}\*?$|^sips?:.{1,200}$/,
+          'must be a number, or the beginning of one and *',
+        ),
+      z
+        .string()
+        .refine(
+          (named) => languagesNamed(named) !== undefined,
+          'must be languages: es, Spanish, "de, fr, it", or auto',
+        ),
+    )
+    .default({})
+    .refine((all) => Object.keys(all).length <= 10_000, 'has more than 10000 numbers')
+    .meta({
+      description:
+        'The languages of calls by the number that was called, such as { "+34910000000": "es", "+41*": "de, fr, it" }; a parameter of the call itself comes first.',
     }),
   dtmfEvents: z.boolean().default(false).meta({
     env: 'TRUNKLINE_DTMF_EVENTS',

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { parsePhoneNumberFromString, type CountryCode } from 'libphonenumber-js/min';
+import { languageName } from '../lib/language-name.ts';
 import {
   callText,
   cutText,
@@ -110,6 +111,13 @@ function ownNumber(event: EventLike | undefined): unknown {
   return (call?.direction === 'outbound' ? call.from : call?.to) ?? undefined;
 }
 
+/** The name of a language in English words, for fields that people read. Undefined while the language is in doubt. */
+function languageOf(code: unknown): string | undefined {
+  return typeof code === 'string' && code !== '' && code.length < 20
+    ? languageName(code)
+    : undefined;
+}
+
 /** Makes a UUID from a text; equal texts give equal UUIDs. It serves as our own key for CRMs that need one. */
 function uuidOf(text: unknown): string {
   const bytes = createHash('sha256').update(String(text)).digest().subarray(0, 16);
@@ -206,6 +214,7 @@ export const expressionFunctions: Record<string, (...given: any[]) => unknown> =
   partyNumber,
   ownNumber,
   uuidOf,
+  languageOf,
   hoursMinutes,
   dayAt,
   cutText,

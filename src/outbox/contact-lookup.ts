@@ -6,7 +6,9 @@ import type { TokenRows } from '../crm/token-rows.ts';
 import type { Clock } from '../lib/clock.ts';
 import { GuardedClient } from '../lib/guarded-fetch.ts';
 import { storableText } from '../lib/storable.ts';
+import { withoutUndefined } from '../lib/without-undefined.ts';
 import type { CallContact, LookedUpCall } from '../protocol/contact.ts';
+import { languageCodeOf } from '../protocol/language-names.ts';
 import type { Endpoint } from './config.ts';
 import { Mapping, type StepContext } from './mapping.ts';
 import type { WebhookClient } from './sender.ts';
@@ -76,6 +78,7 @@ export class ContactLookup implements AsyncDisposable {
       id: contactId,
       name: shortText(contact['name']) ?? null,
       company: shortText(contact['company']) ?? null,
+      ...withoutUndefined({ language: languageCodeOf(shortText(contact['language']) ?? '') }),
     };
     context.links = { contact: known.id };
     // A CRM that tells who calls and not what is open with them has told the most of it.

@@ -65,6 +65,13 @@ export const ApiLeg = z
       .enum(['waiting', 'live', 'resuming', 'finishing', 'done', 'failed'])
       .optional()
       .describe('Of the speech session behind it.'),
+    language: LanguageCode.nullable()
+      .optional()
+      .describe('In which this party speaks now; null while it is in doubt.'),
+    languages: z
+      .array(LanguageCode)
+      .optional()
+      .describe('Every language that was sure on this leg, the latest last.'),
   })
   .meta({ id: 'CallLeg' });
 export type ApiLeg = z.infer<typeof ApiLeg>;
@@ -86,6 +93,9 @@ const callFields = {
     .describe('Of the phone call, from its start to the hang-up; null while it goes on.'),
   ended_at: DateTime.nullable().describe('When its last words were there.'),
   custom_metadata: FreeObject,
+  language: LanguageCode.nullable()
+    .optional()
+    .describe('In which the customer speaks; null while it is in doubt.'),
   legs: z.array(ApiLeg),
   paused: z.boolean().optional(),
   recording: z.boolean().optional().describe('Whether there is a recording to fetch.'),

@@ -99,6 +99,7 @@ const HitOfCall = z.object({
         title: z.string(),
       }),
       z.object({ kind: z.literal('pause'), seconds: z.number() }),
+      z.object({ kind: z.literal('language'), language: z.string() }),
       CallSignalData.pick({ name: true, data: true }).extend({ kind: z.literal('signal') }),
     ]),
   ),

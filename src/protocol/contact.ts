@@ -7,6 +7,10 @@ export const CallContact = z
     id: z.string().describe('The id of the contact at the CRM.'),
     name: z.string().nullable(),
     company: z.string().nullable(),
+    language: z
+      .string()
+      .optional()
+      .describe('The language of the contact, where the CRM names one: the call is heard in it.'),
     tickets: z
       .array(z.object({ id: z.string(), title: z.string() }))
       .describe('Tickets, cases or deals that are open, at most five.'),

@@ -26,13 +26,19 @@ const call: EventCall = {
 
 const agent = { id: 'a17', name: 'Omar', extension: '204' };
 
-const overCall: EventCall = { ...call, hung_up_at: '2026-02-03T09:15:57.300Z', duration: 57.3 };
+const overCall: EventCall = {
+  ...call,
+  hung_up_at: '2026-02-03T09:15:57.300Z',
+  duration: 57.3,
+  language: 'en',
+};
 
 const customer: EventLeg = {
   id: 'leg_01JK5S2M7S3N4P5Q6R7S8T9V0W',
   role: 'customer',
   track: 'inbound',
   session_id: '7d0c1b52-6a0e-4f1b-9b0a-2f6f4c6b8e11',
+  language: 'en',
 };
 
 const agentLegId = 'leg_01JK5S2M7S9A8B7C6D5E4F3G2H';

@@ -38,6 +38,9 @@ export const EventCall = z
       .optional()
       .describe('Of the phone call, from its start to the hang-up; null in events of before.'),
     agent: EventAgent.optional().describe('Who has the call; left out where nobody is known.'),
+    language: LanguageCode.optional().describe(
+      'In which the customer speaks; left out while that is in doubt.',
+    ),
   })
   .meta({ id: 'EventCall' });
 export type EventCall = z.infer<typeof EventCall>;
@@ -48,6 +51,11 @@ export const EventLeg = z
     role: Role,
     track: z.string(),
     session_id: z.string().nullable().describe('The speech session; null before there is one.'),
+    language: LanguageCode.nullable()
+      .optional()
+      .describe(
+        'In which this party speaks now: the one that was asked for, or the one that was heard; null while it is in doubt.',
+      ),
   })
   .meta({ id: 'EventLeg' });
 export type EventLeg = z.infer<typeof EventLeg>;

@@ -42,6 +42,7 @@ import * as knowledge from './migrations/036-knowledge.ts';
 import * as chosen from './migrations/037-chosen.ts';
 import * as scores from './migrations/038-scores.ts';
 import * as judgedHits from './migrations/039-judged-hits.ts';
+import * as languages from './migrations/040-languages.ts';
 
 type Migration = {
   name: string;
@@ -103,6 +104,7 @@ export const migrations: Migration[] = [
   { name: '037-chosen', ...chosen },
   { name: '038-scores', ...scores },
   { name: '039-judged-hits', ...judgedHits },
+  { name: '040-languages', ...languages },
 ];
 
 /**

@@ -69,6 +69,8 @@ export type CallsTable = {
   agent: string | null;
   /** JSON: the contact of the other party, as the CRM had it when the call began. */
   contact: Generated<string | null>;
+  /** The language of the customer. Null while it is in doubt. */
+  language: Generated<string | null>;
 };
 
 /** Keys by which a call is found: its parties in one form, its tags and agent, and what was noticed in it. */
@@ -99,6 +101,8 @@ export type LegsTable = {
   reconnects: number;
   /** JSON: how regularly the leg's frames arrived, as last counted. */
   cadence: string | null;
+  /** JSON: the languages of the leg that are sure, the present one last. Null before there is one. */
+  languages: Generated<string | null>;
 };
 
 type StreamsTable = {

@@ -128,8 +128,14 @@ async function callsFor(
 }
 
 /** The facts of a call that scopes of playbooks ask for. */
-export function scopeOf({ direction, carrier, to, metadata }: CallRecord): CallScope {
-  return { direction: direction ?? null, carrier, to: to ?? null, metadata };
+export function scopeOf({ direction, carrier, to, metadata, language }: CallRecord): CallScope {
+  return {
+    direction: direction ?? null,
+    carrier,
+    to: to ?? null,
+    metadata,
+    language: language ?? null,
+  };
 }
 
 async function trialOf(

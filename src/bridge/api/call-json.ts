@@ -11,6 +11,7 @@ import type { CallLeg } from '../call/call-leg.ts';
 import { lengthOf } from '../call/length.ts';
 import {
   callRowOf,
+  languagesFrom,
   incompleteFrom,
   legsOf,
   judgedTurns,
@@ -94,6 +95,7 @@ function factsJson(
     tags: z.array(z.string()).safeParse(parsed(row.tags)).data ?? [],
     agent: agentJson(row.agent),
     contact: CallContact.safeParse(parsed(row.contact)).data ?? null,
+    language: call === undefined ? row.language : (call.record.language ?? null),
     legs: legs.map((leg) => legJson(leg, call)),
     paused: call?.isPaused ?? row.paused !== 0,
     recording: row.has_recording === 1,
@@ -174,6 +176,7 @@ export async function callDiagnostics(
 function legJson(row: LegRow, call: Call | undefined): ApiLeg {
   const leg = call?.legs.find((open) => open.record.id === row.id);
   const { received, acknowledged, gaps, paused, filler } = leg?.audio.ledger() ?? row;
+  const languages = leg?.language.all ?? languagesFrom(row.languages);
   return {
     id: row.id,
     role: Role.safeParse(row.role).data ?? 'customer',
@@ -184,6 +187,8 @@ function legJson(row: LegRow, call: Call | undefined): ApiLeg {
     session_id: leg?.audio.sessionId() ?? row.session_id,
     ledger: { received, acknowledged, gaps, paused, filler },
     state: leg === undefined ? (row.state === 'done' ? 'done' : 'waiting') : stateOf(leg),
+    language: leg === undefined ? (languages.at(-1) ?? null) : leg.language.now,
+    languages: [...languages],
   };
 }
 

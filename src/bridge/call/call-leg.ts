@@ -2,6 +2,7 @@ import { CompandingCheck } from '../../audio/companding-check.ts';
 import { alawToLinear, mulawToLinear } from '../../audio/g711.ts';
 import type { Cadence } from '../../protocol/api.ts';
 import type { Role } from '../../protocol/events.ts';
+import { LegLanguage } from '../records/leg-language.ts';
 import { bytesPerSecondOf, type LegRecord } from '../records/leg-record.ts';
 import type { StreamEncoding } from '../streams.ts';
 import type { Leg } from '../leg/leg-audio.ts';
@@ -14,6 +15,7 @@ const ownerSilenceMs = 1_000;
 export class CallLeg {
   readonly record: LegRecord;
   readonly audio: Leg;
+  readonly language: LegLanguage;
   /** The position of the leg's start on the call's clock. Undefined until the first byte arrives. */
   offsetS: number | undefined;
   /**
@@ -60,6 +62,7 @@ export class CallLeg {
   ) {
     this.record = record;
     this.audio = audio;
+    this.language = new LegLanguage(record.languages);
     this.offsetS = taken.offsetS;
     const { encoding } = record;
     // A leg that continues after a restart was already checked by the previous process.

@@ -4,6 +4,7 @@ import { reasonOf } from '../../lib/errors.ts';
 import { newId } from '../../lib/ids.ts';
 import { loggedId, type Logger } from '../../lib/log.ts';
 import { CallClock } from './call-clock.ts';
+import { CallLanguage } from './call-language.ts';
 import { CallHoles, gapDetails } from './holes.ts';
 import { CallEnding } from './call-ending.ts';
 import { shareLegs } from './leg-states.ts';
@@ -38,11 +39,10 @@ import type { LegState } from '../leg/session-state.ts';
 import { bridgeMetrics } from '../metrics.ts';
 import { Expectations } from './expectations.ts';
 import { HeardWords } from './heard-words.ts';
-import { changeRequests, goingLeg, newLeg, requestOf } from './new-leg.ts';
+import { goingLeg, newLeg, requestOf } from './new-leg.ts';
 import { Pauses, type Pauser } from './pauses.ts';
 import { Redactor } from '../events/redactor.ts';
 import { learnt, toldFacts } from './facts.ts';
-import { callOverrides } from '../session/session-request.ts';
 
 /**
  * After a callback reported the end of the call, last words may still come. If none come for this long, the socket's
@@ -86,6 +86,7 @@ export class Call {
   readonly expectations: Expectations;
   readonly binding: AgentBinding;
   readonly contact: ContactSearch;
+  readonly language: CallLanguage;
   readonly #ending: CallEnding;
   readonly #legs = new Map<string, CallLeg>();
   readonly #streams = new Map<string, OpenStream>();
@@ -103,27 +104,37 @@ export class Call {
     this.#log = env.log.child({ callId, carrier, carrierCallId: loggedId(carrierCallId) });
     this.#clock = new CallClock(env.clock);
     const nowS = (): number => this.#clock.nowS();
+    const legs = (): readonly CallLeg[] => this.legs;
     this.events = new CallEvents({
       ...env,
       record,
       nowS,
       log: this.#log,
       pause: (seconds) => void this.#pauses.pauseForRule(seconds),
+      speakIn: (named) => this.language.changedTo(named),
       redactor: Redactor.from(env.language, record, env.config),
       lease: this.lease,
       share: env.takeOverMs === 0 ? undefined : (tx) => shareLegs(tx, [this]),
       onLeaseLost: () => onLeaseLost(this),
     });
     this.binding = new AgentBinding({ ...env, record, events: this.events, nowS });
-    this.contact = new ContactSearch({ env, record, events: this.events, legs: () => this.legs });
+    this.language = new CallLanguage({ config: env.config, record, events: this.events, legs });
+    this.contact = new ContactSearch({
+      env,
+      record,
+      events: this.events,
+      legs,
+      language: this.language,
+    });
     this.holes = new CallHoles(this.#clock, this.events);
-    this.expectations = new Expectations(env.clock, () => this.legs);
+    this.expectations = new Expectations(env.clock, legs);
     this.#heard = new HeardWords({
       expectations: this.expectations,
       env,
       callId,
       events: this.events,
       streams: () => this.#streams.values(),
+      languageKnown: (leg) => this.language.known(leg),
       withdraw: () => this.#withdraw('words'),
     });
     this.#ending = new CallEnding({
@@ -132,7 +143,7 @@ export class Call {
       events: this.events,
       log: this.#log,
       languageCode: () => this.#heard.languageCode,
-      legs: () => this.legs,
+      legs,
       state: () => this.#state,
       isWithdrawn: () => this.isWithdrawn,
       take: (input) => this.#take(input),
@@ -145,7 +156,7 @@ export class Call {
     this.#pauses = new Pauses({
       clock: env.clock,
       nowS,
-      legs: () => this.legs,
+      legs,
       streams: () => [...this.#streams.values()],
       events: this.events,
       keepPace: (leg) => this.holes.fillPause(leg),
@@ -191,8 +202,7 @@ export class Call {
   // --- what callbacks of the carrier say ----------------------------------------------------------
 
   /**
-   * Adds facts from callbacks: numbers and the direction that the stream did not give, and the end of the phone call,
-   * which the stream's socket may never report.
+   * Adds facts from callbacks: numbers, the direction, and the end of the phone call, which its socket may never tell.
    */
   learn(facts: CallFacts): void {
     const news = learnt(this.record, facts);
@@ -201,6 +211,7 @@ export class Call {
       this.events.partiesLearnt();
       this.events.changed();
       this.binding.learn();
+      this.language.numbersLearnt();
       void this.contact.look();
     }
     if (facts.isOver !== true) return;
@@ -313,7 +324,7 @@ export class Call {
         // Audio that the carrier discarded during its own pause belongs to the pause and is not declared as a gap.
         return void this.#pauses.resume('carrier', event.discardedMs / 1_000);
       case 'language':
-        return this.#languageChanged(event.code);
+        return this.language.changedByCarrier(event.code);
       case 'waited':
         stream.waitedS = event.durationMs / 1_000;
     }
@@ -388,17 +399,6 @@ export class Call {
     void this.pause('consent');
   }
 
-  /** Switches the legs to this language from the next frame on. Each leg starts a new session. */
-  #languageChanged(code: string): void {
-    this.events.count('language');
-    const { overrides } = callOverrides({ language: code }, this.#env.config.callParameters);
-    const before = JSON.stringify(this.record.overrides);
-    Object.assign(this.record.overrides, overrides);
-    if (JSON.stringify(this.record.overrides) === before) return;
-    this.events.overridesChanged();
-    changeRequests(this.legs, this.record, this.#env.config);
-  }
-
   #streamEnded(stream: OpenStream, how: StreamEnd, detail: string | undefined): void {
     if (!this.#streams.delete(stream.id)) return;
     for (const leg of this.#legs.values()) leg.release(stream.id, how === 'stop');
@@ -420,9 +420,9 @@ export class Call {
     const audio = this.#openAudio(record, () => leg, recovered);
     const leg: CallLeg = new CallLeg(record, audio, { offsetS, again: recovered !== undefined });
     this.#legs.set(record.id, leg);
+    this.language.asked(leg);
     audio.begin();
-    // A crash may have happened before the rows of the leg's sessions were stored. They are stored again, because an
-    // erasure must find all sessions.
+    // A crash may have come before the rows of the leg's sessions. An erasure must find all sessions.
     if (recovered !== undefined)
       for (const session of audio.sessions()) this.events.sessionOpened(record, session);
     return leg;

@@ -16,7 +16,9 @@ import { Call } from './call.ts';
 import { toldFacts } from './facts.ts';
 import type { CallEnvironment } from './environment.ts';
 import { bridgeMetrics } from '../metrics.ts';
-import { callOverrides, sessionFormat } from '../session/session-request.ts';
+import { languagesOf } from './new-leg.ts';
+import type { BridgeConfig } from '../config.ts';
+import { callOverrides, numberLanguages, sessionFormat } from '../session/session-request.ts';
 
 /** Interval of the check for legs whose carrier sends nothing while nobody speaks. */
 const paceMs = 500;
@@ -329,7 +331,7 @@ export class Calls {
     const { record, dropped, ignored } = recordOf(
       // Values from the stream itself override values from callbacks.
       { ...facts, ...start },
-      config.callParameters,
+      config,
       startedAt,
       continues,
     );
@@ -493,7 +495,7 @@ async function liveAtOther(
 
 function recordOf(
   start: StreamStart,
-  allowed: readonly ('language' | 'vocabulary')[],
+  config: BridgeConfig,
   startedAt: number,
   continues: string | null,
 ): { record: CallRecord; dropped: number; ignored: string[] } {
@@ -511,7 +513,10 @@ function recordOf(
     parameters,
   };
   const { metadata, dropped } = callMetadata(facts);
-  const { overrides, ignored } = callOverrides(parameters, allowed);
+  const ofNumber = numberLanguages(config.numberLanguages, start);
+  const { overrides: own, ignored } = callOverrides(parameters, config.callParameters);
+  const overrides = { ...ofNumber, ...own };
+  const languages = languagesOf({ overrides }, config);
   return {
     record: {
       id,
@@ -524,6 +529,7 @@ function recordOf(
       metadata,
       overrides,
       continues,
+      ...(languages.length === 1 ? { language: languages[0] } : {}),
     },
     dropped,
     ignored,

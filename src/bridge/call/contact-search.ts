@@ -2,6 +2,7 @@ import type { CallContact } from '../../protocol/contact.ts';
 import type { BridgeConfig } from '../config.ts';
 import type { CallEvents } from '../events/call-events.ts';
 import type { CallRecord } from '../records/call-record.ts';
+import type { CallLanguage } from './call-language.ts';
 import type { CallLeg } from './call-leg.ts';
 import { changeRequests } from './new-leg.ts';
 import type { CallEnvironment } from './environment.ts';
@@ -13,6 +14,7 @@ type ContactSearchOptions = {
   events: Pick<CallEvents, 'overridesChanged' | 'changed'>;
   /** Their sessions listen for the names from now on. */
   legs: () => readonly CallLeg[];
+  language: Pick<CallLanguage, 'changedTo'>;
 };
 
 /** Shorter parts of a name are ordinary words too often. */
@@ -32,7 +34,7 @@ export class ContactSearch {
 
   /** Looks the other party up, once for each number that it turns out to have. */
   async look(): Promise<void> {
-    const { env, record, events, legs } = this.#options;
+    const { env, record, events, legs, language } = this.#options;
     const { id, direction, from, to, startedAt } = record;
     const number = direction === 'outbound' ? to : from;
     if (record.contact !== undefined || number === undefined || number === this.#lookedUp) return;
@@ -49,6 +51,7 @@ export class ContactSearch {
     events.overridesChanged();
     events.changed();
     if (JSON.stringify(record.overrides) !== before) changeRequests(legs(), record, env.config);
+    if (contact.language !== undefined) language.changedTo(contact.language);
   }
 }
 

@@ -1,3 +1,4 @@
+import { languageName } from '../../lib/language-name.ts';
 import { isAbroad } from '../../language/abroad/number-words.ts';
 import type { WordlessSpeech } from '../../protocol/job.ts';
 import type { ServerMessage } from '../../protocol/live-messages.ts';
@@ -20,8 +21,6 @@ const wordlessTellS = 1;
 /** A warning lists at most this many places and gives the number of the others. */
 const mostPlacesTold = 5;
 
-const languageNames = new Intl.DisplayNames('en', { type: 'language' });
-
 type HeardWordsOptions = {
   expectations: Expectations;
   env: CallEnvironment;
@@ -29,6 +28,8 @@ type HeardWordsOptions = {
   events: CallEvents;
   /** The call's open streams. Some carriers want the recognised words sent back. */
   streams: () => Iterable<{ control: StreamControl }>;
+  /** Called when the language of a leg is another one now. */
+  languageKnown: (leg: CallLeg) => void;
   /** Called when somebody withdraws their consent to the call. */
   withdraw: () => void;
 };
@@ -67,6 +68,10 @@ export class HeardWords {
     if (final !== undefined) leg.lastFinals.set(sessionId, final);
     if (placed.kind === 'partial') this.#showPartial(leg, placed.partial);
     if (placed.kind !== 'result') return;
+    if (placed.result.type === 'call.transcript') {
+      const { channel, data } = placed.result;
+      if (leg.language.take(channel, data)) this.#options.languageKnown(leg);
+    }
     this.#options.events.result(leg, placed.result);
     if (placed.result.type !== 'call.transcript') return;
     const { channel, start, end, text } = placed.result;
@@ -129,7 +134,7 @@ export class HeardWords {
   #warnOfLanguage(code: string): void {
     if (code === 'en' || code === '' || this.#warnedOf.has(code)) return;
     this.#warnedOf.add(code);
-    const name = languageNames.of(code) ?? code;
+    const name = languageName(code);
     this.#options.events.warn(
       'REDACTION_BY_FIGURES',
       isAbroad(code)

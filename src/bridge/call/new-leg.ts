@@ -52,6 +52,17 @@ export function changeRequests(
     if (!leg.isDone) leg.audio.changeRequest(requestOf(leg.record, call, config));
 }
 
+/** The languages that the sessions of a call ask for. None: the language is to be found. */
+export function languagesOf(
+  { overrides }: Pick<CallRecord, 'overrides'>,
+  { session: template }: Pick<BridgeConfig, 'session'>,
+): readonly string[] {
+  const fields = sessionFields(template, overrides) as {
+    language_config?: { languages?: string[] };
+  };
+  return fields.language_config?.languages ?? [];
+}
+
 /**
  * The request of the leg's sessions: the installation's template with this call's overrides. Where secrets are to be
  * taken out, the words of the questions for them are listened for.
@@ -59,10 +70,7 @@ export function changeRequests(
 export function requestOf(leg: LegRecord, call: CallRecord, config: BridgeConfig): LegRequest {
   const { role, track } = leg;
   const { session: template, redactEntities } = config;
-  const { language_config } = sessionFields(template, call.overrides) as {
-    language_config?: { languages?: string[] };
-  };
-  const languages = language_config?.languages ?? [];
+  const languages = languagesOf(call, config);
   const isEnglish = languages.length === 0 || languages.includes('en');
   const words = isEnglish ? wordsOfQuestions(redactEntities) : [];
   return sessionRequest({

@@ -28,6 +28,8 @@ type AssistanceOptions = {
   now(): number;
   /** Pauses the call for so many seconds. */
   pause(seconds: number): void;
+  /** Hears the call in this language from now on. */
+  speakIn(language: string): void;
   /** A mistake in the rules costs no result. */
   failed(error: unknown): void;
 };
@@ -55,8 +57,14 @@ export class Assistance {
 
   constructor(options: AssistanceOptions) {
     this.#options = options;
-    const { direction = null, carrier, to = null, metadata } = options.record;
-    this.#rules = new CallRules(options.set, { direction, carrier, to, metadata });
+    const { record } = options;
+    const { direction = null, carrier, to = null, metadata } = record;
+    this.#rules = new CallRules(options.set, {
+      ...{ direction, carrier, to, metadata },
+      get language() {
+        return record.language ?? null;
+      },
+    });
     const { knowledge } = options;
     this.#cards =
       knowledge &&
@@ -227,7 +235,10 @@ export class Assistance {
       const said = hit.isShadow ? [] : hit.did.flatMap((done) => toldOf(hit, done) ?? []);
       this.#options.tell(hit, said);
       if (hit.isShadow || this.#isRestoring) continue;
-      for (const done of hit.did) if (done.kind === 'pause') this.#options.pause(done.seconds);
+      for (const done of hit.did) {
+        if (done.kind === 'pause') this.#options.pause(done.seconds);
+        if (done.kind === 'language') this.#options.speakIn(done.language);
+      }
     }
   }
 }
@@ -268,6 +279,7 @@ function toldOf(hit: Hit, done: Done): Said | undefined {
     case 'tag':
       return { type: 'call.tagged', data: { ...ofRule, added: [done.tag] } };
     case 'pause':
+    case 'language':
       return undefined;
     case 'signal':
       return { type: 'call.signal', data: { ...ofRule, name: done.name, data: done.data } };

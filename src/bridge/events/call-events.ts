@@ -6,12 +6,12 @@ import { within, type Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
 import { round3 } from '../../lib/round.ts';
 import type { StoredEvent } from '../../outbox/enqueue.ts';
-import type { CallEventData, EndReason, EventLeg, Turn } from '../../protocol/events.ts';
+import type { CallEventData, EndReason, Turn } from '../../protocol/events.ts';
 import type { Database } from '../../store/schema.ts';
 import type { Store } from '../../store/store.ts';
 import type { LegRecord } from '../records/leg-record.ts';
 import { insertFoundHit, keepContentKeys } from './content-keys.ts';
-import type { ToldLeg } from './told-leg.ts';
+import { eventLeg, type ToldLeg } from './told-leg.ts';
 import type { CallLength, CallRecord } from '../records/call-record.ts';
 import {
   forgetLegStates,
@@ -20,6 +20,8 @@ import {
   insertStream,
   keepAgent,
   keepHidden,
+  keepLanguages,
+  languagesToKeep,
   keepShortGaps,
   updateCall,
   updateLeg,
@@ -29,7 +31,7 @@ import type { SpeakersData } from '../../protocol/live-messages.ts';
 import { Assistance } from './assistance.ts';
 import type { CallKnowledge } from './knowledge-cards.ts';
 import { CallSpeakers } from './voice-labels.ts';
-import { CommitQueue, type Draft } from './commit-queue.ts';
+import { codeOf, CommitQueue, type Draft } from './commit-queue.ts';
 import type { Gap } from '../records/gap.ts';
 import { HeldGaps } from './held-gaps.ts';
 import { HeldResults, type LeftResults } from './held-results.ts';
@@ -67,6 +69,8 @@ type CallEventsOptions = {
   knowledge?: CallKnowledge | undefined;
   /** Pauses the call for so many seconds, because a rule says so. */
   pause(seconds: number): void;
+  /** Hears the call in another language from now on, because a rule says so. */
+  speakIn(language: string): void;
   lease: CallLease;
   share?: ((tx: Transaction<Database>) => Promise<void>) | undefined;
   wakeOutbox(): void;
@@ -122,6 +126,7 @@ export class CallEvents {
       keep: (rows) => void this.#commits.add({ rows }),
       tell: (hit, said) => this.#addHit(hit, said),
       pause: (seconds) => options.pause(seconds),
+      speakIn: (language) => options.speakIn(language),
       failed: (error) => {
         this.count('bug');
         log.error({ err: error }, 'the rules of playbooks failed on a result');
@@ -315,7 +320,7 @@ export class CallEvents {
       said: toldOf(result, legId),
       occurredAt: this.#now,
       speechEndedAt: type === 'call.transcript' ? this.#wallTimeOf(end) : undefined,
-      leg: { id: legId, role, track, session_id: sessionId },
+      leg: { id: legId, role, track, session_id: sessionId, language: leg.language.of(channel) },
     };
     const isQuiet = !this.#options.config.neutralSentiment && isNeutral(result);
     void this.#commits.add({
@@ -484,6 +489,12 @@ export class CallEvents {
     void this.#commits.add({ rows: (tx) => updateCall(tx, this.#id, changes) });
   }
 
+  /** Stores the language of a leg, which is another one now, and that of the call. */
+  languageKnown(leg: ToldLeg): void {
+    const known = languagesToKeep(leg, this.#options.record);
+    void this.#commits.add({ rows: (tx) => keepLanguages(tx, known) });
+  }
+
   async legSettled(leg: ToldLeg): Promise<boolean> {
     await this.#passedOn();
     await this.#held?.flush(leg);
@@ -567,7 +578,6 @@ export class CallEvents {
     this.#commits.leave();
   }
 
-  /** The error's own text may quote the row. The class of the error is enough for an operator and for us. */
   #setAside({ event, identity }: Draft, error: unknown): void {
     const what = event?.said.type ?? identity?.kind ?? 'a change of the call';
     const code = codeOf(error);
@@ -587,14 +597,4 @@ export class CallEvents {
       this.#options.feed.publish({ kind: 'event', event });
     }
   }
-}
-
-function codeOf(error: unknown): string {
-  if (!(error instanceof Error)) return 'unknown';
-  return 'code' in error ? JSON.stringify(error.code) : error.name;
-}
-
-function eventLeg(leg: ToldLeg): EventLeg {
-  const { id, role, track } = leg.record;
-  return { id, role, track, session_id: leg.audio.sessionId() ?? null };
 }

@@ -1,3 +1,4 @@
+import { parseJson } from '../../lib/json.ts';
 import { round3 } from '../../lib/round.ts';
 import type { Kysely, Selectable, Transaction, Updateable } from 'kysely';
 import { z } from 'zod';
@@ -50,6 +51,7 @@ export async function insertCall(tx: Tx, record: CallRecord, node: string): Prom
       has_recording: 0,
       recover_tries: 0,
       agent: agentColumn(record.agent),
+      language: record.language ?? null,
     })
     .execute();
   await insertPartyKeys(tx, record);
@@ -417,6 +419,7 @@ export function recordFrom(row: CallRow): CallRecord {
     continues: row.continues,
     ...(row.agent == null ? {} : { agent: JSON.parse(row.agent) as CallAgent }),
     ...(row.contact == null ? {} : { contact: JSON.parse(row.contact) as CallContact }),
+    ...(row.language == null ? {} : { language: row.language }),
   };
 }
 
@@ -430,7 +433,29 @@ export function legRecordFrom(row: LegRow, channelRoles: readonly [Role, Role]):
     encoding: row.encoding as StreamEncoding,
     sampleRate: row.sample_rate,
     channels: row.channels === 2 ? 2 : 1,
+    languages: languagesFrom(row.languages),
   };
+}
+
+/** The languages of a leg in its row. A row that somebody edited must not keep the process from starting. */
+export function languagesFrom(text: string | null): string[] {
+  if (text === null) return [];
+  return z.array(z.string()).safeParse(parseJson(text)).data ?? [];
+}
+
+/** The languages of a leg as they are now. A commit that waits must not store later ones. */
+export function languagesToKeep(leg: ToldLeg, call: CallRecord) {
+  const languages = JSON.stringify(leg.language.all);
+  return { callId: call.id, legId: leg.record.id, languages, language: call.language ?? null };
+}
+
+/** Stores the languages of a leg that are sure, and that of its call. */
+export async function keepLanguages(
+  tx: Tx,
+  { callId, legId, languages, language }: ReturnType<typeof languagesToKeep>,
+): Promise<void> {
+  await tx.updateTable('legs').set({ languages }).where('id', '=', legId).execute();
+  await updateCall(tx, callId, { language });
 }
 
 /** An earlier version stored times that were no finite numbers, as a service sent them. JSON cannot express them. */

@@ -335,3 +335,9 @@ function nameOf(...parts: string[]): string {
 function isAnonymous(identity: ResultIdentity): boolean {
   return identity.kind === 'call.transcript' && identity.key.startsWith('record_');
 }
+
+/** The error's own text may quote a row. Its class is enough for an operator and for us. */
+export function codeOf(error: unknown): string {
+  if (!(error instanceof Error)) return 'unknown';
+  return 'code' in error ? JSON.stringify(error.code) : error.name;
+}

@@ -6,7 +6,7 @@ import { eventAgentOf, type CallAgent } from './call-agent.ts';
 
 /**
  * The facts of a call. Callbacks may add facts about the parties that the stream did not give. After the start,
- * `overrides`, `agent` and `contact` are the only other facts that may change.
+ * `overrides`, `agent`, `contact` and `language` are the only other facts that may change.
  */
 export type CallRecord = {
   readonly id: string;
@@ -23,6 +23,8 @@ export type CallRecord = {
   agent?: CallAgent | undefined;
   /** The other party, as the CRM knows it. */
   contact?: CallContact | undefined;
+  /** The language of the customer, once it is sure. */
+  language?: string | undefined;
 };
 
 /** The length of the phone call itself, without the wait for its last words or for a lost stream. */
@@ -41,6 +43,7 @@ export function eventCallOf(record: CallRecord, length?: CallLength): EventCall 
     hung_up_at: length === undefined ? null : new Date(length.hungUpAt).toISOString(),
     duration: length?.durationS ?? null,
     ...(record.agent === undefined ? {} : { agent: eventAgentOf(record.agent) }),
+    ...(record.language === undefined ? {} : { language: record.language }),
   };
 }
 

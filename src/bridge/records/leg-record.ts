@@ -10,6 +10,8 @@ export type LegRecord = LegFormat & {
   readonly channelRoles: readonly [Role, Role];
   readonly track: string;
   readonly startedAt: number;
+  /** The languages that an earlier process had heard, the present one last. */
+  readonly languages?: readonly string[] | undefined;
 };
 
 export type LegSession = {

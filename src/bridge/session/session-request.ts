@@ -2,7 +2,7 @@ import type { LegFormat } from '../records/leg-record.ts';
 import { isObject } from '../../lib/json.ts';
 import { silenceCode } from './leg-request.ts';
 import type { StreamingRequest } from '../../protocol/live-request.ts';
-import { TranscriptionLanguage } from '../../protocol/languages.ts';
+import { languagesNamed } from '../../protocol/language-names.ts';
 import type { CustomMetadata } from '../records/call-record.ts';
 
 type Json = Record<string, unknown>;
@@ -92,9 +92,9 @@ export function callOverrides(
   const ignored: string[] = [];
   const language = allowed.includes('language') ? parameters['language'] : undefined;
   if (language !== undefined) {
-    const code = languageCode(language);
-    if (code === undefined) ignored.push('language');
-    else overrides['language_config'] = { languages: [code], code_switching: false };
+    const asked = languageOverrides(language);
+    if (asked === undefined) ignored.push('language');
+    else Object.assign(overrides, asked);
   }
   const vocabulary = allowed.includes('vocabulary') ? parameters['vocabulary'] : undefined;
   if (vocabulary !== undefined) {
@@ -109,11 +109,55 @@ export function callOverrides(
   return { overrides, ignored };
 }
 
-/** `en-US` and `en_us` become `en`: the interface has no regional codes. */
-function languageCode(value: unknown): string | undefined {
-  if (typeof value !== 'string') return undefined;
-  const code = value.trim().toLowerCase().split(/[-_]/, 1)[0];
-  return TranscriptionLanguage.safeParse(code).data;
+/**
+ * The languages that somebody wrote, as session fields: codes such as `es` or `es-MX`, names such as `Spanish`, several
+ * of them with commas, or `auto` for a language that is to be found.
+ */
+export function languageOverrides(named: unknown): Json | undefined {
+  const languages = typeof named === 'string' ? languagesNamed(named) : undefined;
+  return languages && { language_config: { languages, code_switching: false } };
+}
+
+type Numbers = {
+  direction?: string | undefined;
+  from?: string | undefined;
+  to?: string | undefined;
+};
+
+/**
+ * The languages of the number that was called, as session fields. Of an outbound call the own number is asked second.
+ * `+34*` stands for all numbers that begin so; the longest one counts.
+ */
+export function numberLanguages(
+  settings: Readonly<Record<string, string>>,
+  { direction, from, to }: Numbers,
+): Json | undefined {
+  for (const number of direction === 'outbound' ? [to, from] : [to]) {
+    const named = number === undefined ? undefined : languageOfNumber(settings, number);
+    if (named !== undefined) return languageOverrides(named);
+  }
+  return undefined;
+}
+
+function languageOfNumber(
+  settings: Readonly<Record<string, string>>,
+  number: string,
+): string | undefined {
+  const dialled = dialledForm(number);
+  let best: { length: number; named: string } | undefined;
+  for (const [pattern, named] of Object.entries(settings)) {
+    const isPrefix = pattern.endsWith('*');
+    const wanted = dialledForm(isPrefix ? pattern.slice(0, -1) : pattern);
+    if (isPrefix ? !dialled.startsWith(wanted) : dialled !== wanted) continue;
+    const length = isPrefix ? wanted.length : Infinity;
+    if (best === undefined || length > best.length) best = { length, named };
+  }
+  return best?.named;
+}
+
+/** Carriers write numbers with and without marks between the digits. */
+function dialledForm(number: string): string {
+  return number.replace(/[\s().-]/g, '').toLowerCase();
 }
 
 /** The overrides with further words to listen for, beside those of the template and of the call. */

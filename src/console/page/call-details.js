@@ -1,5 +1,5 @@
 import { h } from './dom.js';
-import { clock, fullMoment, lengthOf, titleOf, zoneName } from './format.js';
+import { clock, fullMoment, languageName, lengthOf, titleOf, zoneName } from './format.js';
 
 /** @import { ApiCall } from './shapes.ts' */
 
@@ -28,6 +28,7 @@ export class DetailsPanel {
       ['To', call.to],
       ['Direction', titleOf(call.direction ?? '')],
       ['Carrier', call.carrier],
+      ['Language', spokenIn(call)],
       // The bridge adds its own facts for the speech service. They are already shown above.
       ...Object.entries(call.custom_metadata ?? {})
         .filter(([name, value]) => facts.get(name === 'call_id' ? 'id' : name) !== value)
@@ -41,6 +42,19 @@ export class DetailsPanel {
     );
     this.#zone.textContent = `Times are in ${zoneName()}.`;
   }
+}
+
+/**
+ * The languages of the parties in words. One that changed is told in its order: "English, then Spanish".
+ * @param {ApiCall} call
+ */
+function spokenIn({ legs }) {
+  const spoken = legs.flatMap(({ role, languages = [] }) =>
+    languages.length === 0 ? [] : [{ role, names: languages.map(languageName).join(', then ') }],
+  );
+  const all = new Set(spoken.map(({ names }) => names));
+  if (all.size === 1) return [...all].join('');
+  return spoken.map(({ role, names }) => `${names} (${role})`).join(', ');
 }
 
 /**

@@ -2,6 +2,7 @@ import { h, setText } from './dom.js';
 import { callMoodIn } from './figures.js';
 import {
   clock,
+  languageName,
   lengthOf,
   missingOf,
   moment,
@@ -68,7 +69,10 @@ export class CallRow {
     this.#mood.dataset['sentiment'] = mood;
     setText(this.#mood, titleOf(mood));
     setText(this.#who, parties(call));
-    setText(this.#how, [call.carrier, call.direction].filter(Boolean).join(' · '));
+    setText(
+      this.#how,
+      [call.carrier, call.direction, languageName(call.language)].filter(Boolean).join(' · '),
+    );
     setText(this.#agent, agentOf(call));
     setText(this.#tags, (call.tags ?? []).join(' · '));
     const missing = missingOf(call);

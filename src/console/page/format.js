@@ -273,3 +273,18 @@ export function contactText(contact) {
   const open = tickets.map(({ title }) => title).join(', ');
   return [name, company, open && `Open: ${open}`].filter(Boolean).join(' · ');
 }
+
+const languages = new Intl.DisplayNames(undefined, { type: 'language' });
+
+/**
+ * The name of a language in words: `es` is Spanish. Empty where the language is in doubt.
+ * @param {string | null | undefined} code
+ */
+export function languageName(code) {
+  if (!code) return '';
+  try {
+    return languages.of(code) ?? code;
+  } catch {
+    return code; // a service may call anything a language
+  }
+}

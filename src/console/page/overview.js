@@ -2,6 +2,7 @@ import { post } from './api.js';
 import { h, setText } from './dom.js';
 import { standingOf } from './endpoint-health.js';
 import { messageOf } from './failures.js';
+import { languageName } from './format.js';
 import { ModelOffers } from './model-offers.js';
 
 /** @import { Child } from './dom.js' */
@@ -141,11 +142,8 @@ function recogniserLine({ recogniser }) {
   if (recogniser === null) return [];
   const { state, detail, languages } = recogniser;
   const isReady = state === 'ready';
-  const names = new Intl.DisplayNames(undefined, { type: 'language' });
   const spoken =
-    languages.length > 6
-      ? `${languages.length} languages`
-      : languages.map((code) => names.of(code) ?? code).join(', ');
+    languages.length > 6 ? `${languages.length} languages` : languages.map(languageName).join(', ');
   return [
     {
       state: isReady ? 'ok' : state === 'starting' ? 'degraded' : 'down',

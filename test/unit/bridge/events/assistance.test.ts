@@ -40,6 +40,7 @@ async function listening() {
     record: { id: 'call_1', carrier: 'x', metadata: {} } as never,
     tell: (hit) => told.push(hit.rule),
     pause: () => undefined,
+    speakIn: () => undefined,
     ...{ knowledge: undefined, keep: () => undefined, now: () => 0 },
     failed: (error) => failures.push(error),
   });

@@ -1,6 +1,6 @@
 import { cosine, type SentenceDirection } from '../meaning/directions.ts';
 import { TimeSlice } from '../lib/time-slice.ts';
-import { PassageDirections, directionsFrom } from './passage-directions.ts';
+import { PassageDirections, meaningFrom, nearnessOf } from './passage-directions.ts';
 import type { PassageRow, PassageRows } from './passage-rows.ts';
 import {
   askedShare,
@@ -25,8 +25,12 @@ export type ArticleFeedback = {
 };
 
 /** At most this many passages near in meaning are looked at word by word. */
-const nearest = 12;
+const nearest = 40;
+/** Of all that was found by words or by meaning, at most this many are compared sentence by sentence. */
+const maxClose = 40;
 const sliceMs = 4;
+
+type Scored = { row: PassageRow; scores: Scores };
 
 /** The articles of one state of the folder: what is needed in memory to find passages in the database. */
 export class KnowledgeIndex {
@@ -62,7 +66,7 @@ export class KnowledgeIndex {
     this.#ids.push(row.id);
     this.#names.push(row.name);
     this.#counts.add(`${row.title} ${row.heading} ${row.asked} ${row.text}`);
-    const made = directions === null ? undefined : directionsFrom(directions);
+    const made = directions === null ? undefined : meaningFrom(directions);
     if (made === undefined) this.undirected.push(row);
     else this.#directions?.add(made);
   }
@@ -88,13 +92,19 @@ export class KnowledgeIndex {
     const near = direction === undefined ? undefined : await this.#nearness(direction, feedback);
     const here = byWords.filter((id) => this.#places.has(id));
     const ids = new Set([...here, ...(near === undefined ? [] : this.#nearest(near))]);
-    const rows = await this.#rows.byIds([...ids]);
+    const close: Scored[] = (await this.#rows.byIds([...ids]))
+      .map((row) => ({
+        row,
+        scores: {
+          words: wordScore(words, row),
+          meaning: near?.[this.#places.get(row.id) ?? -1],
+        },
+      }))
+      .toSorted((one, other) => scoreOf(other.scores) - scoreOf(one.scores))
+      .slice(0, maxClose);
+    if (direction !== undefined) await this.#readSentences(close, direction, feedback);
     const best = new Map<string, FoundArticle>();
-    for (const row of rows) {
-      const scores: Scores = {
-        words: wordScore(words, row),
-        meaning: near?.[this.#places.get(row.id) ?? -1],
-      };
+    for (const { row, scores } of close) {
       const judged = feedback.get(row.name)?.judged;
       const score = scoreOf(scores) * (judged === undefined ? 1 : priorOf(judged));
       const before = best.get(row.article);
@@ -104,6 +114,22 @@ export class KnowledgeIndex {
     return [...best.values()]
       .toSorted((one, other) => other.score - one.score || (one.name < other.name ? -1 : 1))
       .slice(0, limit);
+  }
+
+  /** Compares the question with each sentence of these passages, and with the questions that they answered. */
+  async #readSentences(
+    close: readonly Scored[],
+    direction: SentenceDirection,
+    feedback: ReadonlyMap<string, ArticleFeedback>,
+  ): Promise<void> {
+    const known = await this.#rows.directionsOf(close.map(({ row }) => row.id));
+    const slice = new TimeSlice(sliceMs);
+    for (const { row, scores } of close) {
+      const meant = meaningFrom(known.get(row.id) ?? '');
+      if (meant !== undefined)
+        scores.meaning = nearnessOf(meant, direction, feedback.get(row.name)?.kept ?? []);
+      await slice.stepped();
+    }
   }
 
   async #nearness(

@@ -50,6 +50,8 @@ const maxKeptOfArticle = 20;
 export const maxAsksAtOnce = 4;
 /** A longer question is cut: nobody says so much before there is an answer. */
 export const maxQuestionLetters = 1_000;
+/** A passage of 180 words has hardly more. */
+const maxSentences = 20;
 
 const noFeedback: ReadonlyMap<string, ArticleFeedback> = new Map();
 
@@ -182,13 +184,15 @@ export class Knowledge implements AsyncDisposable {
     if (meaning === undefined || this.#isWaiting) return;
     for (const passage of index.undirected) {
       if (this.#isClosed || this.#index !== index) return;
+      const [whole, sentences] = [textsOf(passage), sentencesOf(passage.text)];
       const directions = [];
-      for (const text of textsOf(passage)) {
+      for (const text of [...whole, ...sentences]) {
         const direction = await meaning.direction(text);
         if (direction === undefined) return;
         directions.push(direction);
       }
-      await this.#rows.keepDirections(passage.id, textOfDirections(directions));
+      const ofSentences = directions.splice(whole.length);
+      await this.#rows.keepDirections(passage.id, textOfDirections(directions, ofSentences));
     }
     const made = await KnowledgeIndex.of(this.#rows, index.digests);
     if (this.#index !== index) return;
@@ -229,4 +233,12 @@ export class Knowledge implements AsyncDisposable {
 function textsOf({ title, heading, text, asked }: PassageRow): string[] {
   const head = heading === '' ? title : `${title}. ${heading}`;
   return [`${head}. ${text}`, head, text, ...asked.split('\n').filter((one) => one !== '')];
+}
+
+/** The sentences of a passage, and its lines. A sentence of two words means little. */
+function sentencesOf(text: string): string[] {
+  const sentences = text
+    .split(/(?<=[.!?])\s+|\n+/)
+    .filter((one) => one.trim().split(/\s+/).length > 2);
+  return sentences.slice(0, maxSentences);
 }

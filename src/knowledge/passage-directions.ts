@@ -1,27 +1,81 @@
-import { directionSize, type SentenceDirection } from '../meaning/directions.ts';
+import { cosine, directionSize, type SentenceDirection } from '../meaning/directions.ts';
 import { TimeSlice } from '../lib/time-slice.ts';
 import { askedShare } from './ranking.ts';
 
-/** The model and the form that made directions. Others are not comparable. */
-const madeBy = 'all-MiniLM-L6-v2/8:';
+/** The model and the form that made directions. Others are not comparable, and are made again. */
+const madeBy = 'all-MiniLM-L6-v2/8+sentences:';
+/** The whole passage, its title and its body. */
+const kinds = 3;
 
-/** Directions as a text that every database keeps: whole passage, title, body, and then each question. */
-export function textOfDirections(directions: readonly SentenceDirection[]): string {
-  return madeBy + Buffer.concat(directions.map((one) => Buffer.from(one.buffer, one.byteOffset, one.byteLength))).toString('base64'); // prettier-ignore
+/** What is known of a passage by its meaning. */
+export type PassageMeaning = {
+  /** Of the whole passage, of its title, of its body, and then of each question that its author gave. */
+  whole: Int8Array;
+  /** Of each sentence. */
+  sentences: Int8Array;
+};
+
+/** Directions as a text that every database keeps: whole passage, title, body, questions; and then the sentences. */
+export function textOfDirections(
+  whole: readonly SentenceDirection[],
+  sentences: readonly SentenceDirection[],
+): string {
+  return `${madeBy}${inBase64(whole)}.${inBase64(sentences)}`;
 }
 
-export function directionsFrom(text: string): Int8Array | undefined {
+function inBase64(directions: readonly SentenceDirection[]): string {
+  return Buffer.concat(
+    directions.map((one) => Buffer.from(one.buffer, one.byteOffset, one.byteLength)),
+  ).toString('base64');
+}
+
+export function meaningFrom(text: string): PassageMeaning | undefined {
   if (!text.startsWith(madeBy)) return undefined;
-  const bytes = Buffer.from(text.slice(madeBy.length), 'base64');
-  if (bytes.length === 0 || bytes.length % directionSize !== 0) return undefined;
+  const [whole, sentences] = text.slice(madeBy.length).split('.').map(bytesFrom);
+  if (whole === undefined || sentences === undefined) return undefined;
+  return whole.length < kinds * directionSize ? undefined : { whole, sentences };
+}
+
+function bytesFrom(base64: string): Int8Array | undefined {
+  const bytes = Buffer.from(base64, 'base64');
+  if (bytes.length % directionSize !== 0) return undefined;
   return new Int8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}
+
+/**
+ * The nearness of a passage to a question: half of it is that of the passage, half that of its nearest sentence. Callers
+ * tell what happened to them, which is often one sentence of many. A question that the article answers is like a
+ * sentence of it, but two questions are likelier alike than a question and a text: it counts in part.
+ */
+export function nearnessOf(
+  { whole, sentences }: PassageMeaning,
+  question: SentenceDirection,
+  kept: readonly SentenceDirection[],
+): number {
+  const nearest = (directions: readonly SentenceDirection[]): number =>
+    Math.max(...directions.map((one) => cosine(one, question)));
+  const [all = 0, title = 0, body = 0, ...asked] = rowsOf(whole).map((one) => cosine(one, question)); // prettier-ignore
+  const passage = ofPassage(all, title, body);
+  const sentence = sentences.length === 0 ? passage : nearest(rowsOf(sentences));
+  const known = Math.max(sentence, ...asked, ...kept.map((one) => cosine(one, question)));
+  return (passage + sentence + askedShare * (known - sentence)) / 2;
+}
+
+function ofPassage(whole: number, title: number, body: number): number {
+  return (2 * whole + title + Math.max(title, body)) / 4;
+}
+
+function rowsOf(directions: Int8Array): SentenceDirection[] {
+  return Array.from({ length: directions.length / directionSize }, (_, row) =>
+    directions.subarray(row * directionSize, (row + 1) * directionSize),
+  );
 }
 
 /** A directions' comparison goes on for so long, and then others have their turn. */
 const sliceMs = 2;
 const comparedAtOnce = 200;
 
-/** The directions of all passages, in one piece of memory that a loop walks through. */
+/** The directions of all passages, in one piece of memory that a loop walks through: it finds the likely ones. */
 export class PassageDirections {
   #numbers = new Int8Array(0);
   #lengths: number[] = [];
@@ -29,11 +83,11 @@ export class PassageDirections {
   readonly #pieces: Int8Array[] = [];
   #count = 0;
 
-  /** The directions of the next passage: three or more. */
-  add(directions: Int8Array): void {
+  /** What the next passage means. Its sentences stay in the database: few passages are looked at that closely. */
+  add({ whole: directions }: PassageMeaning): void {
     this.#first.push(this.#count);
     this.#count += directions.length / directionSize;
-    this.#pieces.push(directions);
+    this.#pieces.push(directions.slice());
   }
 
   get size(): number {
@@ -64,9 +118,9 @@ export class PassageDirections {
       const to = this.#first[passage + 1] ?? this.#count;
       const of = (row: number): number => this.#product(row, question) / ((this.#lengths[row] ?? 1) * length); // prettier-ignore
       const [whole, title, body] = [of(from), of(from + 1), of(from + 2)];
-      const score = (2 * whole + title + Math.max(title, body)) / 4;
+      const score = ofPassage(whole, title, body);
       let asked = score;
-      for (let row = from + 3; row < to; row++) asked = Math.max(asked, of(row));
+      for (let row = from + kinds; row < to; row++) asked = Math.max(asked, of(row));
       near[passage] = score + askedShare * (asked - score);
       if (passage % comparedAtOnce === 0) await slice.stepped();
     }

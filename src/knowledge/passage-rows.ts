@@ -111,6 +111,18 @@ export class PassageRows {
     return rows;
   }
 
+  /** What is known of these passages by their meaning, as it is kept. */
+  async directionsOf(ids: readonly number[]): Promise<Map<number, string>> {
+    if (ids.length === 0) return new Map();
+    const rows = await this.#store.db
+      .selectFrom('knowledge_passages')
+      .select(['id', 'directions'])
+      .where('id', 'in', ids)
+      .where('directions', 'is not', null)
+      .execute();
+    return new Map(rows.map(({ id, directions }) => [id, directions ?? '']));
+  }
+
   /** The passages of an article in their order. */
   async ofArticle(digest: string): Promise<PassageRow[]> {
     const rows = await this.#store.db

@@ -55,7 +55,7 @@ export function wordScore({ terms, pairs }: QuestionWords, passage: PassageRow):
 /** The nearness of meanings counts for most; words tell apart what means nearly the same, and find names and codes. */
 const wordShare = 0.2;
 /**
- * A question that an article answers, by its author or by an agent's word, raises the article by this share of the
+ * A question that an article answers, by its author or by an agent's word, raises its nearest sentence by this share of the
  * difference. Two questions are likelier alike than a question and a text: in full, they would hide other articles.
  */
 export const askedShare = 0.5;

@@ -1,4 +1,13 @@
 import type { Utterance } from '../../protocol/addons.ts';
+import {
+  beginsUnspaced,
+  cutToWidth,
+  endsUnspaced,
+  hasUnspaced,
+  unspacedPieces,
+  widthOf,
+  type RowUnit,
+} from './row-width.ts';
 
 /** One caption: rows of text with a start and an end in milliseconds. */
 export type Caption = { startMs: number; endMs: number; rows: string[] };
@@ -6,7 +15,8 @@ export type Caption = { startMs: number; endMs: number; rows: string[] };
 export type CueLimits = {
   minMs: number;
   maxMs: number;
-  rowCharacters: number;
+  rowWidth: number;
+  rowUnit: RowUnit;
   rows: number;
 };
 
@@ -49,34 +59,94 @@ function voicesOf(utterances: readonly Utterance[]): ShownWord[][] {
 }
 
 function tokensOf(utterance: Utterance): ShownWord[] {
-  const { words, text } = utterance;
+  const { words, text, language } = utterance;
   const isWhole =
     words
       .map(({ word }) => word)
       .join('')
       .trim() === text.trim();
   if (words.length === 0) return spread(utterance);
-  return words.flatMap(({ word, start, end }, i) => {
+  const shownWords = words.flatMap(({ word, start, end }, i) => {
     const shown = plain(word);
     if (shown === '') return [];
     // Languages without spaces have no space before a word. Words that do not match the text have lost theirs.
     const isSpaced = i === 0 || !isWhole || /^\s/.test(word);
     return [{ text: shown, isSpaced, startMs: msOf(start), endMs: msOf(end) }];
   });
+  return joinedWords(shownWords, language);
+}
+
+/**
+ * A recogniser tells languages without spaces sign by sign. The signs of one word and the marks behind it stay
+ * together, and no sign is parted from its accents.
+ */
+function joinedWords(tokens: readonly ShownWord[], language: string): ShownWord[] {
+  if (!tokens.some(({ text, isSpaced }) => !isSpaced || hasUnspaced(text))) return [...tokens];
+  const runs: ShownWord[][] = [];
+  for (const token of tokens) {
+    const run = runs.at(-1);
+    const before = run?.at(-1)?.text ?? '';
+    if (run && (!token.isSpaced || (endsUnspaced(before) && beginsUnspaced(token.text))))
+      run.push(token);
+    else runs.push([token]);
+  }
+  return runs.flatMap((run) => wordsOfRun(run, language));
+}
+
+function wordsOfRun(run: readonly ShownWord[], language: string): ShownWord[] {
+  const text = run.map((token) => token.text).join('');
+  if (!hasUnspaced(text)) return withWholeSigns(run);
+  const ends: { at: number; token: ShownWord }[] = [];
+  let length = 0;
+  for (const token of run) ends.push({ at: (length += token.text.length), token });
+  let from = 0;
+  let of = 0;
+  return unspacedPieces(text, language).map((piece, i) => {
+    const first = ends[of]?.token;
+    from += piece.length;
+    while ((ends[of]?.at ?? Infinity) < from) of++;
+    const last = ends[of]?.token;
+    if (ends[of]?.at === from) of++;
+    const [startMs, endMs] = [first?.startMs ?? 0, (last ?? first)?.endMs ?? 0];
+    return { text: piece, isSpaced: i === 0 && run[0]?.isSpaced === true, startMs, endMs };
+  });
+}
+
+/** A token that only adds to the last sign of the one before belongs to it. */
+function withWholeSigns(run: readonly ShownWord[]): ShownWord[] {
+  const whole: ShownWord[] = [];
+  for (const token of run) {
+    const before = whole.at(-1);
+    const isParted =
+      before !== undefined &&
+      widthOf(before.text + token.text, 'characters') <
+        widthOf(before.text, 'characters') + widthOf(token.text, 'characters');
+    if (isParted)
+      whole[whole.length - 1] = { ...before, text: before.text + token.text, endMs: token.endMs };
+    else whole.push(token);
+  }
+  return whole;
 }
 
 /** A text without words shares its time among its words by length. */
-function spread({ text, start, end }: Utterance): ShownWord[] {
-  const pieces = plain(text).split(' ').filter(Boolean);
-  const length = pieces.reduce((sum, piece) => sum + piece.length, 0);
+function spread({ text, start, end, language }: Utterance): ShownWord[] {
+  const pieces = plain(text)
+    .split(' ')
+    .filter(Boolean)
+    .flatMap((piece) =>
+      hasUnspaced(piece)
+        ? unspacedPieces(piece, language).map((one, i) => ({ text: one, isSpaced: i === 0 }))
+        : [{ text: piece, isSpaced: true }],
+    );
+  const length = pieces.reduce((sum, piece) => sum + piece.text.length, 0);
   const startMs = msOf(start);
   const spanMs = Math.max(0, msOf(end) - startMs);
   let used = 0;
   return pieces.map((piece) => {
     const fromMs = startMs + Math.round((spanMs * used) / length);
-    used += piece.length;
+    used += piece.text.length;
     const toMs = startMs + Math.round((spanMs * used) / length);
-    return { text: piece, isSpaced: true, startMs: fromMs, endMs: toMs };
+    return { ...piece, startMs: fromMs, endMs: toMs };
   });
 }
 
@@ -97,7 +167,7 @@ function msOf(seconds: number): number {
 
 function packed(tokens: readonly ShownWord[], limits: CueLimits): Caption[] {
   const cues: Caption[] = [];
-  for (const token of tokens.flatMap((one) => cutToRow(one, limits.rowCharacters))) {
+  for (const token of tokens.flatMap((one) => cutToRow(one, limits))) {
     const cue = cues.at(-1);
     const rows =
       cue && mayJoin(cue, token, limits) ? withToken(cue.rows, token, limits) : undefined;
@@ -119,40 +189,38 @@ function mayJoin(cue: Caption, token: ShownWord, { minMs, maxMs }: CueLimits): b
 function withToken(
   rows: readonly string[],
   token: ShownWord,
-  { rowCharacters, rows: most }: CueLimits,
+  { rowWidth, rowUnit, rows: most }: CueLimits,
 ): string[] | undefined {
-  const last = `${rows.at(-1) ?? ''}${token.isSpaced ? ' ' : ''}${token.text}`;
-  if (fits(last, rowCharacters)) return [...rows.slice(0, -1), last];
+  const row = rows.at(-1) ?? '';
+  // Between two sentences of a language without spaces there is none either.
+  const isSpaced = token.isSpaced && !(endsUnspaced(row) && beginsUnspaced(token.text));
+  const last = `${row}${isSpaced ? ' ' : ''}${token.text}`;
+  if (fits(last, rowWidth, rowUnit)) return [...rows.slice(0, -1), last];
   return rows.length < most ? [...rows, token.text] : undefined;
 }
 
 /**
  * Cuts a word that is longer than a row. The client sets that limit, and a row that runs off the screen cannot be read.
  */
-function cutToRow(token: ShownWord, rowCharacters: number): ShownWord[] {
-  if (fits(token.text, rowCharacters)) return [token];
-  const characters = Array.from(token.text);
-  const { startMs, endMs } = token;
-  const at = (character: number): number =>
-    startMs + Math.floor(((endMs - startMs) * character) / characters.length);
-  return Array.from({ length: Math.ceil(characters.length / rowCharacters) }, (_, i) => {
-    const from = i * rowCharacters;
-    const to = Math.min(characters.length, from + rowCharacters);
-    return {
-      text: characters.slice(from, to).join(''),
-      isSpaced: i === 0 && token.isSpaced,
-      startMs: at(from),
-      endMs: at(to),
-    };
-  }).filter(({ text }) => text.trim() !== '');
+function cutToRow(token: ShownWord, { rowWidth, rowUnit }: CueLimits): ShownWord[] {
+  if (fits(token.text, rowWidth, rowUnit)) return [token];
+  const { startMs, endMs, text } = token;
+  const at = (place: number): number =>
+    startMs + Math.floor(((endMs - startMs) * place) / text.length);
+  let to = 0;
+  return cutToWidth(text, rowWidth, rowUnit)
+    .map((row, i) => {
+      const from = to;
+      to += row.length;
+      const isSpaced = i === 0 && token.isSpaced;
+      return { text: row, isSpaced, startMs: at(from), endMs: at(to) };
+    })
+    .filter((row) => row.text.trim() !== '');
 }
 
-/**
- * True if the text has at most this many characters as a reader counts them. Those are never more than its UTF-16
- * units, which are checked first.
- */
-function fits(text: string, characters: number): boolean {
-  return text.length <= characters || Array.from(text).length <= characters;
+/** True if the text is at most this wide. It is never wider than its UTF-16 units by more than twice. */
+function fits(text: string, width: number, unit: RowUnit): boolean {
+  return text.length * 2 <= width || widthOf(text, unit) <= width;
 }
 
 /** Gives each caption its time on the screen, one after the other. */

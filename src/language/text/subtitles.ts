@@ -21,8 +21,8 @@ export function subtitlesOf(
 }
 
 /**
- * Fills in the settings that a request leaves open: two rows of 42 characters, as broadcasters use, for at most seven
- * seconds. The style `compliance` adds a minimum of a second, CRLF line ends, and numbers in both formats.
+ * Fills in the settings that a request leaves open: two rows of 42 columns, as broadcasters use, for at most seven
+ * seconds. A Chinese, Japanese or Korean sign fills two columns; rows of so many characters count each as one. The style `compliance` adds a minimum of a second, CRLF line ends, and numbers in both formats.
  */
 export function limitsOf(config: SubtitlesConfig): CueLimits {
   const { minimum_duration: minS, maximum_duration: maxS } = config;
@@ -30,7 +30,8 @@ export function limitsOf(config: SubtitlesConfig): CueLimits {
   return {
     minMs: Math.round(leastS * 1e3),
     maxMs: Math.round((maxS ?? Math.max(7, leastS)) * 1e3),
-    rowCharacters: config.maximum_characters_per_row ?? 42,
+    rowWidth: config.maximum_characters_per_row ?? 42,
+    rowUnit: config.maximum_characters_per_row === undefined ? 'columns' : 'characters',
     rows: config.maximum_rows_per_caption ?? 2,
   };
 }

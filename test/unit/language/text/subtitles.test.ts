@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Utterance } from '../../../../src/protocol/addons.ts';
+import { charactersOf, widthOf } from '../../../../src/language/text/row-width.ts';
 import { limitsOf, subtitlesOf } from '../../../../src/language/text/subtitles.ts';
 import { readSubtitles, type ReadCue } from '../../../support/speech/subtitle-reader.ts';
 
@@ -144,6 +145,66 @@ describe('settings', () => {
   });
 });
 
+describe('languages without spaces', () => {
+  /** Each sign is a word, as a recogniser tells it. */
+  const signs = (text: string, language: string): Utterance => {
+    const words = Array.from(text, (word, i) => ({
+      ...{ word, start: i / 8, end: (i + 1) / 8, confidence: 1 },
+    }));
+    return { ...said([]), words, text, end: words.length / 8, language };
+  };
+  const rows = (utterance: Utterance, more: Partial<Config> = {}): string[] =>
+    (read([utterance], config({ formats: ['srt'], ...more }))[0] ?? []).flatMap((cue) => cue.rows);
+
+  const japanese =
+    'お電話ありがとうございます。ご注文の番号をお願いいたします。「一二三四」でよろしいでしょうか。';
+
+  test('rows break between words, no wider than 42 columns, and a mark stays with its word', () => {
+    const all = rows(signs(japanese, 'ja'));
+    expect(all.join('')).toBe(japanese);
+    expect(all.length).toBeGreaterThan(2);
+    for (const row of all) {
+      expect(widthOf(row, 'columns')).toBeLessThanOrEqual(42);
+      expect(row).toMatch(/^[^。、」]/u);
+      expect(row).toMatch(/[^「]$/u);
+    }
+    expect(rows(signs('我的订单号码是一二三四五六七八九十请您帮我查一下谢谢您再见', 'zh'))).toEqual(
+      ['我的订单号码是一二三四五六七八九十请您帮我', '查一下谢谢您再见'],
+    );
+  });
+
+  test('the own option counts characters, and a text without words breaks alike', () => {
+    const options = { maximum_characters_per_row: 10, maximum_duration: 30 };
+    const all = rows({ ...signs(japanese, 'ja'), words: [] }, options);
+    expect(all.join('')).toBe(japanese);
+    for (const row of all) expect(charactersOf(row).length).toBeLessThanOrEqual(10);
+    expect(all).toEqual(rows(signs(japanese, 'ja'), options));
+  });
+
+  test('no row ends inside a sign', () => {
+    const family = '👨‍👩‍👧‍👦';
+    const flags = '🇪🇸🇫🇷🇩🇪🇮🇹';
+    const long = said([[`${family}${flags}e\u0301e\u0301e\u0301e\u0301`, 0, 4]]);
+    const all = rows(long, { maximum_characters_per_row: 3, maximum_rows_per_caption: 9 });
+    expect(all).toEqual([`${family}🇪🇸🇫🇷`, '🇩🇪🇮🇹e\u0301', 'e\u0301e\u0301e\u0301']);
+    const parted = ['e', '\u0301', 'te'].map((word, i) => ({ word, start: i, end: i + 1, confidence: 1 })); // prettier-ignore
+    const word = { ...said([]), words: parted, text: 'e\u0301te', end: 3, language: 'fr' };
+    expect(rows(word, { maximum_characters_per_row: 1, maximum_rows_per_caption: 9 })).toEqual([
+      'e\u0301',
+      't',
+      'e',
+    ]);
+  });
+
+  test('words that were written otherwise get no spaces between their signs', () => {
+    expect(rows({ ...signs('番号は一二三です', 'ja'), text: '番号は123です' })).toEqual([
+      '番号は一二三です',
+    ]);
+    const mixed = said([['電話', 0, 1], ['Anna', 1, 2], ['です', 2, 3]]); // prettier-ignore
+    expect(rows({ ...mixed, language: 'ja' })).toEqual(['電話 Anna です']);
+  });
+});
+
 const anyWord = fc.oneof(
   fc.stringMatching(/^[a-z]{1,14}[.,!?]?$/),
   fc.string({ unit: 'binary', maxLength: 30 }),
@@ -198,7 +259,10 @@ test(
         if (endMs - startMs < limits.minMs) expect(next?.startMs).toBe(endMs);
         expect(rows.length).toBeLessThanOrEqual(limits.rows);
         for (const row of rows)
-          expect(Array.from(row).length).toBeLessThanOrEqual(limits.rowCharacters);
+          // A single character that is wider than a row stays whole.
+          expect(
+            charactersOf(row).length === 1 || widthOf(row, limits.rowUnit) <= limits.rowWidth,
+          ).toBe(true);
       }
       const sorted = (text: string): string[] => Array.from(lettersOf(text)).sort();
       const spoken = utterances.map(({ text }) => text.replace(/[\s\p{Cc}\u2028\u2029]+/gu, ' '));

@@ -13,6 +13,8 @@ import { PanelApi } from './panel/panel-api.ts';
 import { CallJudge } from './scores/call-judge.ts';
 import { scoresApi } from './scores/scores-api.ts';
 import { openRelay } from './relay/relay.ts';
+import { LoadedDirections } from './search/loaded-directions.ts';
+import { SaidDirections } from './search/said-directions.ts';
 import { SearchBacklog } from './search/search-backlog.ts';
 import { savedSearches } from './search/saved-searches.ts';
 import { searchApi } from './search/search-api.ts';
@@ -68,13 +70,17 @@ export function bridgeRouters(
   opened.defer(() => scores?.stop());
   const board = opened.use(new Board({ store, calls, feed, playbooks, teamsOf, clock }));
   const backlog = opened.use(new SearchBacklog({ store, clock, log }));
+  const { meaning } = options;
+  const directions = opened.use(new SaidDirections({ store, meaning, node: parts.node, clock, log })); // prettier-ignore
+  const near = opened.use(new LoadedDirections({ store, feed, clock }));
+  const search = searchApi({ store, calls, backlog, directions, near, meaning, clock, log });
   return [
     { access: 'operator', router: streamsApi({ tokens, publicUrl, carriers }) },
     ...(others === undefined ? [] : [{ access: 'operator' as const, router: others.router }]),
     { access: 'operator', router: live.router },
     { access: 'operator', router: board.router },
     ...(scores === undefined || scorecards === undefined ? [] : [{ access: 'operator' as const, router: scoresApi({ scores, scorecards }) }]), // prettier-ignore
-    { access: 'operator', router: searchApi({ store, calls, backlog, log }) },
+    { access: 'operator', router: search },
     { access: 'operator', router: savedSearches({ store, clock }) },
     { access: 'operator', router: testEventsApi({ store, outbox, feed, links, clock }) },
     { access: 'operator', router: assistApi({ store, playbooks, clock }) },

@@ -34,6 +34,8 @@ export class LiveFeed {
   readonly #watchers = new Set<Watcher>();
   /** Watchers at other nodes. They get only notices about calls of this node. */
   readonly #ownWatchers = new Set<Watcher>();
+  /** Parts that only forget erased calls. They do not count as watchers. */
+  readonly #forgetters = new Set<(callId: string) => void>();
   #tellWatched: (isWatched: boolean) => void = () => undefined;
   #recent: FeedEvent[] = [];
 
@@ -53,8 +55,15 @@ export class LiveFeed {
     if (message.kind === 'event') this.#keep(message.event);
     if (message.kind === 'deleted')
       this.#recent = this.#recent.filter((event) => event.callId !== message.callId);
+    if (message.kind === 'deleted') for (const forget of this.#forgetters) forget(message.callId);
     for (const watcher of this.#ownWatchers) watcher(message);
     for (const watcher of this.#watchers) watcher(message);
+  }
+
+  /** Calls `forget` for each call that is erased by this node. */
+  whenErased(forget: (callId: string) => void): () => void {
+    this.#forgetters.add(forget);
+    return () => this.#forgetters.delete(forget);
   }
 
   /** Publishes a notice about another node's call to the watchers of this node. */

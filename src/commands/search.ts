@@ -10,6 +10,8 @@ type SearchOptions = {
   from?: string;
   to?: string;
   limit?: string;
+  byMeaning?: boolean;
+  sort?: string;
   filter: string[];
 };
 
@@ -18,8 +20,10 @@ export function registerSearch(program: Command): void {
   program
     .command('search <words...>')
     .description(
-      'find calls by what was said in them: words, "a phrase", begin*, -not, customer:word',
+      'find calls by what was said in them: words, "a phrase", begin*, -not, customer:word, tag:refund',
     )
+    .option('--by-meaning', 'what means nearly the same as this sentence, in whatever words')
+    .option('--sort <order>', 'newest, or relevance')
     .option('--from <date>', 'calls that began on this day or later, as 2026-11-28')
     .option('--to <date>', 'calls that began on this day or earlier')
     .option('--filter <name=value>', filterHelp, addFilter, [])
@@ -32,9 +36,11 @@ export function registerSearch(program: Command): void {
 async function search(words: string[], options: SearchOptions): Promise<void> {
   const { api } = runningProcess(options.url);
   const query = new URLSearchParams({
-    q: words.map(quoted).join(' '),
+    q: words.map((word) => (options.byMeaning === true ? word : quoted(word))).join(' '),
     limit: options.limit ?? '20',
   });
+  if (options.byMeaning === true) query.set('by', 'meaning');
+  if (options.sort !== undefined) query.set('sort', options.sort);
   if (options.from !== undefined) query.set('from_date', options.from);
   if (options.to !== undefined) query.set('to_date', options.to);
   setFilters(query, options.filter);
@@ -49,7 +55,8 @@ async function search(words: string[], options: SearchOptions): Promise<void> {
     for (const { start, role, kind, text } of hits)
       printLine(`    ${start === null ? kind : `${start.toFixed(1)} s ${role ?? ''}`}: ${text}`);
   }
-  if (page.items.length === 0) printLine('No call has these words.');
+  if (page.items.length === 0)
+    printLine(options.byMeaning === true ? 'Nothing like this was said in a call.' : 'No call has these words.'); // prettier-ignore
   if (page.older_calls_missing)
     printLine('Older calls are still being added to the search and are not found yet.');
   if (page.next_cursor !== null)

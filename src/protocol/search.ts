@@ -2,6 +2,11 @@ import { z } from 'zod';
 import { CallItem } from './api.ts';
 import { DateTime, textLine } from './values.ts';
 
+export const SearchBy = z.enum(['words', 'meaning']);
+export type SearchBy = z.infer<typeof SearchBy>;
+export const SearchSort = z.enum(['newest', 'relevance']);
+export type SearchSort = z.infer<typeof SearchSort>;
+
 /** A place where the searched words were said or written. */
 const SearchHit = z.object({
   kind: z.enum(['turn', 'note', 'summary', 'wrap-up', 'tag', 'parameter']),
@@ -16,14 +21,21 @@ const SearchHit = z.object({
   text: z.string(),
   /** The positions of the words in `text`, as start and end. */
   marks: z.array(z.tuple([z.number().int(), z.number().int()])),
+  nearness: z
+    .number()
+    .optional()
+    .describe('In a search by meaning: 1 for the same meaning, about 0 for another one.'),
 });
 
 export const SearchPage = z
   .object({
     items: z.array(z.object({ call: CallItem, hits: z.array(SearchHit) })),
     next_cursor: z.string().nullable(),
-    /** True while calls from before an upgrade are still being indexed. */
-    older_calls_missing: z.boolean(),
+    older_calls_missing: z
+      .boolean()
+      .describe(
+        'True while older calls are still being put into the search, or into the memory of a search by meaning.',
+      ),
     indexing: z
       .object({ from: DateTime, reached: DateTime, oldest: DateTime })
       .nullable()

@@ -43,6 +43,7 @@ import * as chosen from './migrations/037-chosen.ts';
 import * as scores from './migrations/038-scores.ts';
 import * as judgedHits from './migrations/039-judged-hits.ts';
 import * as languages from './migrations/040-languages.ts';
+import * as saidDirections from './migrations/041-said-directions.ts';
 
 type Migration = {
   name: string;
@@ -105,6 +106,7 @@ export const migrations: Migration[] = [
   { name: '038-scores', ...scores },
   { name: '039-judged-hits', ...judgedHits },
   { name: '040-languages', ...languages },
+  { name: '041-said-directions', ...saidDirections },
 ];
 
 /**

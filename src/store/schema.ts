@@ -244,6 +244,33 @@ type SavedSearchesTable = { name: string; query: string; saved_at: number };
 /** The progress of adding earlier calls. */
 type SaidBacklogTable = { name: string; before_call: string; next_id: number; done: number };
 
+/** What a row of `said` means, as 384 bytes. Triggers delete it together with the words. */
+type SaidDirectionsTable = {
+  /** Increases in the order in which rows are committed: nodes read what is new. */
+  seq: Generated<number>;
+  /** That of the row in `said`. */
+  id: number;
+  call_id: string;
+  role: string;
+  direction: Uint8Array;
+};
+
+/** Rows of `said` that came since a node has the model, and have no direction yet. */
+type SaidWantingTable = { id: number };
+
+/** One row: which earlier words still want a direction, and which node writes directions now. */
+type SaidMeaningTable = {
+  name: string;
+  /** 1 once a node had the model. */
+  is_on: number;
+  /** All earlier rows of `said` from this id on are done. Null if all are. */
+  before_id: number | null;
+  /** The row at which that began. */
+  first_id: number | null;
+  taken_by: string | null;
+  taken_until: number;
+};
+
 /** A rule of a playbook that fired in a call. */
 type AssistHitsTable = {
   call_id: string;
@@ -278,6 +305,9 @@ type CallsTables = {
   wrap_ups: WrapUpsTable;
   secrets: SecretsTable;
   said: SaidTable;
+  said_directions: SaidDirectionsTable;
+  said_wanting: SaidWantingTable;
+  said_meaning: SaidMeaningTable;
   assist_hits: AssistHitsTable;
   knowledge_passages: KnowledgePassagesTable;
   knowledge_questions: KnowledgeQuestionsTable;

@@ -46,6 +46,8 @@ const notRun: Record<string, string> = {
     'the services of other firms',
   'config/docs/search.md: npx trunkline export call_01KAR9W3Q0M4Z7C2T5B8N1D6EX --format vtt':
     'wants a call of that id; test/system/bridge/search.test.ts asks the API for one',
+  'config/docs/search.md: npx trunkline models pull sentence-encoder-en':
+    'fetches from the network; test/system/bridge/search-by-meaning.test.ts searches',
   'config/docs/recordings.md: npx trunkline transcribe call.wav                                      # call.txt beside it':
     'run by test/system/commands/transcribe.test.ts, with files to transcribe',
 };

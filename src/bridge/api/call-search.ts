@@ -229,27 +229,45 @@ function ofParty(party: string): KeyRange[] {
  */
 const fewCalls = 1_000;
 
-/** The ids of the calls that match, or undefined if there are more than `fewCalls`. */
+/**
+ * The ids of the calls that have all keys which the query asks for. Undefined if it asks for none, or if more than
+ * `most` calls have them.
+ */
+export async function callsWithKeys(
+  db: Kysely<Database>,
+  query: Omit<CallListQuery, 'sort' | 'cursor' | 'limit'>,
+  most: number,
+): Promise<string[] | undefined> {
+  let found: Set<string> | undefined;
+  for (const keys of keysAsked(query)) {
+    const few = await fewOf(db, keys, most);
+    if (few !== undefined) found = found?.intersection(new Set(few)) ?? new Set(few);
+  }
+  return found && [...found];
+}
+
+/** The ids of the calls that match, or undefined if there are too many. */
 async function fewOf(
   db: Kysely<Database>,
   { keys, named }: KeysAsked,
+  most = fewCalls,
 ): Promise<string[] | undefined> {
   const ids = new Set<string>();
   if (named !== undefined)
     for (const column of ['id', 'carrier_call_id'] as const) {
-      const rows = await db.selectFrom('calls').select('id').where(column, '=', named).limit(fewCalls).execute(); // prettier-ignore
+      const rows = await db.selectFrom('calls').select('id').where(column, '=', named).limit(most).execute(); // prettier-ignore
       for (const { id } of rows) ids.add(id);
     }
   for (const range of keys) {
     // The order makes Postgres use the index. Without it, Postgres may scan the table in the hope of an early match.
     const rows = await withKey(db.selectFrom('call_keys').select('call_id'), range)
       .orderBy('key')
-      .limit(fewCalls)
+      .limit(most)
       .execute();
     for (const { call_id } of rows) ids.add(call_id);
-    if (rows.length === fewCalls) return undefined;
+    if (rows.length === most) return undefined;
   }
-  return ids.size >= fewCalls ? undefined : [...ids];
+  return ids.size >= most ? undefined : [...ids];
 }
 
 /** Expresses the filter as a condition that the database tests on each call. */

@@ -13,7 +13,7 @@ const hitsAtOnce = 400;
  */
 const mostStatements = 25;
 /** Number of calls for which one statement tests the other conditions. */
-const callsAtOnce = 40;
+const callsAtOnce = 100;
 export const hitsPerCall = 3;
 const mostHitsRead = 2_000;
 
@@ -29,11 +29,13 @@ export type FoundHit = {
   start: number;
   end: number;
   text: string;
+  /** The nearness of the text to the one that was asked for. Absent in a search by words. */
+  nearness?: number;
 };
 
 export type FoundPage = { callIds: string[]; hits: Map<string, FoundHit[]>; next: number | null };
 
-type Ask = {
+export type FindWords = {
   store: Pick<Store, 'kind' | 'db'>;
   conditions: readonly Condition[];
   filters: SearchFilters;
@@ -43,9 +45,9 @@ type Ask = {
 };
 
 /** The calls in which the words were said, those with the newest words first. */
-export async function findSaid(ask: Ask): Promise<FoundPage> {
+export async function findSaid(ask: FindWords): Promise<FoundPage> {
   const { store, conditions, limit } = ask;
-  const [driver, ...others] = conditions.toSorted((a, b) => weightOf(b) - weightOf(a));
+  const driver = withFewest(conditions);
   if (driver === undefined) return { callIds: [], hits: new Map(), next: null };
   const found = new Map<string, number>();
   let place: SearchPlace | null = { below: ask.below, span: firstSpan };
@@ -56,7 +58,7 @@ export async function findSaid(ask: Ask): Promise<FoundPage> {
     const calls = [...newest.keys()].toReversed().filter((id) => !found.has(id));
     for (let at = 0; at < calls.length && found.size < limit; at += callsAtOnce) {
       const some = calls.slice(at, at + callsAtOnce);
-      const passed = await passedOf(ask, driver, others, some);
+      const passed = await othersHold(ask, driver, some, ask.below);
       for (const id of some)
         if (passed.has(id) && found.size < limit) found.set(id, newest.get(id) ?? 0);
     }
@@ -66,6 +68,11 @@ export async function findSaid(ask: Ask): Promise<FoundPage> {
   const next = found.size >= limit ? Math.min(...found.values()) : (place?.below ?? null);
   const callIds = [...found.keys()];
   return { callIds, hits: await hitsOf(store, conditions, callIds), next };
+}
+
+/** The condition that probably has the fewest hits. Searches begin with its hits. */
+export function withFewest(conditions: readonly Condition[]): Condition | undefined {
+  return conditions.toSorted((a, b) => weightOf(b) - weightOf(a))[0];
 }
 
 /** Estimates how many hits a condition has, without querying an index. The condition with the fewest comes first. */
@@ -79,7 +86,7 @@ function weightOf({ isNot, anyOf }: Condition): number {
 
 /** Returns hits of the condition that has the fewest, in calls that pass the filters. */
 async function candidates(
-  { store, filters }: Ask,
+  { store, filters }: FindWords,
   driver: Condition,
   from: SearchPlace,
 ): Promise<Candidates> {
@@ -107,21 +114,63 @@ async function candidates(
 
 /**
  * Returns the calls that pass all other conditions and were on no earlier page. A call appears on the page of its
- * newest matching words; its older hits are skipped.
+ * newest matching words, and its older hits are skipped: `below` is where the page begins.
  */
-async function passedOf(
-  { store, below }: Ask,
+export async function othersHold(
+  { store, conditions }: FindWords,
   driver: Condition,
-  others: readonly Condition[],
   callIds: readonly string[],
+  below?: number,
 ): Promise<Set<string>> {
+  const others = conditions.filter((condition) => condition !== driver);
   const isShown =
     below === undefined ? [] : [inCall(store.kind, { ...driver, isNot: true }, below)];
-  const asked = [...others.map((condition) => inCall(store.kind, condition)), ...isShown];
-  if (asked.length === 0) return new Set(callIds);
+  if (others.length === 0 && isShown.length === 0) return new Set(callIds);
+  const spans = store.kind === 'sqlite' && others.length > 0 ? await spansOf(store.db, callIds) : undefined; // prettier-ignore
+  let left = callIds;
+  if (spans !== undefined)
+    for (const condition of others) {
+      if (left.length === 0) return new Set();
+      const having = await havingInSpan(store.db, condition, spans);
+      left = left.filter((id) => having.has(id) !== condition.isNot);
+    }
+  const rest = spans === undefined ? others : [];
+  const asked = [...rest.map((condition) => inCall(store.kind, condition)), ...isShown];
+  if (asked.length === 0 || left.length === 0) return new Set(left);
   const { rows } = await sql<{ id: string }>`select c.id from calls c
-    where c.id in (${sql.join(callIds)}) ${sql.join(asked, sql` `)}`.execute(store.db);
+    where c.id in (${sql.join(left)}) ${sql.join(asked, sql` `)}`.execute(store.db);
   return new Set(rows.map(({ id }) => id));
+}
+
+/** Words of calls of the same time lie beside each other. In more rows than this, each call is asked for by itself. */
+const mostRowsTogether = 20_000;
+
+type RowRange = { least: number; most: number };
+
+/** The rows in which all words of the calls lie, if they are few. */
+async function spansOf(
+  db: Kysely<Database>,
+  callIds: readonly string[],
+): Promise<RowRange | undefined> {
+  const { rows } = await sql<{ least: number | null; most: number | null }>`
+    select min(id) as least, max(id) as most from said where call_id in (${sql.join(callIds)})`.execute(
+    db,
+  );
+  const [{ least, most } = { least: null, most: null }] = rows;
+  if (least === null || most === null || most - least > mostRowsTogether) return undefined;
+  return { least, most };
+}
+
+/** The calls that have the words of a condition, by one look into the index for all of them. */
+async function havingInSpan(
+  db: Kysely<Database>,
+  condition: Condition,
+  { least, most }: RowRange,
+): Promise<Set<string>> {
+  const { rows } = await sql<{ call_id: string }>`select distinct t.call_id from said_words w
+    cross join said t where w.said_words match ${sqliteMatch(condition)} and w.rowid >= ${least} and w.rowid <= ${most}
+    and t.id = w.rowid ${ofRole(sql`t`, condition)}`.execute(db);
+  return new Set(rows.map(({ call_id }) => call_id));
 }
 
 type Candidates = { hits: { id: number; call_id: string }[]; next: SearchPlace | null };
@@ -177,6 +226,25 @@ async function hitsOnPostgres(
   return { ids, next: bottom <= least ? null : { below: bottom, span: span * 4 } };
 }
 
+/** The newest hits of a condition, at most so many. */
+export async function newestHits(
+  { db, kind }: Pick<Store, 'kind' | 'db'>,
+  condition: Condition,
+  most: number,
+): Promise<number[]> {
+  const found: number[] = [];
+  let place: SearchPlace | null = { below: undefined, span: firstSpan };
+  for (let statement = 0; statement < mostStatements && place !== null; statement++) {
+    const { ids, next }: Hits = await (kind === 'sqlite'
+      ? hitsOnSqlite(db, condition, place)
+      : hitsOnPostgres(db, condition, place));
+    found.push(...ids);
+    if (found.length >= most) break;
+    place = next;
+  }
+  return found.slice(0, most);
+}
+
 function ofRole(row: RawBuilder<unknown>, { role }: Condition): RawBuilder<unknown> {
   return role === undefined ? sql`` : sql`and ${row}.role = ${role}`;
 }
@@ -202,14 +270,14 @@ function saidWith(condition: Condition, least?: number): RawBuilder<unknown> {
     and w.rowid <= (select max(id) from said where call_id = c.id) and t.id = w.rowid ${ofRole(sql`t`, condition)}`;
 }
 
-const columns = sql.raw(
+export const saidColumns = sql.raw(
   ['call_id', 'leg_id', 'session_id', 'result_key', 'kind', 'role', 'start_s', 'end_s', 'text']
     .map((name) => `t.${name}`)
     .join(', '),
 );
 
 /** The first hits in each call. */
-async function hitsOf(
+export async function hitsOf(
   { db, kind }: Pick<Store, 'kind' | 'db'>,
   conditions: readonly Condition[],
   callIds: readonly string[],
@@ -219,9 +287,9 @@ async function hitsOf(
     .filter(({ isNot }) => !isNot)
     .map((condition) =>
       kind === 'sqlite'
-        ? sql`select ${columns} from calls c cross join ${saidWith(condition)}
+        ? sql`select ${saidColumns} from calls c cross join ${saidWith(condition)}
             and t.call_id = c.id and c.id in (${sql.join(callIds)})`
-        : sql`select ${columns} from said t where t.call_id in (${sql.join(callIds)})
+        : sql`select ${saidColumns} from said t where t.call_id in (${sql.join(callIds)})
             and t.words @@ ${postgresQuery(condition)} ${ofRole(sql`t`, condition)}`,
     );
   const { rows } = await sql<SaidRow>`select * from (${sql.join(asked, sql` union `)}) as told
@@ -232,7 +300,7 @@ async function hitsOf(
   return new Map([...byCall].map(([id, hits]) => [id, hits.slice(0, hitsPerCall).map(hitOf)]));
 }
 
-type SaidRow = {
+export type SaidRow = {
   call_id: string;
   leg_id: string;
   session_id: string;
@@ -244,7 +312,7 @@ type SaidRow = {
   text: string;
 };
 
-function hitOf(row: SaidRow): FoundHit {
+export function hitOf(row: SaidRow): FoundHit {
   return {
     callId: row.call_id,
     legId: row.leg_id,

@@ -6,6 +6,7 @@ import { check } from '../../protocol/validation.ts';
 import { textLine } from '../../protocol/values.ts';
 import type { Store } from '../../store/store.ts';
 import { invalid } from '../api/query.ts';
+import { splitQuery } from './query-filters.ts';
 import { parseQuery } from './search-query.ts';
 
 /** A list that a person reads has no use for more. */
@@ -26,9 +27,9 @@ export function savedSearches({ store, clock }: { store: Store; clock: Clock }):
     const order = check(SavedSearchOrder, request.body);
     if (!order.ok) throw invalid(order.validationErrors);
     const { query } = order.value;
-    const q = new URLSearchParams(query).get('q') ?? '';
-    const parsed = parseQuery(q);
-    if ('problem' in parsed) throw invalid([`query: ${parsed.problem}`]);
+    const asked = new URLSearchParams(query);
+    const problem = problemOf(asked.get('q') ?? '', asked.get('by') === 'meaning');
+    if (problem !== undefined) throw invalid([`query: ${problem}`]);
     const saved_at = clock.now();
     await store.transaction(async (tx) => {
       const { saved } = await tx
@@ -67,4 +68,12 @@ function nameOf(given: string): string {
 
 function savedOf(row: { name: string; query: string; saved_at: number }): SavedSearch {
   return { name: row.name, query: row.query, saved_at: new Date(row.saved_at).toISOString() };
+}
+
+function problemOf(q: string, isByMeaning: boolean): string | undefined {
+  const split = splitQuery(q);
+  if ('problem' in split) return split.problem;
+  if (isByMeaning) return split.q === '' ? 'a search by meaning needs a sentence' : undefined;
+  const parsed = parseQuery(split.q);
+  return 'problem' in parsed ? parsed.problem : undefined;
 }

@@ -1,33 +1,27 @@
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { Router } from 'express';
+import { Router, type Response } from 'express';
 import { z } from 'zod';
 import { agentsAllowed, teamAgentsOf } from '../../port/principal.ts';
 import { Problem } from '../../port/problem.ts';
 import type { SearchPage } from '../../protocol/search.ts';
+import type { Clock } from '../../lib/clock.ts';
 import { reasonOf } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/log.ts';
+import type { Meaning } from '../../meaning/meaning.ts';
 import type { Store } from '../../store/store.ts';
 import { callItems } from '../api/call-json.ts';
-import { CallListQuery, namesOfOthers } from '../api/call-search.ts';
 import { transcriptFormats, transcriptTypes } from '../api/call-transcript.ts';
-import { invalid, readKnown } from '../api/query.ts';
 import type { Calls } from '../call/calls.ts';
 import { utteranceIdOf } from '../records/timeline.ts';
+import { askedSearch, readSearch, SearchQuery, type AskedSearch } from './asked-search.ts';
+import type { FoundHit } from './find-calls.ts';
+import type { LoadedDirections } from './loaded-directions.ts';
+import type { SaidDirections } from './said-directions.ts';
 import type { IndexingProgress, SearchBacklog } from './search-backlog.ts';
 import { exportedSearch } from './search-export.ts';
-import { atomsOf, findSaid, type FoundHit } from './find-calls.ts';
-import { marksIn, parseQuery, type Atom } from './search-query.ts';
 
-const mostLength = 500;
-
-const SearchQuery = CallListQuery.omit({
-  sort: true,
-  search: true,
-  cursor: true,
-  limit: true,
-}).extend({
-  q: z.string().trim().min(1).max(mostLength),
+const PageQuery = SearchQuery.extend({
   limit: z.coerce.number().int().min(1).max(50).default(20),
   cursor: z
     .string()
@@ -36,7 +30,7 @@ const SearchQuery = CallListQuery.omit({
     .optional(),
 });
 
-const ExportQuery = SearchQuery.omit({ cursor: true, limit: true }).extend({
+const ExportQuery = SearchQuery.extend({
   format: z.enum(transcriptFormats).default('txt'),
   calls: z.coerce.number().int().min(1).max(10_000).default(1_000),
 });
@@ -47,39 +41,36 @@ type SearchApiOptions = {
   store: Store;
   calls: Calls;
   backlog: Pick<SearchBacklog, 'progress'>;
+  directions: Pick<SaidDirections, 'progress'>;
+  near: Pick<LoadedDirections, 'nearest' | 'drop'>;
+  meaning: Pick<Meaning, 'direction' | 'isThere'>;
+  clock: Clock;
   log: Logger;
 };
 
 /** Serves `GET /api/search`: finds calls by their words, and returns the places where the words were said. */
-export function searchApi({ store, calls, backlog, log }: SearchApiOptions): Router {
+export function searchApi(options: SearchApiOptions): Router {
+  const { store, calls, backlog, directions, log } = options;
   const router = Router();
   router.get('/api/search', async (request, response) => {
-    const { q, limit, cursor, ...filters } = readKnown(SearchQuery, request, {
-      ...namesOfOthers,
-      query: 'q',
-      search: 'q',
-    });
-    const parsed = parseQuery(q);
-    if ('problem' in parsed) throw invalid([`q: ${parsed.problem}`]);
-    const { conditions } = parsed;
-    const progress = await backlog.progress();
-    const found = await findSaid({
-      ...{ store, conditions, below: cursor, limit },
-      filters: { ...filters, among: agentsAllowed(response), teamAgents: teamAgentsOf(response) },
-    });
+    const { words, q: _q, by, sort, limit, cursor, ...filters } = readSearch(PageQuery, request, names); // prettier-ignore
+    const allowed = { ...filters, ...agentsMeant(response) };
+    const search = await askedSearch(options, { by, words, sort, filters: allowed });
+    const progress =
+      (await backlog.progress()) ?? (by === 'meaning' ? await directions.progress() : undefined);
+    const found = await search.page(cursor, limit);
     const items = await callItems({
       db: store.db,
       ids: found.callIds,
       live: (id) => calls.get(id),
     });
-    const atoms = atomsOf(conditions);
     const page: SearchPage = {
       items: items.map((call) => ({
         call,
-        hits: (found.hits.get(call.id) ?? []).map((hit) => shown(hit, atoms)),
+        hits: (found.hits.get(call.id) ?? []).map((hit) => shown(hit, search)),
       })),
       next_cursor: found.next === null ? null : String(found.next),
-      older_calls_missing: progress !== undefined,
+      older_calls_missing: progress !== undefined || !found.isWhole,
       indexing: progress === undefined ? null : shownProgress(progress),
     };
     response.json(page);
@@ -87,25 +78,12 @@ export function searchApi({ store, calls, backlog, log }: SearchApiOptions): Rou
 
   let exports = 0;
   router.get('/api/search/export', async (request, response) => {
-    const {
-      q,
-      format,
-      calls: most,
-      ...filters
-    } = readKnown(ExportQuery, request, {
-      ...namesOfOthers,
-      query: 'q',
-      search: 'q',
-      limit: 'calls',
-    });
-    const parsed = parseQuery(q);
-    if ('problem' in parsed) throw invalid([`q: ${parsed.problem}`]);
+    const { words, q: _q, by, sort, format, calls: most, ...filters } = readSearch(ExportQuery, request, { ...names, limit: 'calls' }); // prettier-ignore
+    const allowed = { ...filters, ...agentsMeant(response) };
+    const search = await askedSearch(options, { by, words, sort, filters: allowed });
     if (exports >= maxExportsAtOnce)
       throw new Problem(429, 'other searches are being exported: try again soon');
-    const { conditions } = parsed;
-    const among = agentsAllowed(response);
-    const allowed = { ...filters, among, teamAgents: teamAgentsOf(response) };
-    const text = exportedSearch({ store, calls, conditions, filters: allowed, format, most });
+    const text = exportedSearch({ store, calls, search, format, most });
     exports += 1;
     try {
       response.setHeader('content-disposition', `attachment; filename="search.${format}"`);
@@ -122,8 +100,17 @@ export function searchApi({ store, calls, backlog, log }: SearchApiOptions): Rou
   return router;
 }
 
+const names = { query: 'q', search: 'q', order: 'sort' };
+
+function agentsMeant(response: Response) {
+  return { among: agentsAllowed(response), teamAgents: teamAgentsOf(response) };
+}
+
 /** The answer has offsets and no markup: the program that shows the text decides how to highlight. */
-function shown(hit: FoundHit, atoms: readonly Atom[]): SearchPage['items'][number]['hits'][number] {
+function shown(
+  hit: FoundHit,
+  { marksIn }: AskedSearch,
+): SearchPage['items'][number]['hits'][number] {
   const { kind, role, start, end, text } = hit;
   return {
     kind,
@@ -132,7 +119,8 @@ function shown(hit: FoundHit, atoms: readonly Atom[]): SearchPage['items'][numbe
     end: kind === 'turn' ? end : null,
     utterance_id: kind === 'turn' ? utteranceIdOf(hit.legId, hit.sessionId, hit.key) : null,
     text,
-    marks: marksIn(text, atoms),
+    marks: marksIn(text),
+    ...(hit.nearness === undefined ? {} : { nearness: Math.round(hit.nearness * 1_000) / 1_000 }),
   };
 }
 

@@ -1,10 +1,9 @@
-import { marksIn, type Condition } from './search-query.ts';
-import { findSaid, type SearchFilters } from './find-calls.ts';
+import type { AskedSearch } from './asked-search.ts';
+import type { FoundHit } from './find-calls.ts';
 import { callsJson } from '../api/call-json.ts';
 import { csvRow, transcriptText, type TranscriptFormat } from '../api/call-transcript.ts';
 import type { Calls } from '../call/calls.ts';
 import type { Store } from '../../store/store.ts';
-import type { Turn } from '../../protocol/events.ts';
 
 /** Only this many calls are in memory at once. */
 const callsAtOnce = 10;
@@ -12,8 +11,7 @@ const callsAtOnce = 10;
 type ExportedSearch = {
   store: Store;
   calls: Calls;
-  conditions: readonly Condition[];
-  filters: SearchFilters;
+  search: AskedSearch;
   format: TranscriptFormat;
   /** At most this many calls are told. */
   most: number;
@@ -26,14 +24,14 @@ type ExportedCall = Awaited<ReturnType<typeof callsJson>>[number];
  * is not told any more.
  */
 export async function* exportedSearch(ask: ExportedSearch): AsyncGenerator<string> {
-  const { store, calls, conditions, filters, format, most } = ask;
-  const file = fileOf(format, conditions);
+  const { store, calls, search, format, most } = ask;
+  const file = fileOf(format, search);
   yield file.head;
   let told = 0;
   let below: number | undefined;
   while (told < most) {
     const limit = Math.min(callsAtOnce, most - told);
-    const page = await findSaid({ store, conditions, filters, below, limit });
+    const page = await search.page(below, limit);
     const rows =
       page.callIds.length === 0
         ? []
@@ -42,23 +40,19 @@ export async function* exportedSearch(ask: ExportedSearch): AsyncGenerator<strin
     rows.sort((a, b) => (place.get(a.id) ?? 0) - (place.get(b.id) ?? 0));
     for (const call of await callsJson({ db: store.db, rows, live: (id) => calls.get(id) })) {
       told += 1;
-      yield file.call(call);
+      yield file.call(call, page.hits.get(call.id) ?? []);
     }
     if (page.next === null) return;
     below = page.next;
   }
 }
 
-type ExportedFile = { head: string; call: (call: ExportedCall) => string };
+type ExportedFile = {
+  head: string;
+  call: (call: ExportedCall, hits: readonly FoundHit[]) => string;
+};
 
-function fileOf(format: TranscriptFormat, conditions: readonly Condition[]): ExportedFile {
-  const isFound = (turn: Turn): boolean =>
-    conditions.some(
-      ({ isNot, role, anyOf }) =>
-        !isNot &&
-        (role === undefined || role === turn.role) &&
-        marksIn(turn.text, anyOf).length > 0,
-    );
+function fileOf(format: TranscriptFormat, { isFound }: AskedSearch): ExportedFile {
   let cues = 0;
   switch (format) {
     case 'json':
@@ -66,21 +60,24 @@ function fileOf(format: TranscriptFormat, conditions: readonly Condition[]): Exp
     case 'jsonl':
       return {
         head: '',
-        call: (call) =>
+        call: (call, hits) =>
           call.transcript
-            .map((turn) => `${JSON.stringify({ ...about(call), ...turn, found: isFound(turn) })}\n`)
+            .map(
+              (turn) =>
+                `${JSON.stringify({ ...about(call), ...turn, found: isFound(turn, hits) })}\n`,
+            )
             .join(''),
       };
     case 'csv':
       return {
         head: csvRow([...aboutNames, 'start', 'end', 'role', 'text', 'found']),
-        call: (call) =>
+        call: (call, hits) =>
           call.transcript
             .map(({ start, end, role, text, ...turn }) =>
               csvRow([
                 ...Object.values(about(call)).map((value) => value ?? ''),
                 ...[start.toFixed(3), end.toFixed(3), role, text],
-                isFound({ start, end, role, text, ...turn }) ? 'yes' : 'no',
+                isFound({ start, end, role, text, ...turn }, hits) ? 'yes' : 'no',
               ]),
             )
             .join(''),

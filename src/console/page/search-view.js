@@ -2,7 +2,7 @@ import { get } from './api.js';
 import { askedOf, changed, queryOf } from './call-query.js';
 import { h, setText } from './dom.js';
 import { isUnanswered } from './failures.js';
-import { callFields, field, fillFields, foldedFields } from './filter-fields.js';
+import { callFields, field, fillFields, foldedFields, select } from './filter-fields.js';
 import { FoundWords } from './found-words.js';
 import { fullDay, percent, zoneNow } from './format.js';
 import { HitSound } from './hit-sound.js';
@@ -27,6 +27,7 @@ const language = [
   ['refund -cancelled', 'the first word, and not the second'],
   ['(late OR delayed)', 'one of the words'],
   ['near(refund card, 6)', 'at most six words apart'],
+  ['refund tag:vip mood:negative', 'only calls with this tag, in this mood'],
 ];
 
 /** Calls found by what was said in them. The address holds the whole search. */
@@ -35,6 +36,14 @@ export class SearchView {
   #box = field('q', 'Words', h('input', { type: 'search', maxlength: '500' }), {
     placeholder: 'What was said: refund "credit card" -cancelled',
   });
+  #by = select('by', 'Find', [
+    ['', 'These words'],
+    ['meaning', 'What means the same'],
+  ]);
+  #sort = select('sort', 'Order', [
+    ['', 'Newest first'],
+    ['relevance', 'Best match first'],
+  ]);
   #carriers = h('datalist', { id: 'search-carriers' });
   #fields = callFields('search-carriers');
   #more = foldedFields(this.#fields);
@@ -73,6 +82,8 @@ export class SearchView {
         'div',
         { class: 'filter-line' },
         this.#box.element,
+        this.#by.element,
+        this.#sort.element,
         h('button', { type: 'submit', class: 'primary' }, 'Search'),
       ),
       this.#more.element,
@@ -88,7 +99,7 @@ export class SearchView {
       clearTimeout(this.#typing);
       this.#typing = setTimeout(() => this.#take('q', this.#box.input.value.trim()), typedMs);
     });
-    for (const { name, input } of this.#fields)
+    for (const { name, input } of [this.#by, this.#sort, ...this.#fields])
       input.addEventListener('change', () => this.#take(name, input.value.trim()));
     this.element = h(
       'div',
@@ -128,7 +139,8 @@ export class SearchView {
     if (!/^#\/search(?:\?.*)?$/.test(hash)) return false;
     this.#query = queryOf(hash);
     const typed = this.#typing === undefined ? undefined : this.#box.input;
-    fillFields([this.#box, ...this.#fields], this.#query, typed);
+    fillFields([this.#box, this.#by, this.#sort, ...this.#fields], this.#query, typed);
+    this.#sort.element.hidden = this.#isByMeaning;
     this.#more.show(this.#query);
     this.#clear.hidden = this.#query.size === 0;
     this.#saved.show();
@@ -215,10 +227,15 @@ export class SearchView {
     this.#next.disabled = false;
   }
 
+  get #isByMeaning() {
+    return this.#query.get('by') === 'meaning';
+  }
+
   #asked() {
     const query = askedOf(this.#query, zoneNow());
     query.set('limit', String(pageItems));
     query.delete('cursor');
+    if (this.#isByMeaning) query.delete('sort');
     return query;
   }
 
@@ -233,9 +250,7 @@ export class SearchView {
     this.#carriers.replaceChildren(...[...carriers].map((value) => h('option', { value })));
     this.#cursor = next;
     this.#next.hidden = next === null;
-    this.#state.ready(
-      this.#found.size > 0 ? '' : next === null ? 'No call has these words.' : 'None yet.',
-    );
+    this.#state.ready(this.#found.size > 0 ? '' : next === null ? this.#nothing : 'None yet.');
     this.#tell();
     this.#drawProgress(indexing);
   }
@@ -244,7 +259,16 @@ export class SearchView {
     const count = this.#found.size;
     const calls = count === 1 ? 'One call' : `${count} calls`;
     const more = this.#cursor === null ? '' : ', and more';
-    setText(this.#told, count === 0 ? '' : `${calls}${more}, the newest words first.`);
+    const order = this.#isByMeaning
+      ? 'the nearest first'
+      : this.#query.get('sort') === 'relevance'
+        ? 'the best match first'
+        : 'the newest words first';
+    setText(this.#told, count === 0 ? '' : `${calls}${more}, ${order}.`);
+  }
+
+  get #nothing() {
+    return this.#isByMeaning ? 'Nothing like this was said in a call.' : 'No call has these words.';
   }
 
   /** @param {SearchPage['indexing']} indexing */
@@ -260,7 +284,7 @@ export class SearchView {
     this.#progress.value = share;
     setText(
       this.#indexingText,
-      `Older calls are being added to the search, ${percent(share)}. Calls since ${fullDay(indexing.reached)} are found already.`,
+      `Older calls are being added to the search${this.#isByMeaning ? ' by meaning' : ''}, ${percent(share)}. Calls since ${fullDay(indexing.reached)} are found already.`,
     );
     this.#looking = setTimeout(() => void this.#lookAtProgress(), progressEveryMs);
   }

@@ -1,6 +1,13 @@
 import { z } from 'zod';
 import type { CallItem } from '../api.ts';
-import { ApiSavedSearch, SavedSearchList, SavedSearchOrder, SearchPage } from '../search.ts';
+import {
+  ApiSavedSearch,
+  SavedSearchList,
+  SavedSearchOrder,
+  SearchBy,
+  SearchPage,
+  SearchSort,
+} from '../search.ts';
 import { one, paging } from './operator-route.ts';
 import { answer, json, type Parameter, type Route } from './route.ts';
 
@@ -9,10 +16,25 @@ const tag = 'Calls';
 const words: Parameter = {
   name: 'q',
   description:
-    'Words that were all said in the call, wherever. `"a phrase"`, `begin*`, `-not`, `customer:word`, `agent:"a phrase"`, `(one OR other)` and `near(one other, 6)` narrow it.',
+    'Words that were all said in the call, wherever. `"a phrase"`, `begin*`, `-not`, `customer:word`, `agent:"a phrase"`, `(one OR other)` and `near(one other, 6)` narrow it. `tag:`, `mood:`, `entity:`, `disposition:`, `rule:`, `carrier:`, `direction:`, `number:`, `from:` and `to:` are filters, as in `tag:refund`. With `by=meaning` the rest is one sentence, with `customer:` or `agent:` in front of it for what this party said.',
   schema: z.string(),
   example: 'refund -cancelled',
 };
+
+const how: readonly Parameter[] = [
+  {
+    name: 'by',
+    description:
+      '`meaning` finds what means nearly the same as the sentence in `q`, in whatever words. It needs the model `sentence-encoder-en`; without it the answer is 409 and names the command that installs it.',
+    schema: SearchBy.optional(),
+  },
+  {
+    name: 'sort',
+    description:
+      '`newest` by default. `relevance` ranks the newest 2,000 places of the rarest word. A search by meaning has the nearest first, 200 calls at most.',
+    schema: SearchSort.optional(),
+  },
+];
 
 /** The routes of searches that people keep. */
 const savedRoutes: readonly Route[] = [
@@ -59,7 +81,7 @@ export const searchRoutes = ({
     summary: 'Find calls by what was said in them',
     description:
       'Calls whose turns, notes or summary hold the words, those with the newest words first, each with up to three places. A page may hold fewer calls than asked for; it is the last one when `next_cursor` is null.',
-    query: [words, ...filters, ...paging],
+    query: [words, ...how, ...filters, ...paging],
     answers: {
       200: answer('A page of calls.', SearchPage, {
         items: [
@@ -83,7 +105,7 @@ export const searchRoutes = ({
         indexing: null,
       }),
     },
-    errors: [400],
+    errors: [400, 409, 503],
   },
   {
     method: 'get',
@@ -95,6 +117,7 @@ export const searchRoutes = ({
       'Streamed, in the order of the search. `jsonl` and `csv` have one line for each turn, with the call and whether the words are in it; `json` has one line for each call.',
     query: [
       words,
+      ...how,
       ...filters,
       {
         name: 'format',
@@ -104,7 +127,7 @@ export const searchRoutes = ({
       { name: 'calls', description: 'At most so many calls.', schema: z.int().min(1).max(10_000) },
     ],
     answers: { 200: { description: 'The file.', content: { 'text/plain': z.string() } } },
-    errors: [400, 429],
+    errors: [400, 409, 429, 503],
   },
   ...savedRoutes,
 ];

@@ -1,0 +1,107 @@
+import { sql } from 'kysely';
+import { firstId } from '../../lib/ids.ts';
+import { cosine, directionSize, type SentenceDirection } from '../../meaning/directions.ts';
+import type { Store } from '../../store/store.ts';
+import { callsWithKeys } from '../api/call-search.ts';
+import { hitOf, hitsPerCall, saidColumns, type FoundHit, type FoundPage, type SaidRow, type SearchFilters } from './find-calls.ts'; // prettier-ignore
+import type { LoadedDirections } from './loaded-directions.ts';
+import { among, hitsByCall, passed, rankedPage } from './ranked-page.ts';
+
+/** Below this, a sentence has hardly anything to do with another one. */
+const leastNearness = 0.35;
+/** Candidates of each try. A filter that most calls fail needs more of them. */
+const tries = [2_000, 8_000, 32_000];
+/** If no more calls than this have the keys that are asked for, only their words are compared. */
+const fewCalls = 20_000;
+const rowsAtOnce = 1_000;
+
+type NearSearch = {
+  store: Pick<Store, 'kind' | 'db'>;
+  near: Pick<LoadedDirections, 'nearest' | 'drop'>;
+  direction: SentenceDirection;
+  role: string | undefined;
+  filters: SearchFilters;
+  /** The number of calls on the pages before. */
+  before: number;
+  limit: number;
+};
+
+type NearRow = { id: number; callId: string; nearness: number };
+
+/** The calls in which something of this meaning was said, the nearest first. Undefined if too many ask at once. */
+export async function findNear(
+  ask: NearSearch,
+): Promise<(FoundPage & { isWhole: boolean }) | undefined> {
+  const { store, near, direction, role, filters, before, limit } = ask;
+  const calls = await callsWithKeys(store.db, filters, fewCalls);
+  const { from_date: from, to_date: to } = filters;
+  const range = {
+    from: from === undefined ? undefined : firstId('call', from),
+    below: to === undefined ? undefined : firstId('call', to),
+  };
+  for (const most of tries) {
+    const nearest = await near.nearest({ direction, most, role, calls, ...range });
+    if (nearest === undefined) return undefined;
+    const { ids, isWhole } = nearest;
+    const { rows, missing } = await scored(store, direction, ids);
+    if (missing.length > 0) near.drop(missing);
+    const page = await rankedPage({
+      ranked: rows,
+      passed: (some) => passed(store.db, filters, some),
+      ...{ before, limit },
+    });
+    if (page.isShort && ids.length >= most && most !== tries.at(-1)) continue;
+    return { ...page, hits: await hitsOf(store, rows, page.callIds), isWhole };
+  }
+  return undefined;
+}
+
+/** Compares whole directions, as the database has them now. */
+async function scored(
+  { db, kind }: NearSearch['store'],
+  direction: SentenceDirection,
+  ids: readonly number[],
+): Promise<{ rows: NearRow[]; missing: number[] }> {
+  const rows: NearRow[] = [];
+  const missing = new Set(ids);
+  const joined = (column: string) =>
+    sql.raw(kind === 'sqlite' ? `group_concat(${column})` : `string_agg(${column}::text, ',' order by id)`); // prettier-ignore
+  const bytes = sql.raw(kind === 'sqlite' ? `group_concat(hex(direction), '')` : `string_agg(encode(direction, 'hex'), '' order by id)`); // prettier-ignore
+  for (let at = 0; at < ids.length; at += rowsAtOnce) {
+    const some = ids.slice(at, at + rowsAtOnce);
+    const { rows: packed } = await sql<{ ids: string | null; calls: string; directions: string }>`
+      select ${joined('id')} as ids, ${joined('call_id')} as calls, ${bytes} as directions
+      from said_directions where ${among(kind, 'id', some)}`.execute(db);
+    const [one] = packed;
+    if (one?.ids == null) continue;
+    const all = Buffer.from(one.directions, 'hex');
+    const callIds = one.calls.split(',');
+    for (const [row, id] of one.ids.split(',').map(Number).entries()) {
+      missing.delete(id);
+      const from = row * directionSize;
+      const other = new Int8Array(all.buffer, all.byteOffset + from, directionSize);
+      const nearness = cosine(direction, other);
+      if (nearness >= leastNearness) rows.push({ id, callId: callIds[row] ?? '', nearness });
+    }
+  }
+  rows.sort((a, b) => b.nearness - a.nearness || b.id - a.id);
+  return { rows, missing: [...missing] };
+}
+
+/** The nearest places of each call. */
+async function hitsOf(
+  { db, kind }: NearSearch['store'],
+  rows: readonly NearRow[],
+  callIds: readonly string[],
+): Promise<Map<string, FoundHit[]>> {
+  const shown = new Set(callIds);
+  const byCall = Map.groupBy(rows.filter(({ callId }) => shown.has(callId)), ({ callId }) => callId); // prettier-ignore
+  const nearness = new Map(
+    [...byCall.values()].flatMap((near) => near.slice(0, hitsPerCall)).map((row) => [row.id, row.nearness]), // prettier-ignore
+  );
+  if (nearness.size === 0) return new Map();
+  const { rows: said } = await sql<SaidRow & { id: number }>`select t.id, ${saidColumns} from said t
+    where ${among(kind, 't.id', [...nearness.keys()])}`.execute(db);
+  const hits = said.map((row) => ({ ...hitOf(row), nearness: nearness.get(row.id) ?? 0 }));
+  return hitsByCall(hits.toSorted((a, b) => b.nearness - a.nearness), hitsPerCall); // prettier-ignore
+}

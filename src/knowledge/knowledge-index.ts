@@ -26,11 +26,11 @@ export type ArticleFeedback = {
 
 /** At most this many passages near in meaning are looked at word by word. */
 const nearest = 40;
-/** Of all that was found by words or by meaning, at most this many are compared sentence by sentence. */
+/** At most this many of those that were found by words or by meaning are compared sentence by sentence. */
 const maxClose = 40;
 const sliceMs = 4;
 
-type Scored = { row: PassageRow; scores: Scores };
+type CloseRow = { row: PassageRow; scores: Scores };
 
 /** The articles of one state of the folder: what is needed in memory to find passages in the database. */
 export class KnowledgeIndex {
@@ -92,7 +92,7 @@ export class KnowledgeIndex {
     const near = direction === undefined ? undefined : await this.#nearness(direction, feedback);
     const here = byWords.filter((id) => this.#places.has(id));
     const ids = new Set([...here, ...(near === undefined ? [] : this.#nearest(near))]);
-    const close: Scored[] = (await this.#rows.byIds([...ids]))
+    const close: CloseRow[] = (await this.#rows.byIds([...ids]))
       .map((row) => ({
         row,
         scores: {
@@ -118,7 +118,7 @@ export class KnowledgeIndex {
 
   /** Compares the question with each sentence of these passages, and with the questions that they answered. */
   async #readSentences(
-    close: readonly Scored[],
+    close: readonly CloseRow[],
     direction: SentenceDirection,
     feedback: ReadonlyMap<string, ArticleFeedback>,
   ): Promise<void> {

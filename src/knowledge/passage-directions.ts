@@ -7,11 +7,11 @@ const madeBy = 'all-MiniLM-L6-v2/8+sentences:';
 /** The whole passage, its title and its body. */
 const kinds = 3;
 
-/** What is known of a passage by its meaning. */
+/** A passage as it is known by its meaning. */
 export type PassageMeaning = {
-  /** Of the whole passage, of its title, of its body, and then of each question that its author gave. */
+  /** The directions of the whole passage, its title, its body, and then each question that its author gave. */
   whole: Int8Array;
-  /** Of each sentence. */
+  /** A direction a sentence. */
   sentences: Int8Array;
 };
 
@@ -83,7 +83,7 @@ export class PassageDirections {
   readonly #pieces: Int8Array[] = [];
   #count = 0;
 
-  /** What the next passage means. Its sentences stay in the database: few passages are looked at that closely. */
+  /** Adds the next passage. Its sentences stay in the database: few passages are looked at that closely. */
   add({ whole: directions }: PassageMeaning): void {
     this.#first.push(this.#count);
     this.#count += directions.length / directionSize;

@@ -111,7 +111,7 @@ export class PassageRows {
     return rows;
   }
 
-  /** What is known of these passages by their meaning, as it is kept. */
+  /** The directions of these passages, as they are kept. */
   async directionsOf(ids: readonly number[]): Promise<Map<number, string>> {
     if (ids.length === 0) return new Map();
     const rows = await this.#store.db

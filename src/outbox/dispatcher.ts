@@ -127,9 +127,12 @@ export class Dispatcher {
     this.#renewals = every(clock, config.leaseMs / renewalsPerLease, () => this.#renew());
   }
 
-  /** An earlier process saw this endpoint fail. The trouble is over when it takes an event from this one. */
-  remember(name: string, failure: { at: number; reason: string }): void {
-    this.#works.get(name)?.trouble.begins(failure.at, failure.reason);
+  /** An earlier process saw endpoints fail. Such a trouble is over when the endpoint takes an event from this one. */
+  remember(
+    failed: readonly { name: string; failure?: { at: number; reason: string } | undefined }[],
+  ): void {
+    for (const { name, failure } of failed)
+      if (failure !== undefined) this.#works.get(name)?.trouble.begins(failure.at, failure.reason);
   }
 
   /** Something may be due. */

@@ -89,8 +89,7 @@ export async function startOutbox(options: OutboxOptions): Promise<Outbox> {
     onParked: () => housekeeping.countSoon(),
   });
   dispatcher.start(disabled);
-  for (const { name, failure } of waiting)
-    if (failure !== undefined) dispatcher.remember(name, failure);
+  dispatcher.remember(waiting);
   connections?.start();
   housekeeping.onDue = () => dispatcher.wake();
   housekeeping.onSet = (byMs) => dispatcher.shiftClaims(byMs);
@@ -113,18 +112,11 @@ export async function startOutbox(options: OutboxOptions): Promise<Outbox> {
       ...(connections ? [connectionRoutes(connections)] : []),
     ].map((router) => ({ access: 'operator' as const, router })),
     wake: () => dispatcher.wake(),
-    wanting: (type) =>
-      all()
-        .filter((one) => typesOf(one).includes(type))
-        .map(({ name, shape }) => ({ name, isMapped: shape !== 'envelope' })),
+    wanting: (type) => wantingOf(all(), type),
     eraseCall: (tx, callId) => eraseCall(tx, callId, clock.now()),
     health: () => healthsOf(dispatcher, housekeeping),
     missing: () => (all().length > 0 ? [] : ['a CRM (TRUNKLINE_WEBHOOK_URL)']),
-    notes: () => [
-      ...disabledNotes(dispatcher),
-      ...waitingNotes(waiting, dispatcher),
-      ...mappingNotes(warnings),
-    ],
+    notes: () => notesOf(dispatcher, waiting, warnings),
     drain: async (deadlineMs) => {
       await Promise.all([
         housekeeping.stop(Math.max(deadlineMs, maxDatabaseWaitMs)),
@@ -133,6 +125,12 @@ export async function startOutbox(options: OutboxOptions): Promise<Outbox> {
     },
     [Symbol.asyncDispose]: () => (closing ??= close()),
   };
+}
+
+function wantingOf(endpoints: readonly Endpoint[], type: CallEventType) {
+  return endpoints
+    .filter((one) => typesOf(one).includes(type))
+    .map(({ name, shape }) => ({ name, isMapped: shape !== 'envelope' }));
 }
 
 function healthsOf(dispatcher: Dispatcher, housekeeping: Housekeeping): Record<string, Health> {
@@ -181,6 +179,18 @@ function waitingNotes(waiting: readonly WaitingBefore[], { disabled }: Dispatche
 /** Such as `2026-12-04 09:30 UTC`. */
 function utcMinute(atMs: number): string {
   return `${new Date(atMs).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
+}
+
+function notesOf(
+  dispatcher: Dispatcher,
+  waiting: readonly WaitingBefore[],
+  warnings: readonly string[],
+): string[] {
+  return [
+    ...disabledNotes(dispatcher),
+    ...waitingNotes(waiting, dispatcher),
+    ...mappingNotes(warnings),
+  ];
 }
 
 function disabledNotes({ disabled }: Dispatcher): string[] {

@@ -23,6 +23,7 @@ import type { Part } from './port/part.ts';
 import { version } from './lib/version.ts';
 import { nodeIdOf } from './lib/node-id.ts';
 import { startNodes, type NodesPart } from './nodes/nodes.ts';
+import { Feelings } from './meaning/feelings.ts';
 import { SentenceMeaning } from './meaning/meaning.ts';
 import { Objects } from './objects/objects.ts';
 import { openPort } from './people/people-part.ts';
@@ -189,8 +190,9 @@ async function openParts(opened: OpenProcess, internalKey: string): Promise<void
   );
   http.reckon(() => nodes.link?.connections ?? 0);
   const objects = await objectStoreOf(opened);
+  const feelings = own(new Feelings(config.speechService.recogniser, systemClock, log));
   const language = own(
-    startLanguageRunner({ config: config.language, onUnusedAnswer: answerLog(log) }),
+    startLanguageRunner({ config: config.language, onUnusedAnswer: answerLog(log), feelings }),
   );
   const shared = { nodes, objects, language };
   const recogniser = roles.has('speech') ? await openSpeech(opened, shared) : undefined;

@@ -1,11 +1,12 @@
 import type { Reporter, TestModule } from 'vitest/node';
 
 /**
- * Their models have 83 and 145 MB, and no test fetches them: `npx trunkline models pull sentence-encoder-en` and
- * `whisper-base` do. Where somebody has pulled them, the tests in these files run.
+ * Their models have 72 to 145 MB, and no test fetches them: `npx trunkline models pull sentence-encoder-en`,
+ * `sentence-encoder-multilingual` and `whisper-base` do. Where somebody has pulled them, the tests in these files run.
  */
 const ofPulledModels = [
   'test/system/hearing/languages.test.ts',
+  'test/system/meaning/feelings.test.ts',
   'test/system/meaning/sentence-encoder.test.ts',
   'test/system/meaning/starter-meaning.test.ts',
 ];

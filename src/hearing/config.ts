@@ -8,6 +8,8 @@ export const languagesModel = 'whisper-base';
 export const voiceModel = 'voice-encoder';
 /** The model that tells what sentences mean. */
 export const sentenceModel = 'sentence-encoder-en';
+/** The same in other languages: what sentences express. */
+export const multilingualModel = 'sentence-encoder-multilingual';
 
 /** Settings of the recogniser and its models. */
 export const RecogniserConfig = z.strictObject({

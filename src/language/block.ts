@@ -31,11 +31,14 @@ export function failed<T>(
 }
 
 /** Runs pure work as an add-on. An exception becomes the add-on's error block and never reaches the caller. */
-export function asBlock<T>(work: () => { results: T; isEmpty: boolean }): AddonBlock<T> {
+export function asBlock<T>(
+  work: () => { results: T; isEmpty: boolean; notCovered?: string[] },
+): AddonBlock<T> {
   const startedAtMs = performance.now();
   try {
-    const { results, isEmpty } = work();
-    return succeeded(results, startedAtMs, isEmpty);
+    const { results, isEmpty, notCovered = [] } = work();
+    const block = succeeded(results, startedAtMs, isEmpty);
+    return notCovered.length === 0 ? block : { ...block, not_covered: notCovered };
   } catch (error) {
     // Only the kind of error is reported: the message of a bug may quote the caller's text.
     const kind = error instanceof Error ? error.name : 'Error';

@@ -1,4 +1,5 @@
 import { asBlock, needsProvider } from './block.ts';
+import { notCovered } from './coverage.ts';
 import { findEntities } from './entities/find-entities.ts';
 import { redactStep } from './redaction/redact.ts';
 import { redactAll, redactKnown } from './redaction/redact-all.ts';
@@ -18,7 +19,7 @@ import { entitiesOverFinals } from './values/over-finals.ts';
 import { turnOf, type LanguageTasks, type TaskName } from './tasks.ts';
 import { splitSentences } from './text/sentences.ts';
 import { timelineOf } from './timing.ts';
-import type { CallInsight, SpokenTurn, ValueContext } from './types.ts';
+import type { CallInsight, FeltSentences, SpokenTurn, ValueContext } from './types.ts';
 import type { SummarizationType } from '../protocol/addon-configs.ts';
 import type { NamedEntity, SentimentItem, Utterance } from '../protocol/addons.ts';
 
@@ -36,21 +37,32 @@ const perform: Perform = {
     }
   },
   entities: ({ utterance, types, day }) =>
-    asBlock(() => listed(entitiesIn(utterance, { types, day }))),
+    asBlock(() => ({
+      ...listed(entitiesIn(utterance, { types, day })),
+      notCovered: notCovered('entities', [utterance.language]),
+    })),
   entitiesOverFinals: (input) => asBlock(() => listed(entitiesOverFinals(input))),
-  sentiment: ({ utterance }) => asBlock(() => listed(sentimentsIn(utterance))),
+  sentiment: ({ utterance, felt }) => asBlock(() => sentimentsOf([utterance], felt)),
   translation: ({ config }) => config.target_languages.map(() => needsProvider('translation')),
   audioToLlm: () => needsProvider('audio_to_llm'),
   structuredData: () => needsProvider('structured_data_extraction'),
   summarization: ({ utterances, type }) =>
     asBlock(() => {
       const results = summarize(utterances.map(turnOf), type);
-      return { results, isEmpty: results === '' };
+      return {
+        results,
+        isEmpty: results === '',
+        notCovered: notCovered('summary', languagesOf(utterances)),
+      };
     }),
   chapterization: ({ utterances, starts }) =>
     asBlock(() => {
       const chapters = chaptersOf(utterances.map(turnOf), starts);
-      return { results: { chapters }, isEmpty: chapters.length === 0 };
+      return {
+        results: { chapters },
+        isEmpty: chapters.length === 0,
+        notCovered: notCovered('chapters', languagesOf(utterances)),
+      };
     }),
   call: ({ turns, summaryType, language, about }) =>
     asBlock(() => ({
@@ -75,14 +87,15 @@ const perform: Perform = {
   redactKnown: (input) => asBlock(() => listed(redactKnown(input))),
   redactAll: (input) => asBlock(() => ({ results: redactAll(input), isEmpty: false })),
   entitiesAll: ({ utterances, day }) =>
-    asBlock(() =>
-      listed(
+    asBlock(() => ({
+      ...listed(
         utterances.flatMap((utterance) =>
           entitiesIn(utterance, { day, covered: utterance.covered }),
         ),
       ),
-    ),
-  sentimentAll: ({ utterances }) => asBlock(() => listed(utterances.flatMap(sentimentsIn))),
+      notCovered: notCovered('entities', languagesOf(utterances)),
+    })),
+  sentimentAll: ({ utterances, felt }) => asBlock(() => sentimentsOf(utterances, felt)),
   translateAll: () => needsProvider('translation'),
 };
 
@@ -124,14 +137,30 @@ function entitiesIn(
     });
 }
 
-function sentimentsIn(utterance: Utterance): SentimentItem[] {
+function languagesOf(utterances: readonly Utterance[]): string[] {
+  return utterances.map(({ language }) => language);
+}
+
+function sentimentsOf(
+  utterances: readonly Utterance[],
+  felt: FeltSentences | undefined,
+): { results: SentimentItem[]; isEmpty: boolean; notCovered: string[] } {
+  return {
+    ...listed(utterances.flatMap((utterance) => sentimentsIn(utterance, felt))),
+    notCovered: notCovered('sentiment', languagesOf(utterances), felt !== undefined),
+  };
+}
+
+function sentimentsIn(utterance: Utterance, felt: FeltSentences | undefined): SentimentItem[] {
   const at = timelineOf(utterance);
   const { channel, speaker } = utterance;
   return splitSentences(utterance.text).map((span) => {
     const text = utterance.text.slice(span.start, span.end);
-    // The lexicon is English. Text in another language gets the label `unknown` instead of a guess.
+    // The lexicon is English. In other languages a model hears the label, or it is `unknown` instead of a guess.
     const { label, emotion } =
-      utterance.language === 'en' ? scoreSentiment(text) : unknownSentiment;
+      utterance.language === 'en'
+        ? scoreSentiment(text)
+        : { ...unknownSentiment, label: felt?.get(text) ?? unknownSentiment.label };
     const time = at(span.start, span.end);
     return {
       text,

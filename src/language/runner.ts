@@ -2,6 +2,8 @@ import { Worker } from 'node:worker_threads';
 import { systemClock, type Clock } from '../lib/clock.ts';
 import type { LlmConfig } from './config.ts';
 import { llmProvider } from './llm/provider.ts';
+import { withFelt } from './sentiment/felt.ts';
+import type { SentenceFeelings } from './types.ts';
 import { withModel, type OnThread } from './llm/with-model.ts';
 import {
   failedTask,
@@ -20,6 +22,8 @@ type LanguageRunnerOptions = {
   queueLimit?: number;
   /** The worker's file. Tests of a misbehaving thread pass another one. */
   workerUrl?: URL;
+  /** Hears what sentences of other languages than English express. Without it that is unknown. */
+  feelings?: SentenceFeelings | undefined;
   /** Called with the reason each time an answer of the language model could not be used. */
   onUnusedAnswer?: (reason: string) => void;
   /** Called each time a thread had to be replaced. */
@@ -166,7 +170,11 @@ export function startLanguageRunner(options: LanguageRunnerOptions = {}): Langua
   }
 
   return {
-    run(task, input, runOptions = {}) {
+    async run(task, asked, runOptions = {}) {
+      const { feelings } = options;
+      const input = feelings
+        ? await withFelt(task, asked, feelings, { deadlineMs: deadlineOf(task), ...runOptions })
+        : asked;
       if (!llm || runOptions.signal?.aborted) return runOnThread(task, input, runOptions);
       const onThread: OnThread = (name, its) => runOnThread(name, its, runOptions);
       const deadlineMs = runOptions.deadlineMs ?? deadlineOf(task);

@@ -13,7 +13,7 @@ import type {
 import type { SummarizationType } from '../protocol/addon-configs.ts';
 import type { HeardEntity, OverFinals } from './values/over-finals.ts';
 import type { WrittenContext } from './values/written.ts';
-import type { CallInsight, SpokenTurn, ValueContext } from './types.ts';
+import type { CallInsight, FeltSentences, SpokenTurn, ValueContext } from './types.ts';
 
 // The main thread imports this file, which itself imports types only. So the name lists and lexicons, which take
 // megabytes, are loaded in the worker threads alone.
@@ -40,7 +40,11 @@ export type LanguageTasks = {
   };
   /** Finds entities of one speaker across several finals, each with its value. */
   entitiesOverFinals: { input: OverFinals; output: AddonBlock<HeardEntity[]> };
-  sentiment: { input: { utterance: Utterance }; output: AddonBlock<SentimentItem[]> };
+  sentiment: {
+    /** `felt` holds what a model heard in sentences of other languages. Without it they are `unknown`. */
+    input: { utterance: Utterance; felt?: FeltSentences };
+    output: AddonBlock<SentimentItem[]>;
+  };
   /** One block per target language, in the order of the request. */
   translation: {
     input: { utterance: Utterance; config: TranslationSettings };
@@ -96,7 +100,10 @@ export type LanguageTasks = {
     input: { utterances: (Utterance & { covered?: CoveredSpan[] })[]; day?: string };
     output: AddonBlock<NamedEntity[]>;
   };
-  sentimentAll: { input: { utterances: Utterance[] }; output: AddonBlock<SentimentItem[]> };
+  sentimentAll: {
+    input: { utterances: Utterance[]; felt?: FeltSentences };
+    output: AddonBlock<SentimentItem[]>;
+  };
   /** Returns one text for each utterance. `before` holds the preceding utterances, as context only. */
   translateAll: {
     input: {

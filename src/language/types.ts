@@ -63,3 +63,14 @@ export type CallInsight = {
   entities: (NamedEntity & Partial<EntityValue> & { role: string })[];
   sentiment: SentimentCourse[];
 };
+
+/** The moods of sentences, by their texts, as a model heard them. */
+export type FeltSentences = Map<string, SentimentLabel>;
+
+/** A model that hears what sentences of other languages than English express. */
+export type SentenceFeelings = {
+  /** True if the model is installed. */
+  isThere(): Promise<boolean>;
+  /** Undefined: there is no model, or no time. A live sentence waits a third of a second at most. */
+  of(text: string, isLive: boolean): Promise<SentimentLabel | undefined>;
+};

@@ -1,6 +1,6 @@
 import type { ChildProcess } from 'node:child_process';
 import { join } from 'node:path';
-import { sentenceModel } from '../hearing/config.ts';
+import { multilingualModel, sentenceModel } from '../hearing/config.ts';
 import { forkBare } from '../hearing/media/bare-process.ts';
 import { catalogueEntry } from '../hearing/models/catalogue.ts';
 import { isInPlace } from '../hearing/models/installed.ts';
@@ -21,7 +21,7 @@ const maxHeapMiB = 256;
 const program = new URL('./meaning-child.ts', import.meta.url);
 
 /** The command for a person who has no model. */
-export const sentenceModelRemedy = `npx trunkline models pull ${sentenceModel}`;
+export const sentenceModelRemedy = remedyFor(sentenceModel);
 
 /** Directions of sentences. Undefined: there is no model, or no time. */
 export type Meaning = {
@@ -32,6 +32,20 @@ export type Meaning = {
   /** For all other work. Live sentences go first. */
   direction(text: string): Promise<SentenceDirection | undefined>;
   learn(samples: readonly KindSample[], kinds: number): Promise<KindWeights | undefined>;
+};
+
+/** A model of the catalogue, and what its absence means, for the log. */
+type EncoderChoice = { model: string; without: string };
+
+const english: EncoderChoice = {
+  model: sentenceModel,
+  without: 'rules listen for their phrases alone',
+};
+
+/** The encoder that understands other languages too. Its directions are not to be compared with those of the other. */
+export const multilingual: EncoderChoice = {
+  model: multilingualModel,
+  without: 'moods of other languages than English are unknown',
 };
 
 type EncoderProcess = {
@@ -45,15 +59,20 @@ type EncoderProcess = {
  * model every answer is undefined.
  */
 export class SentenceMeaning implements Meaning, AsyncDisposable {
-  readonly #options: { models: string; clock: Clock; log: Logger };
+  readonly #options: { models: string; clock: Clock; log: Logger } & EncoderChoice;
   readonly #queue: SentenceQueue;
   #encoder: EncoderProcess | undefined;
   #order = 0;
   #restsUntilMs = -Infinity;
   #isClosed = false;
 
-  constructor(settings: { models?: string | undefined }, clock: Clock, log: Logger) {
-    this.#options = { models: modelsFolder(settings), clock, log };
+  constructor(
+    settings: { models?: string | undefined },
+    clock: Clock,
+    log: Logger,
+    encoder: EncoderChoice = english,
+  ) {
+    this.#options = { models: modelsFolder(settings), clock, log, ...encoder };
     this.#queue = new SentenceQueue(clock, async (text) => {
       const answer = await this.#ask((order) => ({ type: 'direction', order, text }));
       return answer?.type === 'direction' ? answer.direction : undefined;
@@ -61,7 +80,8 @@ export class SentenceMeaning implements Meaning, AsyncDisposable {
   }
 
   isThere(): Promise<boolean> {
-    return isInPlace(this.#options.models, catalogueEntry(sentenceModel));
+    const { models, model } = this.#options;
+    return isInPlace(models, catalogueEntry(model));
   }
 
   live(text: string): Promise<SentenceDirection | undefined> {
@@ -103,8 +123,8 @@ export class SentenceMeaning implements Meaning, AsyncDisposable {
   }
 
   async #start(): Promise<EncoderProcess | undefined> {
-    const { models } = this.#options;
-    const entry = catalogueEntry(sentenceModel);
+    const { models, model } = this.#options;
+    const entry = catalogueEntry(model);
     if (!(await this.isThere())) {
       // Somebody may install it meanwhile.
       this.#restsUntilMs = this.#options.clock.monotonicMs() + 2_000;
@@ -121,9 +141,9 @@ export class SentenceMeaning implements Meaning, AsyncDisposable {
     child.on('message', (answer: FromMeaning) => this.#heard(encoder, answer));
     child.on('error', (error) => this.#end(encoder, reasonOf(error)));
     child.on('exit', (code, signal) => this.#end(encoder, `its process ended with ${signal ?? `code ${code}`}`)); // prettier-ignore
-    const files = [...entry.files, ...(entry.derived?.files ?? [])];
+    const files = [...entry.files.filter(({ forMaking }) => !forMaking), ...(entry.derived?.files ?? [])]; // prettier-ignore
     const known = files.map(({ name, sha256 = '' }): [string, string] => [name, sha256]);
-    send(encoder, { type: 'load', folder: join(models, sentenceModel), known });
+    send(encoder, { type: 'load', folder: join(models, model), known });
     return encoder;
   }
 
@@ -144,11 +164,11 @@ export class SentenceMeaning implements Meaning, AsyncDisposable {
     if (this.#encoder !== encoder) return;
     this.#encoder = undefined;
     if (!this.#isClosed) {
-      const { clock, log } = this.#options;
+      const { clock, log, model, without } = this.#options;
       this.#restsUntilMs = clock.monotonicMs() + restMs;
       log.warn(
-        { reason, said: said().trim(), mend: sentenceModelRemedy },
-        'the sentence encoder was lost; rules listen for their phrases alone for a minute',
+        { reason, said: said().trim(), mend: remedyFor(model) },
+        `the sentence encoder was lost; for a minute ${without}`,
       );
     }
     for (const resolve of waits.values()) resolve(undefined);
@@ -159,4 +179,8 @@ export class SentenceMeaning implements Meaning, AsyncDisposable {
 /** A message that can no longer be sent is answered by the end of the process. */
 function send({ child }: EncoderProcess, message: ToMeaning): void {
   if (child.connected) child.send(message, () => undefined);
+}
+
+function remedyFor(model: string): string {
+  return `npx trunkline models pull ${model}`;
 }

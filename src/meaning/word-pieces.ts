@@ -1,11 +1,11 @@
 import { TrunklineError } from '../lib/errors.ts';
 
 /** The network was made for at most this many pieces of one text. The rest of a longer text is not read. */
-const maxPieces = 256;
+export const maxPieces = 256;
 /** A word of more letters has no pieces: it stands for "unknown". */
 const maxLetters = 100;
 /** More letters than this cannot become `maxPieces`, so nobody makes us look at a megabyte. */
-const maxTextLetters = 8_000;
+export const maxTextLetters = 8_000;
 
 /** Cuts a text into the pieces of words that the network knows, by their numbers. */
 export class WordPieces {

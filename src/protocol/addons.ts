@@ -32,6 +32,11 @@ const AddonError = z
   .meta({ id: 'AddonError' });
 export type AddonError = z.infer<typeof AddonError>;
 
+export const NotCovered = z
+  .array(z.string())
+  .optional()
+  .describe('What is left out, because it is not understood in the language that was spoken.');
+
 /** The answer of every add-on: results, or the reason why there are none. An add-on never throws. */
 export type AddonBlock<T> = {
   success: boolean;
@@ -39,6 +44,8 @@ export type AddonBlock<T> = {
   exec_time: number;
   error: AddonError | null;
   results: T | null;
+  /** The gaps of the results, because it is not understood in the language that was spoken. */
+  not_covered?: string[];
 };
 
 export function addonBlock<T extends z.ZodType>(results: T) {
@@ -48,6 +55,7 @@ export function addonBlock<T extends z.ZodType>(results: T) {
     exec_time: Seconds,
     error: AddonError.nullable(),
     results: results.nullable(),
+    not_covered: NotCovered,
   });
 }
 

@@ -1,5 +1,12 @@
 import { z } from 'zod';
-import { Chapter, NamedEntity, SentimentItem, Transcription, Utterance } from './addons.ts';
+import {
+  Chapter,
+  NamedEntity,
+  NotCovered,
+  SentimentItem,
+  Transcription,
+  Utterance,
+} from './addons.ts';
 import { PostFinalResult } from './job.ts';
 import { DateTime, LanguageCode, Seconds, Uuid } from './values.ts';
 
@@ -89,7 +96,12 @@ const NamedEntityRecognitionMessage = message('named_entity_recognition')
   .extend({
     error,
     data: z
-      .object({ utterance_id: z.string(), utterance: Utterance, results: z.array(NamedEntity) })
+      .object({
+        utterance_id: z.string(),
+        utterance: Utterance,
+        results: z.array(NamedEntity),
+        not_covered: NotCovered,
+      })
       .nullable()
       .default(null),
   })
@@ -99,7 +111,12 @@ const SentimentAnalysisMessage = message('sentiment_analysis')
   .extend({
     error,
     data: z
-      .object({ utterance_id: z.string(), utterance: Utterance, results: z.array(SentimentItem) })
+      .object({
+        utterance_id: z.string(),
+        utterance: Utterance,
+        results: z.array(SentimentItem),
+        not_covered: NotCovered,
+      })
       .nullable()
       .default(null),
   })

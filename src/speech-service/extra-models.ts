@@ -1,4 +1,10 @@
-import { languagesModel, secondReader, sentenceModel, voiceModel } from '../hearing/config.ts';
+import {
+  languagesModel,
+  multilingualModel,
+  secondReader,
+  sentenceModel,
+  voiceModel,
+} from '../hearing/config.ts';
 import type { ModelShelf } from '../hearing/models/shelf.ts';
 import { reasonOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/log.ts';
@@ -11,6 +17,7 @@ const gains = {
   [languagesModel]:
     'hears Spanish, French, Italian, German, Russian and more, in calls and recordings',
   [sentenceModel]: 'lets rules understand what is meant, in other words too',
+  [multilingualModel]: 'hears moods in Spanish, French, German, Italian, Portuguese and Dutch',
 } as const;
 
 type ExtraState =

@@ -21,6 +21,9 @@ const wordlessTellS = 1;
 /** A warning lists at most this many places and gives the number of the others. */
 const mostPlacesTold = 5;
 
+/** A call says at most this much of what its results leave out. */
+const mostToldOnce = 20;
+
 type HeardWordsOptions = {
   expectations: Expectations;
   env: CallEnvironment;
@@ -43,6 +46,8 @@ export class HeardWords {
   #languageCode = 'en';
   /** The languages that a warning has named. */
   readonly #warnedOf = new Set<string>();
+  /** The gaps of the call's results, as a speech service told them. */
+  readonly #told = new Set<string>();
 
   constructor(options: HeardWordsOptions) {
     this.#options = options;
@@ -63,6 +68,9 @@ export class HeardWords {
       if (leg.record.role === 'mixed') this.#options.events.speakers(leg, sessionId, message.data);
       return;
     }
+    if (message.type === 'named_entity_recognition' || message.type === 'sentiment_analysis')
+      for (const sentence of message.data?.not_covered ?? [])
+        this.#tellOnce('NOT_COVERED', sentence);
     const placed = place(message, { sessionId, zeroS }, leg.lastFinals.get(sessionId));
     const final = finalOf(message);
     if (final !== undefined) leg.lastFinals.set(sessionId, final);
@@ -128,6 +136,13 @@ export class HeardWords {
 
   get #isRedacted(): boolean {
     return this.#options.env.config.redactEntities.length > 0;
+  }
+
+  /** Stored with the call. No event is sent: nobody has to act. */
+  #tellOnce(code: string, sentence: string): void {
+    if (this.#told.has(sentence) || this.#told.size >= mostToldOnce) return;
+    this.#told.add(sentence);
+    this.#options.events.warn(code, sentence, false);
   }
 
   /** Says once how much of the redaction holds in a language other than English. */

@@ -1,7 +1,7 @@
 import { Message } from './protobuf.ts';
 
 /** Numbers of the types in the format of graphs. */
-const types = { float: 1, uint8: 2, int32: 6, int64: 7 } as const;
+const types = { float: 1, uint8: 2, int32: 6, int64: 7, int4: 22 } as const;
 
 /** The name of a value inside a graph. One node computes the value and other nodes use it. */
 export type Value = string;
@@ -16,6 +16,7 @@ const operatorsVersion = 20;
 /** Operators that are not in the standard format. The runtime adds them, and each does several steps at once. */
 const ofRuntime = new Set([
   'DynamicQuantizeMatMul',
+  'GatherBlockQuantized',
   'MatMulIntegerToFloat',
   'MultiHeadAttention',
   'RotaryEmbedding',
@@ -58,6 +59,11 @@ export class Graph {
 
   bytes(name: string, dims: readonly number[], values: Uint8Array): Value {
     return this.#constant(name, 'uint8', dims, values);
+  }
+
+  /** Signed numbers of four bits, two in each byte, the lower half first. */
+  nibbles(name: string, dims: readonly number[], values: Uint8Array): Value {
+    return this.#constant(name, 'int4', dims, values);
   }
 
   /** Adds whole numbers as an operator's input: a shape or indexes. Equal lists are stored only once. */

@@ -57,7 +57,7 @@ const CatalogueEntry = z
     /** Files that are made on this machine from the downloaded ones. */
     derived: z
       .strictObject({
-        how: z.enum(['moonshine-tokens', 'whisper', 'voice-encoder', 'sentence-encoder']),
+        how: z.enum(['moonshine-tokens', 'whisper', 'voice-encoder', 'sentence-encoder', 'multilingual-encoder']), // prettier-ignore
         files: z.array(z.strictObject({ name: z.string(), bytes: z.int().positive(), sha256 })),
       })
       .optional(),

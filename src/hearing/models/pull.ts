@@ -28,7 +28,10 @@ import {
   sha256Of,
 } from './installed.ts';
 import { moonshineTokens } from '../making/moonshine/moonshine-tokens.ts';
-import { convertSentenceEncoder } from '../making/sentence-encoder/convert-sentence-encoder.ts';
+import {
+  convertMultilingualEncoder,
+  convertSentenceEncoder,
+} from '../making/sentence-encoder/convert-sentence-encoder.ts';
 import { run, Wheels } from './python-wheel.ts';
 import { convertVoiceEncoder } from '../making/voice-encoder/convert-voice-encoder.ts';
 import { convertWhisper } from '../making/whisper/convert-whisper.ts';
@@ -361,6 +364,12 @@ async function derive(
     case 'sentence-encoder': {
       const weights = join(folder, 'model.safetensors');
       await convertSentenceEncoder(weights, part('sentences.onnx'), report);
+      break;
+    }
+    case 'multilingual-encoder': {
+      const weights = join(folder, 'e5-small-q4.bin');
+      const to = { graph: part('sentences.onnx'), pieces: part('pieces.bin') };
+      await convertMultilingualEncoder(weights, to, report);
       break;
     }
     case undefined:

@@ -51,12 +51,14 @@ export function transcriptionOf(utterances: readonly Utterance[]): Transcription
 export function merged<T>(blocks: readonly AddonBlock<T[]>[]): AddonBlock<T[]> {
   const results = blocks.flatMap((block) => block.results ?? []);
   const error = blocks.find((block) => block.error !== null)?.error ?? null;
+  const notCovered = [...new Set(blocks.flatMap((block) => block.not_covered ?? []))];
   return {
     success: error === null,
     is_empty: results.length === 0,
     exec_time: execTimeOf(blocks),
     error,
     results: error !== null && results.length === 0 ? null : results,
+    ...(notCovered.length === 0 ? {} : { not_covered: notCovered }),
   };
 }
 

@@ -39,8 +39,10 @@ test.skipIf(!voices)(
       'whisper-tiny-en (76 MB, halves the wrong words of recordings)',
       'whisper-base (145 MB, hears Spanish, French, Italian, German, Russian and more, in calls and recordings)',
       'sentence-encoder-en (83 MB, lets rules understand what is meant, in other words too)',
+      'sentence-encoder-multilingual (72 MB, hears moods in Spanish, French, German, Italian, Portuguese and Dutch)',
     ]);
     expect((await list()).map(({ state }) => state)).toEqual([
+      'missing',
       'missing',
       'missing',
       'missing',
@@ -50,13 +52,14 @@ test.skipIf(!voices)(
     const wrong = await app.get('/api/models/moonshine-tiny-en/install', { method: 'POST' });
     expect(wrong.status).toBe(404);
     expect(await wrong.text()).toContain(
-      'there are voice-encoder, whisper-tiny-en, whisper-base, sentence-encoder-en',
+      'there are voice-encoder, whisper-tiny-en, whisper-base, sentence-encoder-en, sentence-encoder-multilingual',
     );
     const begun = await app.get('/api/models/voice-encoder/install', { method: 'POST' });
     expect(begun.status).toBe(202);
     await until(async () => (await voiceEncoder())?.state === 'installed');
     expect((await list()).map(({ state }) => state)).toEqual([
       'installed',
+      'missing',
       'missing',
       'missing',
       'missing',

@@ -1,5 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { sentenceGraph } from './sentence-network.ts';
+import { PackedWeights } from './packed-weights.ts';
 import { Safetensors } from './safetensors.ts';
 
 /**
@@ -14,5 +15,18 @@ export async function convertSentenceEncoder(
   const tensors = new Safetensors(await readFile(from));
   onStep(1, 2);
   await writeFile(to, sentenceGraph(tensors));
+  onStep(2, 2);
+}
+
+/** The same from the file of the encoder of many languages, which also tells how texts are cut into pieces. */
+export async function convertMultilingualEncoder(
+  from: string,
+  to: { graph: string; pieces: string },
+  onStep: (done: number, of: number) => void,
+): Promise<void> {
+  const weights = new PackedWeights(await readFile(from));
+  await writeFile(to.pieces, weights.pieces);
+  onStep(1, 2);
+  await writeFile(to.graph, sentenceGraph(weights));
   onStep(2, 2);
 }

@@ -1,4 +1,5 @@
 import { TrunklineError } from '../../../lib/errors.ts';
+import type { SentenceWeights } from './sentence-network.ts';
 
 /** A header longer than this is none: the one of the known file has 10 KB. */
 const maxHeaderBytes = 1_000_000;
@@ -9,7 +10,10 @@ const floatType = ['F', 32].join('');
 type TensorPlace = { dtype: string; shape: number[]; data_offsets: [number, number] };
 
 /** The tensors of a safetensors file: a length in 8 bytes, a table of contents in JSON, and then the numbers. */
-export class Safetensors {
+export class Safetensors implements SentenceWeights {
+  /** Those of the one known model. */
+  readonly layers = 6;
+  readonly vocabulary = 30_522;
   readonly #bytes: Buffer;
   readonly #places: ReadonlyMap<string, TensorPlace>;
   readonly #from: number;

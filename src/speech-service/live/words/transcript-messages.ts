@@ -123,8 +123,9 @@ export class TranscriptMessages {
       case 'entities':
       case 'sentiment': {
         const type = entry.add === 'entities' ? 'named_entity_recognition' : 'sentiment_analysis';
-        const { error, results } = entry.block;
-        const data = results === null ? null : { utterance_id: id, utterance, results };
+        const { error, results, not_covered } = entry.block;
+        const data =
+          results === null ? null : { utterance_id: id, utterance, results, not_covered };
         this.#emit(type, { error, data } as never);
         return;
       }

@@ -28,7 +28,7 @@ const otherAnswer = new RegExp(
   `\\b(?:how (?!about|come|many (?:digits|numbers)|long (?:is|will|does) (?:it|that|this|the card|your card|the one)\\b)` +
     `(?:m(?:any|uch)|[a-z]+ (?:is|are|was|were|did|do|does|have|has|will|would|a|'s))` +
     `|how (?:old|far|big|large|tall|heavy|wide|high|often|fast|soon|late|early)|what time|o'clock` +
-    `|which year (?:is|was|were|did|do)|area|dial|call you|phone|${numberedThings})\\b`,
+    `|which year (?:is|was|were|did|do)|which (?:gate|line|lane|row|car|rate|hour|limit|question|section)|what (?:hour|rate) |data (?:is|was|do|did|have)|area|dial|call you|phone|${numberedThings})\\b`,
   'i',
 );
 /** Questions for another day or time, also while the two speak of a card: "when did you buy it". */

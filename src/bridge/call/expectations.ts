@@ -6,10 +6,16 @@ import type { ExpectedAnswer } from '../../protocol/session-hints.ts';
 import { Questions } from '../events/questions.ts';
 import type { CallLeg } from './call-leg.ts';
 
+/** A leg, as far as an expectation needs it. */
+type ExpectingLeg = Pick<CallLeg, 'isDone' | 'roleOf' | 'positionS'> & {
+  readonly record: Pick<CallLeg['record'], 'id' | 'channels'>;
+  readonly audio: Pick<CallLeg['audio'], 'expect'>;
+};
+
 type HeardTurn = { channel: number; text: string; start: number; end: number };
 
 /** A speaking party: one channel of one leg. */
-type HeardParty = { leg: CallLeg; channel: number };
+type HeardParty = { leg: ExpectingLeg; channel: number };
 
 const codes: ReadonlySet<CueKind> = new Set(['id', 'passport', 'license', 'vehicle', 'health', 'bank']); // prettier-ignore
 const dates: ReadonlySet<CueKind> = new Set(['birth', 'expiry']);
@@ -25,20 +31,23 @@ const answered =
  */
 export class Expectations {
   readonly #clock: Clock;
-  readonly #legs: () => readonly CallLeg[];
+  readonly #legs: () => readonly ExpectingLeg[];
   readonly #questions = new Questions();
   /** For each party, the second of the call up to which the questions to it are answered. */
   readonly #answeredS = new Map<string, number>();
   /** The answer that was requested through the API for each party, with the function that cancels the request. */
   readonly #ordered = new Map<string, { answer: ExpectedAnswer; cancel: () => void }>();
 
-  constructor(clock: Clock, legs: () => readonly CallLeg[]) {
+  /** The expectation that each party's recogniser was last given. */
+  readonly #told = new Map<string, ExpectedAnswer | undefined>();
+
+  constructor(clock: Clock, legs: () => readonly ExpectingLeg[]) {
     this.#clock = clock;
     this.#legs = legs;
   }
 
   /** Takes a final of one party. It may answer a question, and it may be a question to the others. */
-  heard(leg: CallLeg, { channel, text, start, end }: HeardTurn): void {
+  heard(leg: ExpectingLeg, { channel, text, start, end }: HeardTurn): void {
     const speaker = nameOf({ leg, channel });
     if (answered.test(text)) {
       this.#answeredS.set(speaker, end);
@@ -46,6 +55,23 @@ export class Expectations {
     }
     this.#questions.add({ speaker, text, start, end });
     for (const party of this.#parties()) this.#tell(party, end);
+  }
+
+  /**
+   * Takes what a party has said so far of an utterance. An open question counts at once, because a quick answer begins
+   * before the question's final. Only its final can end an expectation.
+   */
+  saying(leg: ExpectingLeg, { channel, text, start }: Omit<HeardTurn, 'end'>): void {
+    const speaker = nameOf({ leg, channel });
+    for (const party of this.#parties()) {
+      const name = nameOf(party);
+      const answeredS = this.#answeredS.get(name) ?? -Infinity;
+      if (name === speaker || this.#ordered.has(name) || start < answeredS) continue;
+      const asked = answerTo([text.slice(-longestOpen)]);
+      if (asked === undefined || this.#told.get(name) === asked) continue;
+      this.#told.set(name, asked);
+      party.leg.audio.expect(party.channel, asked);
+    }
   }
 
   /** Takes a requested expectation from an API client. Returns false if the call has no party with that role. */
@@ -74,7 +100,10 @@ export class Expectations {
 
   #tell(party: HeardParty, nowS: number): void {
     const { leg, channel } = party;
-    if (!leg.isDone) leg.audio.expect(channel, this.#expectedOf(party, nowS));
+    if (leg.isDone) return;
+    const expected = this.#expectedOf(party, nowS);
+    this.#told.set(nameOf(party), expected);
+    leg.audio.expect(channel, expected);
   }
 
   #expectedOf(party: HeardParty, nowS: number): ExpectedAnswer | undefined {
@@ -107,6 +136,8 @@ export class Expectations {
   }
 }
 
+/** At most this many characters at the end of an open utterance are examined. */
+const longestOpen = 300;
 /** Number of turns that are examined: the question, and short words such as "mm-hm" or "go on" after it. */
 const turnsOfQuestion = 3;
 
@@ -116,10 +147,20 @@ export function answerTo(turns: readonly string[]): ExpectedAnswer | undefined {
   const asksToSpell = spelling.test(last) && /\?|\b(?:please|spell)\b/i.test(last);
   if (asksToSpell && askedFor([last]).length === 0) return 'letters';
   const kinds = askedFor(turns);
+  // "The e-mail of your account?" names two kinds, and the first word says which one is meant.
+  if (mail.test(last) && /\?|\b(?:please|your|what|which|spell)\b/i.test(last)) return 'email';
   if (kinds.some((kind) => dates.has(kind))) return 'date';
   if (kinds.some((kind) => codes.has(kind))) return 'code';
-  return kinds.length > 0 ? 'digits' : undefined;
+  if (kinds.length > 0) return 'digits';
+  if (amounts.test(last)) return 'amount';
+  return days.test(last) ? 'date' : undefined;
 }
+
+const mail = /\be-?mail\b/i;
+const amounts =
+  /\b(?:how much (?!longer|time)|(?:what|which) (?:\w+ ){0,2}(?:amount|total|price|sum|balance|fee)\b|the exact amount\b)/i;
+const days =
+  /\b(?:(?:what|which) (?:date|day)|when (?:was|were|did|is|does|do|would|will|should|can|are))\b/i;
 
 function nameOf({ leg, channel }: HeardParty): string {
   return `${leg.record.id} ${String(channel)}`;

@@ -74,7 +74,10 @@ export class HeardWords {
     const placed = place(message, { sessionId, zeroS }, leg.lastFinals.get(sessionId));
     const final = finalOf(message);
     if (final !== undefined) leg.lastFinals.set(sessionId, final);
-    if (placed.kind === 'partial') this.#showPartial(leg, placed.partial);
+    if (placed.kind === 'partial') {
+      this.#options.expectations.saying(leg, placed.partial);
+      this.#showPartial(leg, placed.partial);
+    }
     if (placed.kind !== 'result') return;
     if (placed.result.type === 'call.transcript') {
       const { channel, data } = placed.result;

@@ -44,6 +44,8 @@ import type { RecognisedWord, RecogniserStreamOptions } from '../recogniser.ts';
 const rateHz = 16000;
 /** This much audio before the first voiced window may belong to the first word and to the margin of its reading. */
 export const onsetMarginS = 0.4;
+/** A question counts for an answer that ended at most this many samples before the question was known. */
+const lateQuestion = 0.6 * rateHz;
 /** The first word begins within this much audio before the first voiced window. */
 const onsetS = 0.1;
 /** A token whose end the model does not give lasts at most this long. */
@@ -103,9 +105,15 @@ export class PieceReader {
     this.#expectations.push({ at, answer });
   }
 
-  /** The answer that a piece which ends at this sample may be. */
+  /**
+   * The answer that a piece which ends at this sample may be. The question for a quick answer may be known only when the
+   * answer has ended.
+   */
   expectedAt(position: number): ExpectedAnswer | undefined {
-    return this.midst ?? this.#expectations.findLast(({ at }) => at <= position)?.answer;
+    if (this.midst !== undefined) return this.midst;
+    const known = this.#expectations.findLast(({ at }) => at <= position)?.answer;
+    const late = this.#expectations.findLast(({ at }) => at <= position + lateQuestion)?.answer;
+    return late ?? known;
   }
 
   /** Drops expectations that only pieces before this sample could use. */

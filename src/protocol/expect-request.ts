@@ -9,7 +9,7 @@ const longestExpectedS = 120;
 export const ExpectRequest = z
   .strictObject({
     answer: ExpectedAnswer.nullable().describe(
-      '`digits`: a number that is read out; `code`: letters and digits; `letters`: a spelling; `date`: a day or an expiry; `null`: nothing any more.',
+      '`digits`: a number that is read out; `code`: letters and digits; `letters`: a spelling; `date`: a day or an expiry; `amount`: money; `email`: an address of mail; `null`: nothing any more.',
     ),
     role: Role.default('customer').describe('The party that answers.'),
     seconds: z

@@ -7,7 +7,7 @@ import { z } from 'zod';
 export const takesHintsHeader = 'x-takes-hints';
 
 /** The kinds of answer that a party may be about to give. */
-export const expectedAnswers = ['digits', 'code', 'letters', 'date'] as const;
+export const expectedAnswers = ['digits', 'code', 'letters', 'date', 'amount', 'email'] as const;
 export const ExpectedAnswer = z.enum(expectedAnswers).meta({ id: 'ExpectedAnswer' });
 export type ExpectedAnswer = z.infer<typeof ExpectedAnswer>;
 

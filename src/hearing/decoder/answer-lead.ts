@@ -7,6 +7,10 @@ const numbers =
   'number|phone|mobile|cell|account|reference|card|visa|mastercard|social|zip|i d|id|extension|policy|member|customer|order';
 const promises: readonly (readonly [ExpectedAnswer, RegExp])[] = [
   [
+    'email',
+    /\b(?:e-?mail(?: address)?(?:,? it)?(?:,? (?:is|was|would be)|'s)|(?:write|send(?: \w+){0,3}|e-?mail)(?: \w+)? (?:to|at)|address(?:,? (?:is|was|would be)|'s))\b/i,
+  ],
+  [
     'code',
     /\b(?:booking|order|confirmation|tracking|reservation|post|promo)? ?code,? (?:is|says|reads|was)\b/i,
   ],

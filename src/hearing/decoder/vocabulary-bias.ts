@@ -34,7 +34,8 @@ export class VocabularyBias implements TokenBias {
     this.#table = table;
     for (const { text, weight } of words) {
       const spelled = text.trim().replace(/\s+/g, spaceSign);
-      if (spelled !== '') this.#add(Buffer.from(spaceSign + spelled), weight);
+      if (spelled !== '')
+        this.#add(Buffer.from((isMark(spelled) ? '' : spaceSign) + spelled), weight);
     }
     this.#firstBytes = Array.from({ length: table.size }, (_, token) => {
       return table.bytesOf(token)[0] ?? -1;
@@ -48,7 +49,7 @@ export class VocabularyBias implements TokenBias {
     for (let token = 0; token < said.scores.length; token++) {
       if (!((said.scores[token] ?? -Infinity) > least)) continue;
       const first = this.#firstBytes[token] ?? -1;
-      if (first !== spaceByte && !state.node?.next.has(first)) continue;
+      if (!this.#root.next.has(first) && !state.node?.next.has(first)) continue;
       if (this.#walk(state, token) ?? this.#walk(this.start, token)) tokens.push(token);
     }
     return tokens;
@@ -103,6 +104,11 @@ export class VocabularyBias implements TokenBias {
   #goesOnWithLetters(token: number): boolean {
     return /^[\p{L}\p{N}]/u.test(Buffer.from(this.#table.bytesOf(token)).toString());
   }
+}
+
+/** A part of an address has no space before it: ".smith". */
+function isMark(text: string): boolean {
+  return /^[.@]/.test(text);
 }
 
 function newBranch(): Branch {

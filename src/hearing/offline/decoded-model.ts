@@ -1,6 +1,7 @@
 import { cpuSeconds, ReadingPrice } from '../engine/load.ts';
 import type { ExpectedAnswer, ExpectedWord } from '../expected-words.ts';
-import { leadOf } from '../decoder/answer-lead.ts';
+import { type Lead, leadOf } from '../decoder/answer-lead.ts';
+import { mailWordFor, mailWords } from '../decoder/mail-words.ts';
 import type { TokenBias } from '../decoder/beam-search.ts';
 import { BothBiases } from '../decoder/both-biases.ts';
 import {
@@ -8,6 +9,7 @@ import {
   expectedLetters,
   isAnswer,
   soundingLike,
+  soundsLikeAnswer,
 } from '../decoder/answer-preference.ts';
 import type { PieceModel, PieceResult, ReadingWishes } from './offline-model.ts';
 import type { MoonshineReader, ReadText } from '../decoder/moonshine-reader.ts';
@@ -124,11 +126,13 @@ export class DecodedModel implements PieceModel {
   ): ReadText {
     const { given, expects } = about;
     if (text.text === '') return text;
-    const lead = leadOf(text.text);
+    const lead = leadIn(text.text, expects);
     const kind = lead?.kind ?? expects;
-    if (kind === undefined || isAnswer(text.text, kind)) return text;
+    // The names in an address are misspelled more often than not, so it is always read again.
+    if (kind === undefined || (kind !== 'email' && isAnswer(text.text, kind))) return text;
     const behind = lead && tokensBehind(text, lead.text);
-    if (behind && (behind.rest === '' || isAnswer(behind.rest, kind))) return text;
+    if (behind && (behind.rest === '' || (kind !== 'email' && isAnswer(behind.rest, kind))))
+      return text;
     const before = behind?.lead ?? [];
     const first = before.length;
     const answer = this.#reader.read(encodings, {
@@ -137,9 +141,12 @@ export class DecodedModel implements PieceModel {
       bias: this.#preference(kind),
     });
     const written = asAnswer(answer, kind);
+    const isAbout = lead?.kind !== undefined || soundsLikeAnswer(text.text, kind);
     const isLikely =
-      likelihoodOf(answer.tokens) > likelihoodOf(text.tokens.slice(first)) - mostLost;
-    if (!answer.ended || !isLikely || !isAnswer(written.text, kind) || isLoop(written)) return text;
+      likelihoodOf(answer.tokens) >
+      likelihoodOf(text.tokens.slice(first)) - mostLostOf(kind, isAbout);
+    if (!answer.ended || !isLikely || !isAnswer(written.text, kind) || isLoop(written))
+      return kind === 'email' ? asAnswer(text, kind) : text;
     if (!behind) return written;
     return {
       ...written,
@@ -153,6 +160,11 @@ export class DecodedModel implements PieceModel {
     const known = this.#preferences.get(kind);
     if (known) return known;
     const { table } = this.#reader;
+    if (kind === 'email') {
+      const mail = new VocabularyBias(mailWords(), table);
+      this.#preferences.set(kind, mail);
+      return mail;
+    }
     const made =
       kind === 'code'
         ? new BothBiases(
@@ -199,9 +211,15 @@ export class DecodedModel implements PieceModel {
   }
 }
 
+/** The words before an answer. "At" begins the second half of an address and leads to none. */
+function leadIn(text: string, expects: ExpectedAnswer | undefined): Lead | undefined {
+  const lead = leadOf(text);
+  return lead?.kind === undefined && expects === 'email' ? undefined : lead;
+}
+
 /** True if a text is the expected answer, or the one that its own first words promise. */
 function isAnswerBehind(text: string, expects: ExpectedAnswer | undefined): boolean {
-  const lead = leadOf(text);
+  const lead = leadIn(text, expects);
   const kind = lead?.kind ?? expects;
   if (kind === undefined) return false;
   return (
@@ -211,6 +229,15 @@ function isAnswerBehind(text: string, expects: ExpectedAnswer | undefined): bool
 
 /** An answer that is less likely than the text by more, in nats, is not what was said. */
 const mostLost = 6;
+/** The same for a text in which nothing sounds like the expected answer. */
+const mostLostOfOther = 2;
+/** The same for an address of mail: a likelier name is not always the right one. */
+const mostLostOfMail = 2.5;
+
+function mostLostOf(kind: ExpectedAnswer, isAbout: boolean): number {
+  if (kind === 'email') return mostLostOfMail;
+  return isAbout ? mostLost : mostLostOfOther;
+}
 
 function likelihoodOf(tokens: ReadText['tokens']): number {
   return tokens.reduce((sum, { logProbability }) => sum + logProbability, 0);
@@ -229,7 +256,10 @@ function asAnswer(read: ReadText, kind: ExpectedAnswer): ReadText {
     const own = read.tokens.slice(at, end);
     const written = own.map(({ text }) => text).join('');
     const [, space = '', word = ''] = /^(\s*)(\p{L}+)$/u.exec(written) ?? [];
-    const like = soundingLike(word, kind);
+    const like =
+      kind === 'email'
+        ? mailWordFor(word, tokens, read.tokens[end]?.text)
+        : soundingLike(word, kind);
     const [first] = own;
     // At the beginning "a" and "or" are words of a sentence.
     if (first && like !== undefined && (at > 0 || like !== 'oh' || word.toLowerCase() === 'of'))

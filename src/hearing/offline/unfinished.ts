@@ -36,15 +36,18 @@ const lettersAtEnd = pattern(
 const codeAtEnd = pattern(
   `\\b(?:[b-hj-npq-z]|${nato})[\\s,.-]+(?:(?:[b-hj-npq-z]|${nato})[\\s,.-]+)*(?:${number}[\\s,.-]*)+`,
 );
-const halves: readonly RegExp[] = [
-  digitsAtEnd,
-  lettersAtEnd,
-  // Half an address of mail or web.
+/** Half an address of mail or web. */
+const halfAddresses: readonly RegExp[] = [
   pattern(`\\b(?:dot|at|underscore|hyphen|at sign)`),
   pattern(
     `\\p{L}+(?: dot |\\.)\\p{L}+(?<!\\.(?:com|net|org|edu|gov|io|uk|de)|dot (?:com|net|org))`,
     'iu',
   ),
+];
+const halves: readonly RegExp[] = [
+  digitsAtEnd,
+  lettersAtEnd,
+  ...halfAddresses,
   // A month without its day, a day without its month, an amount without its cents.
   pattern(`\\b(?:in|on|of|since|is|was)? ?(?:${month})`, ''),
   pattern(`\\b(?:the )?(?:\\p{L}+(?:th|first|second|third)|\\d+(?:st|nd|rd|th)) of`, 'iu'),
@@ -82,7 +85,10 @@ export function answerAtEnd(text: string): ExpectedAnswer | undefined {
   const said = text.trim();
   if (codeAtEnd.test(said)) return 'code';
   if (digitsAtEnd.test(said) || bareNumber.test(said)) return 'digits';
-  return lettersAtEnd.test(said) ? 'code' : undefined;
+  if (lettersAtEnd.test(said)) return 'code';
+  return /\p{L}(?: dot |\.)\p{L}/iu.test(said) && halfAddresses.some((half) => half.test(said))
+    ? 'email'
+    : undefined;
 }
 
 /** Matches words after a pause that go on with the number or the spelling before it. */
@@ -93,7 +99,8 @@ const continuation = new RegExp(
 
 /** True if words after a pause go on with what is unfinished: behind a number only more of it does. */
 export function goesOn(before: string, next: string): boolean {
-  return answerAtEnd(before) === undefined || continuation.test(next);
+  const kind = answerAtEnd(before);
+  return kind === undefined || kind === 'email' || continuation.test(next);
 }
 
 const nameAtEnd = /\bname(?:'s| is)(?: \p{L}+){1,2}[\s,.]*$/iu;

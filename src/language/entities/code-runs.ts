@@ -90,11 +90,10 @@ function afterSoft(doc: Doc, piece: RunPiece, withLetters: boolean): number {
     if (token.kind === 'mark' && softMarks.has(token.text)) {
       // A full stop and a space end a sentence, but recognisers also write them between single digits.
       const isEnd = /[.:…]/.test(token.text) && doc.tokens[at + 1]?.spaced;
-      if (
-        isEnd &&
-        !(piece.chars.length === 1 && pieceAt(doc, at + 1, withLetters, piece)?.chars.length === 1)
-      )
-        break;
+      const next = isEnd ? pieceAt(doc, at + 1, withLetters, piece) : undefined;
+      // "Romeo N. 4275" goes on, too.
+      const isCode = !piece.isDigits && next?.isDigits === true && next.chars.length >= 3;
+      if (isEnd && !(piece.chars.length === 1 && (next?.chars.length === 1 || isCode))) break;
     } else if (!isFiller(token) && !softWords.has(token.lower) && !isLikeFiller(doc, piece, at))
       break;
     at += 1;

@@ -329,7 +329,7 @@ export const operatorRoutes: readonly Route[] = [
   {
     ...act(
       '/api/calls/{id}/expect',
-      'Say what a party is about to say: digits, a code, letters, a date',
+      'Say what a party is about to say: digits, a code, letters, a date, an amount, an address',
     ),
     description:
       'Our own speech service then hears such an answer better. The last question of the other party says the same by itself; this is for a dialogue that knows it before. Another service hears as ever.',

@@ -8,9 +8,14 @@ import { playCall } from '../../src/player/play-call.ts';
 import { startCrm } from '../support/crm/crm.ts';
 import { startApp, type App } from '../support/process/app.ts';
 import { until } from '../support/process/until.ts';
-import { realModel, type RealModel } from '../support/recognition/real-model.ts';
+import {
+  pulledSecondReader,
+  realModel,
+  type RealModel,
+} from '../support/recognition/real-model.ts';
 import { silentLog } from '../support/recognition/recogniser.ts';
 import { heardAlone, otherAnswers } from './numbers/alone.ts';
+import { heardInRecordings, type MaskedCall } from './numbers/masked-audio.ts';
 import { heardTalks } from './numbers/talks.ts';
 import { digitsIn, judge, textOf, type HeardCall } from './numbers/scores.ts';
 import { secretKinds, spokenNumbers, type SpokenNumber } from './numbers/utterances.ts';
@@ -31,6 +36,8 @@ import { inParallel, quantile } from './recognition/figures.ts';
  *   NUMBERS_LIMIT=10         at most so many of each kind in each half
  *   NUMBERS_WAY=calls        or alone: no calls but the recogniser, as fast as it reads; or paced: the same at the pace
  *                            of speech; or others: the cost of an expectation where something else is said;
+ *                            or masked: what both readers hear in the recordings of redacted calls (the second
+ *                            one from `TRUNKLINE_MODELS`, where it was pulled to);
  *                            or talks: questions for the date and the code of a card, in a third set of words and
  *                            voices, and what redaction leaves of the answers
  *   NUMBERS_SHOW=seen        prints what was heard of each utterance of the half; third, of the talks
@@ -61,11 +68,12 @@ export async function run(): Promise<void> {
     console.log(await (isTalks ? heardTalks(recogniser, shows) : otherAnswers(recogniser)));
     return;
   }
-  if (setting('WAY', 'calls') !== 'calls') {
+  if (!['calls', 'masked'].includes(setting('WAY', 'calls'))) {
     report(await hearAlone(all, model));
     return;
   }
-  for (const redacts of [false, true]) {
+  const isMasked = setting('WAY', 'calls') === 'masked';
+  for (const redacts of isMasked ? [true] : [false, true]) {
     const mine = all.filter((said) => isSecret(said) === redacts);
     await using crm = await startCrm([secret]);
     await using app = await startApp({
@@ -73,6 +81,7 @@ export async function run(): Promise<void> {
         TRUNKLINE_MODEL: model.model,
         TRUNKLINE_MODELS: model.models,
         TRUNKLINE_RECOGNISERS: '2',
+        ...(isMasked ? { TRUNKLINE_RECORDING: 'on' } : {}),
         TRUNKLINE_WEBHOOK_URL: crm.url,
         TRUNKLINE_WEBHOOK_SECRET: secret,
         ...(redacts ? { TRUNKLINE_REDACT: 'PCI,SSN' } : {}),
@@ -82,6 +91,10 @@ export async function run(): Promise<void> {
       hear(app, crm, said, index),
     );
     heard.push(...calls);
+    if (isMasked) {
+      console.log(await heardMasked(app, model, calls));
+      return;
+    }
     if (redacts)
       console.log(`secrets raw in the data folder: ${String(await rawAtRest(app, mine))}`);
   }
@@ -91,6 +104,26 @@ export async function run(): Promise<void> {
 function recogniserOf(model: RealModel) {
   const config = RecogniserConfig.parse({ ...model, processes: 2 });
   return startRecogniser({ config, log: silentLog, inBackground: false });
+}
+
+async function heardMasked(
+  app: App,
+  model: RealModel,
+  calls: readonly HeardCall[],
+): Promise<string> {
+  const recorded: MaskedCall[] = [];
+  for (const { said, requests } of calls) {
+    const id = requests.find(({ event }) => event !== undefined)?.event?.call.id;
+    const response = await fetch(`${app.url}/api/calls/${String(id)}/recording`);
+    if (!response.ok) throw new Error(`the recording of ${String(id)}: ${String(response.status)}`);
+    recorded.push({ said, recording: Buffer.from(await response.arrayBuffer()) });
+  }
+  const secondReader = await pulledSecondReader();
+  if (secondReader === undefined) throw new Error('npx trunkline models pull whisper-tiny-en');
+  const config = RecogniserConfig.parse({ ...model, processes: 1 });
+  await using recogniser = await startRecogniser({ config, log: silentLog, secondReader });
+  await until(() => recogniser.status().state === 'ready', 60_000);
+  return await heardInRecordings(recogniser, recorded);
 }
 
 async function hearAlone(all: readonly SpokenNumber[], model: RealModel): Promise<HeardCall[]> {

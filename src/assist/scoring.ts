@@ -20,6 +20,10 @@ export type ScoredItem = {
   by: 'rule' | 'reviewer' | null;
   evidence: ScoreEvidence[];
   note?: string | undefined;
+  /** The answer of the rule. It stays when a reviewer gives another. */
+  rule?: { answer: string; share: number } | undefined;
+  /** A reviewer answered it, or left the answer of the rule as it is. */
+  reviewed?: true | undefined;
 };
 
 export type ScoreFacts = {
@@ -39,9 +43,15 @@ export function scoredItems(card: LoadedScorecard, facts: ScoreFacts): ScoredIte
     items.map((item) => ({
       ...{ id: item.id, section: title, question: item.question, points: item.points },
       ...{ critical: item.critical, answers: item.answers },
-      ...answered(item, facts),
+      ...withRule(answered(item, facts)),
     })),
   );
+}
+
+function withRule(answer: ItemAnswer): ItemAnswer & Pick<ScoredItem, 'rule'> {
+  const { answer: given, share, by } = answer;
+  if (by !== 'rule' || given === null || share === null) return answer;
+  return { ...answer, rule: { answer: given, share } };
 }
 
 type ItemAnswer = Pick<ScoredItem, 'answer' | 'share' | 'by' | 'evidence'>;
@@ -130,14 +140,20 @@ export function withEdits(
     const item = known.get(id);
     if (item === undefined) return { wrong: `there is no item ${id}` };
     // The answer of a rule may be confirmed as it is: it may be a figure, which is no choice.
-    if (answer === item.answer) known.set(id, { ...item, note: note ?? item.note });
+    if (answer === item.answer) known.set(id, { ...item, ...seen(item), note: note ?? item.note });
     else {
       const choice = item.answers.find((one) => one.answer === answer);
       if (answer !== null && choice === undefined)
         return { wrong: `the item ${id} has no answer ${answer}: choose ${item.answers.map((one) => one.answer).join(', ')}` }; // prettier-ignore
       const by = answer === null ? null : ('reviewer' as const);
-      known.set(id, { ...item, answer, share: choice?.share ?? null, by, note: note ?? item.note });
+      known.set(id, { ...item, ...seen(item), answer, share: choice?.share ?? null, by, note: note ?? item.note }); // prettier-ignore
     }
   }
   return { items: [...known.values()] };
+}
+
+/** An open item that stays open was judged by nobody. A score of an earlier version has the rule's answer in its place. */
+function seen({ answer, share, by, rule }: ScoredItem): Pick<ScoredItem, 'rule' | 'reviewed'> {
+  const ofRule = rule ?? (by === 'rule' && answer !== null && share !== null ? { answer, share } : undefined); // prettier-ignore
+  return ofRule === undefined ? {} : { rule: ofRule, reviewed: true };
 }

@@ -92,6 +92,8 @@ async function report({ last, by, url, json }: ReportOptions): Promise<void> {
     printLine(`${printable(name ?? '(nobody known)')}  ${scorecard}  ${shown(percent)} in ${calls} calls; critical failed ${critical_failed}, reviewed ${reviewed}, disputed ${disputed}`); // prettier-ignore
     if (weeks.length > 1) printLine(`    ${course}`);
   }
+  for (const { scorecard, item, answers, agreed, kappa } of told.agreement)
+    printLine(`${item === null ? `rules and reviewers of ${scorecard}` : `    ${item}`}: the same in ${agreed} of ${answers} answers, kappa ${kappa ?? 'unknown'}`); // prettier-ignore
   const disputes = told.waiting.filter(({ state }) => state === 'disputed');
   for (const { call_id: id, scorecard, agent } of disputes)
     printLine(`! disputed: ${id}  ${scorecard}  ${printable(agent ?? '')}`);

@@ -7,7 +7,7 @@ import { nearestName } from '../lib/nearest-name.ts';
 import {
   eventPresets,
   callEventTypes,
-  eventsForAgents,
+  eventsOnlyNamed,
   type CallEventType,
   type EventPreset,
 } from '../protocol/events.ts';
@@ -30,7 +30,7 @@ const Address = z.url({ protocol: /^https?$/ });
 
 /* `call.skipped` cannot be chosen here: it goes to endpoints whose ordering rule is `skip`. */
 const presetNames = Object.keys(eventPresets) as [EventPreset, ...EventPreset[]];
-const eventNames = [...presetNames, ...eventPresets.all, ...eventsForAgents] as const;
+const eventNames = [...presetNames, ...eventPresets.all, ...eventsOnlyNamed] as const;
 
 /** Event types, and presets that stand for several types. */
 const EventNames = z.array(z.enum(eventNames)).min(1);

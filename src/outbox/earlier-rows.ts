@@ -8,7 +8,11 @@ const kinds = {
   'call.transcript.revised': 'revised',
   'call.wrapped': 'wrapped',
 } as const;
-export const eventsWithEarlier: readonly string[] = ['call.transcript.revised', 'call.wrapped'];
+export const eventsWithEarlier: readonly string[] = [
+  'call.transcript.revised',
+  'call.wrapped',
+  'call.scored',
+];
 
 /** Reads the events of a call before one of them: a record of a CRM is written as a whole, whichever event changes it. */
 export class EarlierRows {

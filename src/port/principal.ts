@@ -1,6 +1,6 @@
 import type { Response } from 'express';
 import type { IncomingMessage } from 'node:http';
-import type { Holder, Reach } from '../protocol/rights.ts';
+import { reachOf, type Holder, type Reach } from '../protocol/rights.ts';
 
 /** Somebody who asks, after their key or sign-in was judged. */
 export type Principal = Holder & {
@@ -138,4 +138,10 @@ export function isOneOf(agents: readonly string[], agent: string): boolean {
 /** The principal who asked. Undefined on routes that ask for no proof. */
 export function principalOf(response: Response): Principal | undefined {
   return response.locals['principal'] as Principal | undefined;
+}
+
+/** False for a key that reads calls and not their scores. Where no proof is asked for, everybody may. */
+export function mayReadScores(response: Response): boolean {
+  const principal = principalOf(response);
+  return principal === undefined || reachOf(principal, 'scores.read') !== undefined;
 }

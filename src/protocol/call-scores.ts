@@ -25,6 +25,14 @@ const ScoreItem = z.object({
     }),
   ),
   note: z.string().optional(),
+  rule: z
+    .object({ answer: z.string(), share: z.number() })
+    .optional()
+    .describe('The answer of the rule. It stays when a reviewer gives another.'),
+  reviewed: z
+    .literal(true)
+    .optional()
+    .describe('A reviewer answered it, or left the answer of the rule as it is.'),
 });
 export type ScoreItem = z.infer<typeof ScoreItem>;
 
@@ -63,6 +71,17 @@ export const CallScore = z
   })
   .meta({ id: 'CallScore' });
 export type CallScore = z.infer<typeof CallScore>;
+
+/** A score as an event tells it: when rules answered, and with each change of a person. */
+export const CallScoredData = CallScore.omit({
+  call_id: true,
+  reviews: true,
+  disputes: true,
+}).extend({
+  by: z
+    .object({ kind: z.enum(['rule', 'reviewer', 'agent']), name: z.string().nullable() })
+    .describe('Who changed it. An agent disputes it and changes no answer.'),
+});
 
 export const CallScoreList = z.object({ items: z.array(CallScore) }).meta({ id: 'CallScoreList' });
 export type CallScoreList = z.infer<typeof CallScoreList>;
@@ -121,6 +140,20 @@ const ScoreFigures = z.object({
   percent: z.number().nullable().describe('The mean of the calls that have a score.'),
 });
 
+/** The answers of rules beside those of reviewers: whether both gave the same share of the points. */
+const ScoreAgreement = z.object({
+  scorecard: z.string(),
+  item: z.string().nullable().describe('Null: all automatic items of the scorecard together.'),
+  question: z.string().nullable(),
+  answers: z.int().describe('Answers of rules that a reviewer saw.'),
+  agreed: z.int(),
+  kappa: z
+    .number()
+    .nullable()
+    .describe("Cohen's kappa: 1 is all, 0 is chance. Null where all gave the same answer."),
+});
+export type ScoreAgreement = z.infer<typeof ScoreAgreement>;
+
 export const ScoreReport = z
   .object({
     days: z.int(),
@@ -151,6 +184,9 @@ export const ScoreReport = z
         }),
       )
       .describe('Disputes first, then the newest calls with open items; 50 at most.'),
+    agreement: z
+      .array(ScoreAgreement)
+      .describe('Of the newest 2,000 scores that a person changed; the lowest first.'),
     left_out: z.boolean().describe('True where there are more scores than a report reads.'),
   })
   .meta({ id: 'ScoreReport' });

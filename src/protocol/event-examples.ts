@@ -26,6 +26,11 @@ const call: EventCall = {
 
 const agent = { id: 'a17', name: 'Omar', extension: '204' };
 
+const yesOrNo = [
+  { answer: 'yes', share: 1 },
+  { answer: 'no', share: 0 },
+];
+
 const overCall: EventCall = {
   ...call,
   hung_up_at: '2026-02-03T09:15:57.300Z',
@@ -424,6 +429,32 @@ export const eventExamples: { [Type in CallEventType]: Extract<CallEvent, { type
       text: 'Customer reported that they never got the refund. Agent refunded $89.00. Agent will call the customer back by Friday, 6 February.',
       revision: 1,
       edits: [],
+    },
+  },
+  'call.scored': {
+    ...head(25, 62),
+    call: overCall,
+    type: 'call.scored',
+    custom_metadata: metadata,
+    data: {
+      ...{ scorecard: 'service-quality', title: 'Service quality', version: 1 },
+      ...{ digest: '9f2c1d4e8a7b6c53', agent: agent.id, state: 'auto' },
+      ...{ points: 10, of: 10, percent: 100, critical_failed: false, open: 1, revision: 0 },
+      scored_at: '2026-02-03T09:16:04.000Z',
+      by: { kind: 'rule', name: null },
+      items: [
+        {
+          ...{ id: 'greeted', section: 'Opening', question: 'Did the agent greet?', points: 10 },
+          ...{ critical: false, answers: yesOrNo, answer: 'yes', share: 1, by: 'rule' },
+          rule: { answer: 'yes', share: 1 },
+          evidence: [{ at: 0.6, role: 'agent', matched: 'Thank you for calling' }],
+        },
+        {
+          ...{ id: 'solved', section: 'Closing', question: 'Was it solved?', points: 20 },
+          ...{ critical: false, answers: yesOrNo, answer: null, share: null, by: null },
+          evidence: [],
+        },
+      ],
     },
   },
   'call.transcript.revised': {

@@ -7,6 +7,7 @@ import {
   CallSignalData,
   CallTaggedData,
 } from './assist-events.ts';
+import { CallScoredData } from './call-scores.ts';
 import { AgentChangeData, EventAgent } from './agents.ts';
 import { WrappedData } from './wrap-up.ts';
 import { DateTime, FreeObject, LanguageCode, Seconds } from './values.ts';
@@ -430,6 +431,7 @@ const eventData = {
   'call.summary': CallSummaryData,
   'call.completed': CallCompletedData,
   'call.wrapped': WrappedData,
+  'call.scored': CallScoredData,
   'call.transcript.revised': CallTranscriptRevisedData,
   'call.warning': CallWarningData,
   'call.erased': CallErasedData,
@@ -440,8 +442,12 @@ export type CallEventType = keyof typeof eventData;
 export type CallEventData<Type extends CallEventType> = z.infer<(typeof eventData)[Type]>;
 export const callEventTypes = Object.keys(eventData) as [CallEventType, ...CallEventType[]];
 
-/** Told to agents at once. A CRM gets them only where it names them. */
-export const eventsForAgents = ['call.hint', 'call.checklist'] as const satisfies CallEventType[];
+/** For agents at once, and the figures of agents: a CRM gets them only where it names them. */
+export const eventsOnlyNamed = [
+  'call.hint',
+  'call.checklist',
+  'call.scored',
+] as const satisfies CallEventType[];
 
 /** Event types by purpose. Each preset may stand in a list of types. */
 export const eventPresets = {
@@ -468,7 +474,7 @@ export const eventPresets = {
     'call.erased',
   ],
   all: callEventTypes.filter(
-    (type) => type !== 'call.skipped' && !(eventsForAgents as readonly string[]).includes(type),
+    (type) => type !== 'call.skipped' && !(eventsOnlyNamed as readonly string[]).includes(type),
   ),
 } as const satisfies Record<string, readonly CallEventType[]>;
 export type EventPreset = keyof typeof eventPresets;
@@ -513,6 +519,7 @@ const CallEnded = envelope('call.ended').meta({ id: 'CallEnded' });
 const CallSummary = envelope('call.summary').meta({ id: 'CallSummary' });
 const CallCompleted = envelope('call.completed').meta({ id: 'CallCompleted' });
 const CallWrapped = envelope('call.wrapped').meta({ id: 'CallWrapped' });
+const CallScored = envelope('call.scored').meta({ id: 'CallScored' });
 const CallTranscriptRevised = envelope('call.transcript.revised').meta({
   id: 'CallTranscriptRevised',
 });
@@ -541,6 +548,7 @@ export const CallEvent = z
     CallSummary,
     CallCompleted,
     CallWrapped,
+    CallScored,
     CallTranscriptRevised,
     CallWarning,
     CallErased,

@@ -2,6 +2,7 @@ import { Router } from 'express';
 import { z } from 'zod';
 import type { CallStatusPage } from '../../protocol/api.ts';
 import type { Role } from '../../protocol/events.ts';
+import { mayReadScores } from '../../port/principal.ts';
 import type { Store } from '../../store/store.ts';
 import { callDiagnostics, callJson } from './call-json.ts';
 import { TranscriptQuery, transcriptFile } from './call-transcript.ts';
@@ -54,6 +55,7 @@ export function callReadings(options: CallReadingsOptions): Router {
       .orderBy('sequence')
       .limit(query.limit + 1);
     if (query.cursor !== undefined) select = select.where('sequence', '>', query.cursor);
+    if (!mayReadScores(response)) select = select.where('type', '!=', 'call.scored');
     if (query.type !== undefined) select = select.where('type', '=', query.type);
     const rows = await select.execute();
     const shown = rows.slice(0, query.limit);

@@ -7,6 +7,7 @@ import { round3 } from '../../lib/round.ts';
 import type { LiveFeedMessage } from '../../protocol/api.ts';
 import { typesNamed } from '../../outbox/config.ts';
 import { isByToken } from '../../port/keys.ts';
+import { mayReadScores } from '../../port/principal.ts';
 import { agentsAllowed, isOneOf } from '../../port/principal.ts';
 import { Problem } from '../../port/problem.ts';
 import type { Database } from '../../store/schema.ts';
@@ -44,7 +45,7 @@ type Watch = {
    * pages. Undefined if the client is a page.
    */
   types: ReadonlySet<string> | undefined;
-  /** Event types that this client does not get, because they hold links that open more than its token does. */
+  /** Event types that this client does not get, because they tell more than its key or token opens. */
   hidden: ReadonlySet<string>;
   response: Response;
   /** Live messages wait here while stored events are still being sent, so that the client gets everything in order. */
@@ -53,8 +54,10 @@ type Watch = {
 };
 
 const hiddenFromNobody: ReadonlySet<string> = new Set();
+const scoresOfCalls: ReadonlySet<string> = new Set(['call.scored']);
 /** They may have links that open more of their call, without a key and for longer, than a token does. */
 const hiddenFromTokens: ReadonlySet<string> = new Set([
+  ...scoresOfCalls,
   'call.summary',
   'call.completed',
   'call.transcript.revised',
@@ -104,7 +107,8 @@ export class LiveApi implements Disposable {
       throw new Problem(503, 'too many event streams are open');
     const agents = agentsAllowed(response);
     const lookUps = { last: Promise.resolve(), count: 0 };
-    const hidden = isByToken(response) ? hiddenFromTokens : hiddenFromNobody;
+    const isWithoutScores = mayReadScores(response) ? hiddenFromNobody : scoresOfCalls;
+    const hidden = isByToken(response) ? hiddenFromTokens : isWithoutScores;
     const watch: Watch = {
       callId,
       agents,

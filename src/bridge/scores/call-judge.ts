@@ -1,4 +1,4 @@
-import type { Kysely, Selectable } from 'kysely';
+import type { Kysely, Selectable, Transaction } from 'kysely';
 import type { Hit } from '../../assist/hits.ts';
 import { hitsOf } from '../../assist/hit-rows.ts';
 import { isInScope } from '../../assist/rule-set.ts';
@@ -11,6 +11,7 @@ import { every, type Loop } from '../../lib/every.ts';
 import { firstId } from '../../lib/ids.ts';
 import type { Logger } from '../../lib/log.ts';
 import { TimeSlice } from '../../lib/time-slice.ts';
+import { enqueueEvent, type StoredEvent } from '../../outbox/enqueue.ts';
 import { agentKey } from '../../port/principal.ts';
 import type {
   CallScore,
@@ -18,12 +19,18 @@ import type {
   ScoreReport,
   ScoreReview,
 } from '../../protocol/call-scores.ts';
+import type { CallEventData } from '../../protocol/events.ts';
 import type { Database } from '../../store/schema.ts';
 import type { CallScoresTable } from '../../store/score-tables.ts';
 import type { Store } from '../../store/store.ts';
-import { scopeOf, type ListeningPlaybooks } from '../api/assist-api.ts';
+import type { ListeningPlaybooks } from '../api/assist-api.ts';
+import { scopeOf } from '../api/call-scope.ts';
 import { callInputs } from '../events/assist-inputs.ts';
-import { callRowOf, recordFrom, type CallRow } from '../events/call-rows.ts';
+import { lengthOf } from '../call/length.ts';
+import { callRowOf, legsOf, recordFrom, type CallRow } from '../events/call-rows.ts';
+import type { LiveFeed } from '../live-feed.ts';
+import { eventCallOf } from '../records/call-record.ts';
+import { agreementOf } from './score-agreement.ts';
 import { reportOf } from './score-report.ts';
 
 /** Ended calls are looked for this often. */
@@ -44,6 +51,10 @@ const maxChanges = 50;
 const maxBodyBytes = 500_000;
 /** A report reads at most this many scores. */
 export const maxScoresReported = 50_000;
+/** Scores whose items a report compares with their rules. */
+export const maxScoresCompared = 2_000;
+/** Bodies that are read at once for it. */
+const comparedAtOnce = 100;
 const dayMs = 24 * 3_600_000;
 
 type ScoreBody = {
@@ -59,6 +70,8 @@ type CallJudgeOptions = {
   scorecards: Pick<Scorecards, 'current' | 'rulesOf' | 'problems'>;
   playbooks: Pick<ListeningPlaybooks, 'teach'>;
   teamsOf: (agent: string) => readonly string[];
+  feed: Pick<LiveFeed, 'publish'>;
+  wakeOutbox: () => void;
   node: string;
   clock: Clock;
   log: Logger;
@@ -122,33 +135,42 @@ export class CallJudge {
     { callId, scorecard, by }: { callId: string; scorecard: string; by: string },
     { revision, items, dispute }: ScoreReview,
   ): Promise<CallScore | ScoreRefusal> {
-    return this.#change({ callId, scorecard, revision }, (row, body) => {
-      const edit = withEdits(body.items, items);
-      if ('wrong' in edit) return { refused: 'answer', why: edit.wrong };
-      const waits = body.disputes.at(-1);
-      const isDisputed = row.state === 'disputed' && waits !== undefined;
-      if (dispute !== undefined && !isDisputed)
-        return { refused: 'state', why: 'no dispute waits for an answer' };
-      const at = this.#options.clock.now();
-      body.items = edit.items;
-      body.reviews = [...body.reviews, { by, at }].slice(-maxChanges);
-      if (dispute === undefined || waits === undefined) return isDisputed ? 'disputed' : 'reviewed';
-      waits.answer = { by, at, text: dispute.text };
-      return 'settled';
-    });
+    return this.#change(
+      { callId, scorecard, revision, by: { kind: 'reviewer', name: by } },
+      (row, body) => {
+        // prettier-ignore
+        const edit = withEdits(body.items, items);
+        if ('wrong' in edit) return { refused: 'answer', why: edit.wrong };
+        const waits = body.disputes.at(-1);
+        const isDisputed = row.state === 'disputed' && waits !== undefined;
+        if (dispute !== undefined && !isDisputed)
+          return { refused: 'state', why: 'no dispute waits for an answer' };
+        const at = this.#options.clock.now();
+        body.items = edit.items;
+        body.reviews = [...body.reviews, { by, at }].slice(-maxChanges);
+        if (dispute === undefined || waits === undefined)
+          return isDisputed ? 'disputed' : 'reviewed';
+        waits.answer = { by, at, text: dispute.text };
+        return 'settled';
+      },
+    );
   }
 
   async dispute(
     { callId, scorecard, by }: { callId: string; scorecard: string; by: string },
     { revision, reason }: DisputeOrder,
   ): Promise<CallScore | ScoreRefusal> {
-    return this.#change({ callId, scorecard, revision }, (row, body) => {
-      if (row.state === 'disputed') return { refused: 'state', why: 'a dispute waits already' };
-      if (body.disputes.length >= maxChanges)
-        return { refused: 'state', why: 'it was disputed too often' };
-      body.disputes.push({ by, at: this.#options.clock.now(), reason, answer: null });
-      return 'disputed';
-    });
+    return this.#change(
+      { callId, scorecard, revision, by: { kind: 'agent', name: by } },
+      (row, body) => {
+        // prettier-ignore
+        if (row.state === 'disputed') return { refused: 'state', why: 'a dispute waits already' };
+        if (body.disputes.length >= maxChanges)
+          return { refused: 'state', why: 'it was disputed too often' };
+        body.disputes.push({ by, at: this.#options.clock.now(), reason, answer: null });
+        return 'disputed';
+      },
+    );
   }
 
   async report(
@@ -169,12 +191,13 @@ export class CallJudge {
     const seen = rows
       .slice(0, maxScoresReported)
       .filter(({ agent }) => allowed === undefined || (agent !== null && allowed.has(agentKey(agent)))); // prettier-ignore
-    return { days, by, ...reportOf(seen, by, teamsOf), left_out: rows.length > maxScoresReported };
+    const agreement = agreementOf(await this.#compared(seen));
+    return { days, by, ...reportOf(seen, by, teamsOf), agreement, left_out: rows.length > maxScoresReported }; // prettier-ignore
   }
 
   /** Changes a score that has this revision. Of two who change it at once, one is refused. */
   async #change(
-    { callId, scorecard, revision }: { callId: string; scorecard: string; revision: number },
+    { callId, scorecard, revision, by }: ScoreChange,
     change: (row: ScoreRow, body: ScoreBody) => ScoreRow['state'] | ScoreRefusal,
   ): Promise<CallScore | ScoreRefusal> {
     const { db } = this.#options.store;
@@ -187,22 +210,32 @@ export class CallJudge {
     const text = JSON.stringify(body);
     if (Buffer.byteLength(text) > maxBodyBytes)
       return { refused: 'answer', why: `the notes together are longer than ${maxBodyBytes} bytes` };
-    const updated = await db
-      .updateTable('call_scores')
-      .set({
-        state,
-        percent: total.percent,
-        critical_failed: total.criticalFailed ? 1 : 0,
-        open_items: total.open,
-        revision: revision + 1,
-        body: text,
-      })
-      .where('call_id', '=', callId)
-      .where('scorecard', '=', scorecard)
-      .where('revision', '=', revision)
-      .returningAll()
-      .executeTakeFirst();
-    if (updated !== undefined) return scoreJson(updated);
+    const changed = await this.#options.store.transaction(async (tx) => {
+      const call = await this.#lockedCall(tx, callId);
+      if (call === undefined) return undefined;
+      const updated = await tx
+        .updateTable('call_scores')
+        .set({
+          state,
+          percent: total.percent,
+          critical_failed: total.criticalFailed ? 1 : 0,
+          open_items: total.open,
+          revision: revision + 1,
+          body: text,
+        })
+        .where('call_id', '=', callId)
+        .where('scorecard', '=', scorecard)
+        .where('revision', '=', revision)
+        .returningAll()
+        .executeTakeFirst();
+      if (updated === undefined) return undefined;
+      const score = scoreJson(updated);
+      return { score, event: await this.#told(tx, call, score, by) };
+    });
+    if (changed !== undefined) {
+      this.#published(changed.event);
+      return changed.score;
+    }
     return { refused: 'revision', why: `it is at revision ${row.revision}` };
   }
 
@@ -263,12 +296,10 @@ export class CallJudge {
     const total = totalOf(items);
     const body: ScoreBody = { title: card.title, items, reviews: [], disputes: [] };
     const agent = row.agent === null ? null : (JSON.parse(row.agent) as { id: string }).id;
-    await store.transaction(async (tx) => {
-      let call = tx.selectFrom('calls').select('id').where('id', '=', row.id);
-      // A call that is being erased is waited for, and then has no row.
-      if (store.kind === 'postgres') call = call.forUpdate();
-      if ((await call.executeTakeFirst()) === undefined) return;
-      await tx
+    const event = await store.transaction(async (tx) => {
+      const call = await this.#lockedCall(tx, row.id);
+      if (call === undefined) return undefined;
+      const kept = await tx
         .insertInto('call_scores')
         .values({
           ...{ call_id: row.id, scorecard: card.id, version: card.version, digest: card.digest },
@@ -278,10 +309,71 @@ export class CallJudge {
           body: JSON.stringify(body),
         })
         .onConflict((conflict) => conflict.doNothing())
-        .execute();
+        .returningAll()
+        .executeTakeFirst();
+      // Another node was first, and told it.
+      if (kept === undefined) return undefined;
+      return this.#told(tx, call, scoreJson(kept), { kind: 'rule', name: null });
+    });
+    if (event !== undefined) this.#published(event);
+  }
+
+  /** A call that is being erased is waited for, and then has no row. */
+  #lockedCall(tx: Transaction<Database>, callId: string): Promise<CallRow | undefined> {
+    const call = tx.selectFrom('calls').selectAll().where('id', '=', callId);
+    return (this.#options.store.kind === 'postgres' ? call.forUpdate() : call).executeTakeFirst();
+  }
+
+  /** The event of a score, in the commit that keeps it: whatever is killed, it is told once. */
+  async #told(
+    tx: Transaction<Database>,
+    call: CallRow,
+    score: CallScore,
+    by: ScoredBy,
+  ): Promise<StoredEvent> {
+    const { call_id: callId, reviews: _reviews, disputes: _disputes, ...told } = score;
+    const record = recordFrom(call);
+    return enqueueEvent(tx, {
+      type: 'call.scored',
+      callId,
+      call: eventCallOf(record, lengthOf(call, await legsOf(tx, callId))),
+      customMetadata: record.metadata,
+      occurredAt: this.#options.clock.now(),
+      data: { ...told, by },
     });
   }
+
+  #published(event: StoredEvent): void {
+    const { wakeOutbox, feed } = this.#options;
+    wakeOutbox();
+    feed.publish({ kind: 'event', event });
+  }
+
+  /** The items of the newest scores that a person changed, some at a time. */
+  async #compared(scores: readonly { call_id: string; scorecard: string; state: string }[]) {
+    const changed = scores.filter(({ state }) => state !== 'auto').slice(0, maxScoresCompared);
+    const items: { scorecard: string; item: ScoredItem }[] = [];
+    const slice = new TimeSlice(sliceMs);
+    for (let at = 0; at < changed.length; at += comparedAtOnce) {
+      const part = changed.slice(at, at + comparedAtOnce);
+      const wanted = new Set(part.map(({ call_id, scorecard }) => `${call_id}/${scorecard}`));
+      const rows = await this.#options.store.db
+        .selectFrom('call_scores')
+        .select(['call_id', 'scorecard', 'body'])
+        .where('call_id', 'in', [...new Set(part.map(({ call_id }) => call_id))])
+        .execute();
+      for (const { call_id, scorecard, body } of rows) {
+        if (!wanted.has(`${call_id}/${scorecard}`)) continue;
+        for (const item of (JSON.parse(body) as ScoreBody).items) items.push({ scorecard, item });
+        await slice.stepped();
+      }
+    }
+    return items;
+  }
 }
+
+type ScoredBy = CallEventData<'call.scored'>['by'];
+type ScoreChange = { callId: string; scorecard: string; revision: number; by: ScoredBy };
 
 const unknownCall = { refused: 'unknown', why: 'call not found' } as const;
 

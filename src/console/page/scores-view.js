@@ -72,7 +72,7 @@ export class ScoresView {
   }
 
   /** @param {ScoreReport} report */
-  #draw({ by, rows, waiting, left_out: isMore }) {
+  #draw({ by, rows, waiting, agreement, left_out: isMore }) {
     this.#state.ready(rows.length === 0 ? 'No call has a score yet. Calls are judged when they end.' : ''); // prettier-ignore
     const headings = [by === 'agent' ? 'Agent' : 'Team', 'Scorecard', 'Score', 'By week', 'Calls', 'Critical failed', 'Reviewed', 'Disputed']; // prettier-ignore
     this.#rows.replaceChildren(
@@ -90,6 +90,15 @@ export class ScoresView {
     );
     if (isMore) this.#rows.append(h('p', { class: 'quiet' }, 'There are more scores than one report reads: choose fewer days.')); // prettier-ignore
     this.#waiting.replaceChildren(
+      table(
+        'Rules and reviewers',
+        ['Scorecard', 'Question', 'Answers', 'The same', 'Kappa'],
+        agreement.map(({ scorecard, question, answers, agreed, kappa }) => [
+          ...[scorecard, question ?? 'All automatic questions', String(answers)],
+          `${Math.round((100 * agreed) / answers)} %`,
+          kappa === null ? 'Unknown: one answer alone' : kappa.toFixed(2),
+        ]),
+      ),
       table(
         'Waiting for a person',
         ['Call', 'Scorecard', 'Agent', 'Score', 'Why'],

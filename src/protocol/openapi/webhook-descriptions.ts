@@ -58,6 +58,8 @@ const summaries: Record<CallEventType, string> = {
     'The whole call in one event: numbers, times, transcript, summary, sentiment, talk figures, gaps and links.',
   'call.wrapped':
     'The record of the call: reason, what was done, outcome, promises, facts and mood, each with the utterances that prove it. It comes again when somebody edits it.',
+  'call.scored':
+    'A call was judged by a scorecard, a reviewer changed its score, or an agent disputes it; only to endpoints that name it.',
   'call.transcript.revised':
     'The recording was read again with care: transcript, summary and chapters anew; only with TRUNKLINE_SECOND_PASS.',
   'call.warning': 'Something about the call did not come about, and why.',

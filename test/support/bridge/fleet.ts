@@ -105,7 +105,12 @@ export const endedCallAt = (app: App): Promise<{ call: AnyJson; events: AnyJson[
   until(async () => {
     const call = await newestCall(app);
     const events = call === undefined ? [] : await eventsAt(app, call.id);
-    return events.at(-1)?.type === 'call.completed' && { call: await newestCall(app), events };
+    return (
+      events.some(({ type }) => type === 'call.completed') && {
+        call: await newestCall(app),
+        events,
+      }
+    );
   }, 60_000);
 
 /** Expects each number once and in order, and each once-only event once. */

@@ -39,6 +39,10 @@ export function recordedScoreReport(): ScoreReport {
       { call_id: callId, scorecard: 'service-quality', agent: 'a17', state: 'disputed', percent: 50, open: 0 }, // prettier-ignore
       { call_id: 'call_other', scorecard: 'service-quality', agent: null, state: 'auto', percent: 80, open: 1 }, // prettier-ignore
     ],
+    agreement: [
+      { scorecard: 'service-quality', item: null, question: null, answers: 40, agreed: 36, kappa: 0.71 }, // prettier-ignore
+      { scorecard: 'service-quality', item: 'greeted', question: 'Did the agent greet?', answers: 20, agreed: 20, kappa: null }, // prettier-ignore
+    ],
     left_out: false,
   };
 }

@@ -1,9 +1,11 @@
+import { randomBytes } from 'node:crypto';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { CallScore, CallScoreList, ScoreReport } from '../../../src/protocol/call-scores.ts';
 import { callAt, endedCallAt } from '../../support/bridge/fleet.ts';
 import { twilioStop } from '../../support/carriers/carrier-client.ts';
+import { startCrm } from '../../support/crm/crm.ts';
 import { cookieOf } from '../../support/people/people.ts';
 import { startApp, type App } from '../../support/process/app.ts';
 import { trunkline } from '../../support/process/command.ts';
@@ -23,6 +25,7 @@ afterAll(async () => {
 
 const key = 'key-of-the-settings-in-the-test';
 const password = 'four-words-are-easy';
+const secret = `whsec_${randomBytes(32).toString('base64')}`;
 const admin = { 'x-service-key': key, 'content-type': 'application/json' };
 const playbook = `
 id: shop
@@ -73,12 +76,13 @@ test.each(stores)(
   async (kind) => {
     // prettier-ignore
     await using speech = await FakeSpeech.start({ words: 'frames' });
+    await using crm = await startCrm([secret]);
     await using folder = await temporaryFolder();
     await mkdir(join(folder.path, 'assist', 'scorecards'), { recursive: true });
     await writeFile(join(folder.path, 'assist', 'shop.yaml'), playbook);
     await writeFile(join(folder.path, 'assist', 'scorecards', 'quality.yaml'), scorecard('live'));
     await writeFile(join(folder.path, 'assist', 'scorecards', 'broken.yaml'), 'id: [');
-    const env = { TRUNKLINE_ROLES: 'bridge', TRUNKLINE_SPEECH_URL: speech.url, TRUNKLINE_QUIET_FILL_MS: '0', TRUNKLINE_ASSIST_STARTER: 'off', TRUNKLINE_API_KEYS: key, ...(kind === 'postgres' ? { DATABASE_URL: await postgres.newDatabase() } : {}) }; // prettier-ignore
+    const env = { TRUNKLINE_ROLES: 'bridge', TRUNKLINE_SPEECH_URL: speech.url, TRUNKLINE_QUIET_FILL_MS: '0', TRUNKLINE_ASSIST_STARTER: 'off', TRUNKLINE_API_KEYS: key, TRUNKLINE_WEBHOOK_URL: crm.url, TRUNKLINE_WEBHOOK_SECRET: secret, TRUNKLINE_WEBHOOK_EVENTS: 'call.scored', ...(kind === 'postgres' ? { DATABASE_URL: await postgres.newDatabase() } : {}) }; // prettier-ignore
     await using app = await startApp({ dataDir: folder.path, env });
     const post = (path: string, body: unknown, headers: Record<string, string> = admin, method = 'POST'): Promise<Response> => app.get(path, { method, headers: { ...headers, 'content-type': 'application/json' }, body: JSON.stringify(body) }); // prettier-ignore
     for (const [login, role] of [['ann', 'agent'], ['bob', 'agent'], ['quinn', 'quality']] as const)
@@ -126,9 +130,26 @@ test.each(stores)(
     const settled = (await (await post(path, { revision: 2, items: [{ id: 'solved', answer: 'yes' }], dispute: { text: 'You are right.' } }, quinn, 'PUT')).json()) as CallScore; // prettier-ignore
     expect(settled).toMatchObject({ state: 'settled', percent: 100, revision: 3, disputes: [{ by: 'ann', reason: 'He hung up.', answer: { by: 'quinn', text: 'You are right.' } }] }); // prettier-ignore
 
+    // The CRM has each state of the score once and in order, and whoever may not read scores has none of them.
+    await until(() => crm.requests.length >= 4);
+    const told = crm.requests.map(({ event }) => event['data'] as Record<string, unknown>);
+    expect(told.map(({ state, by, percent, revision }) => [state, by, percent, revision])).toEqual([
+      ['auto', { kind: 'rule', name: null }, 100, 0],
+      ['reviewed', { kind: 'reviewer', name: 'quinn' }, 60, 1],
+      ['disputed', { kind: 'agent', name: 'ann' }, 60, 2],
+      ['settled', { kind: 'reviewer', name: 'quinn' }, 100, 3],
+    ]);
+    expect(told[1]?.['items']).toContainEqual(expect.objectContaining({ id: 'solved', answer: 'no', note: '<script>' })); // prettier-ignore
+    const made = (await (await post('/api/keys', { name: 'panel', scopes: ['assist'] })).json()) as { key: string }; // prettier-ignore
+    const typesFor = async (headers: Record<string, string>): Promise<string[]> => ((await (await app.get(`/api/calls/${id}/events?limit=1000`, { headers })).json()) as { items: { type: string }[] }).items.map(({ type }) => type); // prettier-ignore
+    expect(await typesFor(admin)).toContain('call.scored');
+    expect(await typesFor({ 'x-service-key': made.key })).not.toContain('call.scored');
+
     const report = async (who: Record<string, string>, by = 'agent') => (await (await app.get(`/api/scores?by=${by}`, { headers: who })).json()) as ScoreReport; // prettier-ignore
     expect((await report(quinn)).rows).toMatchObject([{ name: 'ann', calls: 1, percent: 100, reviewed: 1, disputed: 0 }]); // prettier-ignore
     expect((await report(quinn, 'team')).rows).toMatchObject([{ name: 'north', calls: 1 }]);
+    // The reviewer named the item without a rule alone, so no rule was compared.
+    expect((await report(quinn)).agreement).toEqual([]);
     expect((await report(ann)).rows).toHaveLength(1);
     expect((await report(bob)).rows).toEqual([]);
     const audit = (await (await app.get('/api/audit?limit=100', { headers: admin })).json()) as { items: { actor: string; action: string }[] }; // prettier-ignore
@@ -137,6 +158,7 @@ test.each(stores)(
 
     expect((await app.get(`/api/calls/${id}`, { method: 'DELETE', headers: admin })).status).toBeLessThan(300); // prettier-ignore
     expect((await report(quinn)).rows).toEqual([]);
+    expect((await report(quinn)).agreement).toEqual([]);
   },
 );
 

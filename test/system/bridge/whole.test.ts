@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { isBalanced } from '../../../src/bridge/call/call-ending.ts';
 import { carrierNames, carriers } from '../../../src/carriers/all.ts';
 import { playCall } from '../../../src/player/play-call.ts';
-import { eventsForAgents } from '../../../src/protocol/events.ts';
+import { eventsOnlyNamed } from '../../../src/protocol/events.ts';
 import { startApp } from '../../support/process/app.ts';
 import { check, type Issued } from '../../support/crm/delivery-checker.ts';
 import { digestOf, startCrm } from '../../support/crm/crm.ts';
@@ -21,7 +21,7 @@ const bare = (text: string): string =>
     .trim();
 
 const isForAgents = (type: string): boolean =>
-  (eventsForAgents as readonly string[]).includes(type);
+  (eventsOnlyNamed as readonly string[]).includes(type);
 
 test('a call of each carrier, through our own speech service, reaches the CRM signed, whole and in order', async () => {
   await using crm = await startCrm([secret]);

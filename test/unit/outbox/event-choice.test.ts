@@ -22,7 +22,7 @@ test('an endpoint chooses a preset, a list of types, or both in one list; withou
     ...eventPresets.completed,
   ]);
   expect(chosen()).toEqual(chosen('all'));
-  const unasked = ['call.skipped', 'call.hint', 'call.checklist'];
+  const unasked = ['call.skipped', 'call.hint', 'call.checklist', 'call.scored'];
   expect(chosen()).toEqual(callEventTypes.filter((type) => !unasked.includes(type)));
   expect(chosen(['call.hint', 'completed'])).toContain('call.hint');
 });

@@ -1,4 +1,5 @@
 import { sql, type Transaction } from 'kysely';
+import { rareWordsFor } from '../../assist/rare-words.ts';
 import { wait } from '../../lib/clock.ts';
 import { newId } from '../../lib/ids.ts';
 import { reasonOf } from '../../lib/errors.ts';
@@ -18,7 +19,12 @@ import type { CallEnvironment } from './environment.ts';
 import { bridgeMetrics } from '../metrics.ts';
 import { languagesOf } from './new-leg.ts';
 import type { BridgeConfig } from '../config.ts';
-import { callOverrides, numberLanguages, sessionFormat } from '../session/session-request.ts';
+import {
+  callOverrides,
+  numberLanguages,
+  sessionFormat,
+  withVocabulary,
+} from '../session/session-request.ts';
 
 /** Interval of the check for legs whose carrier sends nothing while nobody speaks. */
 const paceMs = 500;
@@ -316,6 +322,18 @@ export class Calls {
     return shortage === undefined ? undefined : { code: 'memory', reason: shortage };
   }
 
+  /** Names and rare words of the playbooks, beside those that the call brought itself. */
+  #listenForRareWords(record: CallRecord): void {
+    const { playbooks, config } = this.#env;
+    const { direction = null, carrier, to = null, metadata, overrides } = record;
+    const languages = languagesOf(record, config);
+    // The list that says which words are rare is English.
+    if (languages.length > 0 && !languages.includes('en')) return;
+    const call = { direction, carrier, to, metadata };
+    const words = rareWordsFor(playbooks.current.playbooks, call);
+    Object.assign(overrides, withVocabulary(config.session, overrides, words));
+  }
+
   async #begin(
     key: string,
     start: StreamStart,
@@ -335,6 +353,7 @@ export class Calls {
       startedAt,
       continues,
     );
+    this.#listenForRareWords(record);
     const agent = agentOf(config.agents, record, isSameNumber);
     if (agent !== undefined) record.agent = { ...agent, since: startedAt };
     const call = this.newCall(record);

@@ -2,6 +2,7 @@ import { createServer } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { expect, test } from 'vitest';
+import { playbookFrom, ruleSetOf } from '../../../src/assist/rule-set.ts';
 import { testBridge, type AnyJson } from '../../support/bridge/test-bridge.ts';
 import { answering } from '../../support/crm/hostile-crm.ts';
 import { until } from '../../support/process/until.ts';
@@ -96,3 +97,26 @@ test('a CRM that never answers costs a call nothing but the name', async () => {
   await app.ended(call.id);
   expect((await app.callOf()).contact).toBeNull();
 }, 30_000);
+
+test('the rare words of playbooks are listened for beside those of the call, in calls that they are for and in English', async () => {
+  await using store = await temporaryStore();
+  await using speech = await FakeSpeech.start();
+  const rules = ruleSetOf([
+    playbookFrom(
+      'id: shop\nstatus: live\nscope: { direction: [inbound] }\nrules: [{ id: it, title: It, when: { phrase: { any: [the ombudsman] } }, then: [{ tag: t }] }]\n',
+    ),
+  ]);
+  const playbooks = { current: rules, problems: [], load: () => Promise.resolve(false) };
+  const heard = async (direction: 'inbound' | 'outbound', parameters: Record<string, string>) => {
+    await using app = await testBridge({ ...{ store, speechUrl: speech.url, playbooks } });
+    const before = speech.sessions.size;
+    const { stream } = await app.open({ direction, parameters });
+    await until(() => speech.sessions.size > before);
+    stream.end('stop');
+    await app.ended(stream.callId);
+    return vocabulariesOf(speech)[before];
+  };
+  expect(await heard('inbound', { vocabulary: 'Oriane' })).toEqual(['Oriane', 'ombudsman']);
+  expect(await heard('outbound', {})).toBeUndefined();
+  expect(await heard('inbound', { language: 'es' })).toBeUndefined();
+});

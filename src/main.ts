@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { randomBytes } from 'node:crypto';
+import { PlaybookFiles } from './assist/playbook-files.ts';
 import { Playbooks } from './assist/playbooks.ts';
 import { Scorecards } from './assist/scorecards.ts';
 import { openArticles } from './bridge/shown-articles.ts';
@@ -279,13 +280,8 @@ async function openBridge(
   const shared = { meaning, clock: systemClock, log };
   const { dataDir } = config.store;
   const scorecards = own(new Scorecards({ config: config.assist, dataDir, ...shared }));
-  const playbooks = own(
-    await Playbooks.open({
-      folder: config.assist.folder ?? join(dataDir, 'assist'),
-      starter: config.assist.starter === 'on',
-      ...shared,
-    }),
-  );
+  const rules = { folder: config.assist.folder ?? join(dataDir, 'assist'), starter: config.assist.starter === 'on' }; // prettier-ignore
+  const playbooks = own(await Playbooks.open({ ...rules, ...shared }));
   const knowledge = own(openArticles(config.knowledge, dataDir, { store, ...shared }));
   const bridge = mount(
     await startBridge({
@@ -294,7 +290,7 @@ async function openBridge(
       store,
       log,
       language,
-      playbooks,
+      ...{ playbooks, playbookFiles: new PlaybookFiles(rules) },
       ...{ knowledge, cards: config.knowledge.cards === 'on', meaning, scorecards },
       outbox,
       publicUrl,

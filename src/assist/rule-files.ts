@@ -6,12 +6,13 @@ import type * as Yaml from 'yaml';
 import type { z } from 'zod';
 import { digestOf } from '../lib/digest.ts';
 import { reasonOf } from '../lib/errors.ts';
+import { RuleFileError } from './mistakes.ts';
 
 /* The YAML files that people write, playbooks and scorecards: one of them, a folder of them, and those that come with the program. */
 
 /** At most this many files are read from a folder. */
-const maxFiles = 100;
-const maxFileBytes = 512 * 1024;
+export const maxFiles = 100;
+export const maxFileBytes = 512 * 1024;
 const starterFolder = new URL('./starter/', import.meta.url);
 
 export type RuleFileKind = 'playbook' | 'scorecard';
@@ -27,13 +28,20 @@ export function ruleFileFrom<T extends object>(
   const { parse } = createRequire(import.meta.url)('yaml') as typeof Yaml;
   const parsed = schema.safeParse(parse(text, { maxAliasCount: 20 }));
   if (!parsed.success)
-    throw new Error(
-      parsed.error.issues
-        .slice(0, 20)
-        .map(({ path, message }) => `${path.join('.') || 'the file'}: ${message}`)
-        .join('\n'),
+    throw new RuleFileError(
+      parsed.error.issues.slice(0, 20).map((issue) => {
+        const path = issue.path.map((key) => (typeof key === 'symbol' ? key.toString() : key));
+        const [unknown] = issue.code === 'unrecognized_keys' ? issue.keys : [];
+        const place = unknown === undefined ? path : [...path, unknown];
+        return { place, reason: `${path.join('.') || 'the file'}: ${issue.message}` };
+      }),
     );
-  return { ...parsed.data, digest: digestOf(text).slice(0, 16) };
+  return { ...parsed.data, digest: ruleFileDigest(text) };
+}
+
+/** The true version of a file. */
+export function ruleFileDigest(text: string): string {
+  return digestOf(text).slice(0, 16);
 }
 
 /** The texts of the files of this kind that come with the program. */
@@ -89,7 +97,7 @@ export async function filesAsTheyAre(path: string): Promise<string> {
 }
 
 /** The YAML files of a folder, or the one file. */
-async function filesAt(path: string): Promise<string[]> {
+export async function filesAt(path: string): Promise<string[]> {
   const at = await stat(path).catch(() => undefined);
   if (at === undefined) return [];
   if (at.isFile()) return [path];
@@ -102,7 +110,7 @@ async function filesAt(path: string): Promise<string[]> {
 }
 
 /** A device or a film in the folder is not read at all. */
-async function textOfFile(kind: RuleFileKind, file: string): Promise<string> {
+export async function textOfFile(kind: RuleFileKind, file: string): Promise<string> {
   const at = await stat(file);
   if (!at.isFile()) throw new Error('it is no file');
   if (at.size > maxFileBytes) throw new Error(tooLong(kind));

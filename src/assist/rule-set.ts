@@ -2,6 +2,7 @@ import { reasonOf } from '../lib/errors.ts';
 import { nearestName } from '../lib/nearest-name.ts';
 import { TimeSlice } from '../lib/time-slice.ts';
 import { Playbook, type PhraseTrigger, type Rule, type Scope, type Trigger } from './playbook.ts';
+import { RuleFileError, type PlacedMistake } from './mistakes.ts';
 import { MeansRules } from './means-rules.ts';
 import { PhraseMatcher, type PhraseSpec } from './phrase-matcher.ts';
 import { ruleFileFrom } from './rule-files.ts';
@@ -57,42 +58,50 @@ export type RuleSet = {
 export function playbookFrom(text: string): LoadedPlaybook {
   const playbook = ruleFileFrom('playbook', Playbook, text);
   const problems = problemsOf(playbook);
-  if (problems.length > 0) throw new Error(problems.join('\n'));
+  if (problems.length > 0) throw new RuleFileError(problems);
   return playbook;
 }
 
 /** Names that nothing has, and names that two have. */
-function problemsOf({ rules, checklists, tests }: Playbook): string[] {
-  const problems: string[] = [];
+function problemsOf({ rules, checklists, tests }: Playbook): PlacedMistake[] {
+  const problems: PlacedMistake[] = [];
   const steps = checklists.flatMap(({ id, steps }) => steps.map((step) => `${id}.${step.id}`));
   const ids = rules.map(({ id }) => id);
   for (const [what, names] of [
     ['rule', ids],
     ['step', steps],
   ] as const)
-    for (const name of new Set(names.filter((one, at) => names.indexOf(one) !== at)))
-      problems.push(`two are the ${what} ${name}`);
-  const named = (what: string, name: string, known: readonly string[], where: string): void => {
+    for (const name of new Set(names.filter((one, at) => names.indexOf(one) !== at))) {
+      const place = what === 'rule' ? ['rules', names.lastIndexOf(name)] : ['checklists'];
+      problems.push({ place, reason: `two are the ${what} ${name}` });
+    }
+  const named = (name: string, known: readonly string[], where: NamedPlace): void => {
     if (known.includes(name)) return;
     const near = nearestName(name, [...known]);
-    problems.push(`${where}: there is no ${what} ${name}${near === undefined ? '' : `, did you mean ${near}?`}`); // prettier-ignore
+    problems.push({ place: where.place, reason: `${where.told}: there is no ${where.what} ${name}${near === undefined ? '' : `, did you mean ${near}?`}` }); // prettier-ignore
   };
-  for (const { id, when, then } of rules) {
+  for (const [at, { id, when, then }] of rules.entries()) {
+    const inRule = { told: `rules.${id}`, what: 'step' };
+    const place = ['rules', at, 'when'];
     for (const trigger of triggersIn(when)) {
-      if ('step' in trigger) named('step', trigger.step.step, steps, `rules.${id}`);
-      if ('missing' in trigger) named('step', trigger.missing.step, steps, `rules.${id}`);
+      if ('step' in trigger) named(trigger.step.step, steps, { ...inRule, place });
+      if ('missing' in trigger) named(trigger.missing.step, steps, { ...inRule, place });
     }
-    for (const action of then)
-      if ('step' in action) named('step', action.step, steps, `rules.${id}`);
+    for (const [action, done] of then.entries())
+      if ('step' in done) named(done.step, steps, { ...inRule, place: ['rules', at, 'then', action] }); // prettier-ignore
   }
-  for (const { name, expect } of tests) {
-    for (const hit of expect.hits ?? []) named('rule', hit, ids, `the test "${name}"`);
-    for (const step of expect.steps ?? []) named('step', step, steps, `the test "${name}"`);
+  for (const [at, { name, expect }] of tests.entries()) {
+    const where = { told: `the test "${name}"`, place: ['tests', at] };
+    for (const hit of expect.hits ?? []) named(hit, ids, { ...where, what: 'rule' });
+    for (const step of expect.steps ?? []) named(step, steps, { ...where, what: 'step' });
   }
   return problems;
 }
 
-function triggersIn(trigger: Trigger): Trigger[] {
+type NamedPlace = { told: string; what: string; place: PlacedMistake['place'] };
+
+/** The triggers without the ones that only hold others. */
+export function triggersIn(trigger: Trigger): Trigger[] {
   if ('any' in trigger) return trigger.any.flatMap(triggersIn);
   if ('all' in trigger) return trigger.all.flatMap(triggersIn);
   if ('not' in trigger) return triggersIn(trigger.not);
@@ -150,7 +159,8 @@ class RuleSetMaker {
     try {
       this.rules.push({ playbook, rule, watch: this.#watchOf(rule.when, of), isTimed });
     } catch (error) {
-      throw new Error(`rules.${rule.id}: ${reasonOf(error)}`, { cause: error });
+      const place = ['rules', playbook.rules.indexOf(rule), 'when'];
+      throw new RuleFileError([{ place, reason: `rules.${rule.id}: ${reasonOf(error)}` }]);
     }
   }
 

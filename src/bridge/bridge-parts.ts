@@ -18,6 +18,7 @@ import { Calls } from './call/calls.ts';
 import { CallLinks } from './call-links.ts';
 import { installationKey } from '../store/installation-key.ts';
 import type { BridgeConfig } from './config.ts';
+import type { PlaybookFiles } from '../assist/playbook-files.ts';
 import type { Scorecards } from '../assist/scorecards.ts';
 import type { ListeningPlaybooks } from './api/assist-api.ts';
 import { Eraser } from './api/erasure.ts';
@@ -67,6 +68,8 @@ export type BridgeOptions = {
   meaning: Pick<Meaning, 'direction' | 'isThere'>;
   /** The playbooks that calls listen with. */
   playbooks: ListeningPlaybooks;
+  /** The same as files that a person edits. */
+  playbookFiles?: PlaybookFiles | undefined;
   /** The scorecards that ended calls are judged by. If absent, no call is judged. */
   scorecards?: Pick<Scorecards, 'current' | 'rulesOf' | 'problems'>;
   /** The teams of an agent, by the people of this installation. */

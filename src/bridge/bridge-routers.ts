@@ -2,6 +2,7 @@ import type { Router } from 'express';
 import type { Access } from '../port/part.ts';
 import { agentsApi } from './api/agents-api.ts';
 import { assistApi } from './api/assist-api.ts';
+import { playbookEditorApi } from './api/playbook-editor-api.ts';
 import { knowledgeApi } from './api/knowledge-api.ts';
 import { callsApi } from './api/calls-api.ts';
 import { sharedCalls } from './api/shared-calls.ts';
@@ -66,7 +67,7 @@ export function bridgeRouters(
     }),
   );
   const { teamsOf = () => [], scorecards } = options;
-  const scores = scorecards && new CallJudge({ store, scorecards, playbooks, teamsOf, node: parts.node, clock, log }); // prettier-ignore
+  const scores = scorecards && new CallJudge({ store, scorecards, playbooks, teamsOf, feed, wakeOutbox: () => outbox.wake(), node: parts.node, clock, log }); // prettier-ignore
   opened.defer(() => scores?.stop());
   const board = opened.use(new Board({ store, calls, feed, playbooks, teamsOf, clock }));
   const backlog = opened.use(new SearchBacklog({ store, clock, log }));
@@ -84,6 +85,7 @@ export function bridgeRouters(
     { access: 'operator', router: savedSearches({ store, clock }) },
     { access: 'operator', router: testEventsApi({ store, outbox, feed, links, clock }) },
     { access: 'operator', router: assistApi({ store, playbooks, clock }) },
+    ...(options.playbookFiles === undefined ? [] : [{ access: 'operator' as const, router: playbookEditorApi({ store, playbooks, files: options.playbookFiles, clock }) }]), // prettier-ignore
     ...(knowledge === undefined
       ? []
       : [{ access: 'operator' as const, router: knowledgeApi({ store, knowledge, clock }) }]),

@@ -4,7 +4,7 @@ import { counter } from '../lib/metrics.ts';
 import type { Deed } from '../port/principal.ts';
 import { Problem } from '../port/problem.ts';
 import type { AuditCheck } from '../protocol/people-reports.ts';
-import { deeds } from '../protocol/rights.ts';
+import { deeds, repeatedDeeds } from '../protocol/rights.ts';
 import type { AuditTable } from '../store/schema.ts';
 import type { Store } from '../store/store.ts';
 import { hashAfter, whyBroken, type ChainLink } from './audit-chain.ts';
@@ -72,7 +72,7 @@ export class Audit {
   }: Deed): Promise<((status: number) => void) | undefined> {
     const action = deeds[`${method === 'HEAD' ? 'GET' : method} ${route}`];
     if (action === undefined || action === 'told' || principal.kind === 'process') return undefined;
-    const isRead = method === 'GET' || method === 'HEAD';
+    const isRead = ['GET', 'HEAD'].includes(method) || repeatedDeeds.has(`${method} ${route}`);
     // Nobody can be named on a machine where everybody may do everything. Changes are kept all the same.
     if (isRead && principal.kind === 'machine') return undefined;
     if (isRead && this.#isSame(`${principal.id} ${action} ${callId ?? target}`)) return undefined;

@@ -214,7 +214,8 @@ const RuleChange = z.object({
 /** The hits that a playbook would have had in calls that are over. */
 export const PlaybookTrial = z
   .object({
-    calls: z.int(),
+    calls: z.int().describe('Those that were tried.'),
+    left_out: z.int().describe('Those that were not, because the time was over.'),
     rules: z.array(RuleTrial),
     changes: z
       .array(RuleChange)
@@ -223,3 +224,67 @@ export const PlaybookTrial = z
   })
   .meta({ id: 'PlaybookTrial' });
 export type PlaybookTrial = z.infer<typeof PlaybookTrial>;
+
+const FileName = z.string().describe('The name of a file in the folder of playbooks.');
+const Mistake = z.object({ line: z.int().describe('From 1 on.'), reason: z.string() });
+
+const PlaybookFileReport = z.object({
+  name: FileName,
+  digest: z.string().describe('Of the text: a save names it.'),
+  id: z.string().nullable().describe('Null where the file cannot be used.'),
+  title: z.string().nullable(),
+  status: z.enum(['draft', 'shadow', 'live']).nullable(),
+  mistakes: z.array(Mistake),
+  starter: z.boolean().describe('It comes with the program: saved, it becomes a file of yours.'),
+});
+
+export const PlaybookFileList = z
+  .object({
+    folder: z.string().describe('On the node that answers.'),
+    closed: z.string().nullable().describe('Why nothing can be saved here, and what to do.'),
+    files: z.array(PlaybookFileReport),
+  })
+  .meta({ id: 'PlaybookFileList' });
+export type PlaybookFileList = z.infer<typeof PlaybookFileList>;
+
+export const PlaybookText = z
+  .object({ name: FileName, text: z.string(), digest: z.string(), starter: z.boolean() })
+  .meta({ id: 'PlaybookText' });
+export type PlaybookText = z.infer<typeof PlaybookText>;
+
+const playbookText = z.string().min(1).max(524_288).describe('The YAML of the playbook.');
+
+export const PlaybookSave = z
+  .strictObject({
+    text: playbookText,
+    digest: z
+      .string()
+      .max(64)
+      .nullable()
+      .describe('Of the text that was read; null for a new file. Another digest is refused.'),
+  })
+  .meta({ id: 'PlaybookSave' });
+
+export const PlaybookSaved = z
+  .object({
+    file: PlaybookFileReport.nullable().describe('As it is now; null where mistakes kept it out.'),
+    mistakes: z.array(Mistake),
+  })
+  .meta({ id: 'PlaybookSaved' });
+export type PlaybookSaved = z.infer<typeof PlaybookSaved>;
+
+export const PlaybookPreviewRequest = z
+  .strictObject({
+    playbook: z.string().max(524_288).describe('The YAML as it is while somebody types.'),
+    last_days: z.int().min(1).max(365).default(30),
+    limit: z.int().min(1).max(200).default(100).describe('At most so many calls.'),
+  })
+  .meta({ id: 'PlaybookPreviewRequest' });
+
+export const PlaybookPreview = z
+  .object({
+    mistakes: z.array(Mistake),
+    trial: PlaybookTrial.nullable().describe('Null where there are mistakes.'),
+  })
+  .meta({ id: 'PlaybookPreview' });
+export type PlaybookPreview = z.infer<typeof PlaybookPreview>;

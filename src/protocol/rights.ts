@@ -272,8 +272,13 @@ const routesOf: Record<Right | OpenRight, readonly string[]> = {
     'GET /api/knowledge/articles',
     'GET /api/knowledge/articles/{article}',
   ],
-  'assist.try': ['POST /api/assist/try'],
-  'assist.change': ['POST /api/assist/reload'],
+  'assist.try': ['POST /api/assist/try', 'POST /api/assist/preview', 'GET /api/assist/schema'],
+  'assist.change': [
+    'POST /api/assist/reload',
+    'GET /api/assist/files',
+    'GET /api/assist/files/{name}',
+    'PUT /api/assist/files/{name}',
+  ],
   'installation.read': [
     'GET /api/installation',
     'GET /api/nodes',
@@ -408,7 +413,9 @@ export const deeds: Readonly<Record<string, string>> = {
   'POST /api/calls/{id}/deliveries/release': 'replayed',
   'POST /api/job-callbacks/{id}/retry': 'replayed',
   'POST /api/assist/try': 'tried rules',
+  'POST /api/assist/preview': 'tried rules',
   'POST /api/assist/reload': 'changed rules',
+  'PUT /api/assist/files/{name}': 'changed rules',
   'POST /api/connections/trial': 'tried a connection',
   'POST /api/connections/{name}/trial': 'tried a connection',
   'PUT /api/connections/{name}': 'changed settings',
@@ -442,6 +449,9 @@ export const deeds: Readonly<Record<string, string>> = {
   'DELETE /v2/transcription/{id}': 'erased a transcription',
   'POST /v2/transcription/{id}/cancel': 'cancelled a transcription',
 };
+
+/** Deeds that come again with every letter that somebody types. Like reads they are told once in some minutes. */
+export const repeatedDeeds: ReadonlySet<string> = new Set(['POST /api/assist/preview']);
 
 /** The keys and roles of somebody who asks. */
 export type Holder = { scopes: readonly KeyScope[]; roles: readonly PersonRole[] };

@@ -48,7 +48,16 @@ test('each role signs in by name and password, sees who they are and what they m
     await page.getByLabel('Password').waitFor();
     await page.context().close();
   }
-  const all = ['calls', 'board', 'search', 'scores', 'jobs', 'deliveries', 'installation'];
+  const all = [
+    'calls',
+    'board',
+    'search',
+    'scores',
+    'playbooks',
+    'jobs',
+    'deliveries',
+    'installation',
+  ];
   expect(shown).toEqual({
     ...{ agent: ['calls', 'search', 'scores'], supervisor: ['calls', 'board', 'search', 'scores'] },
     ...{

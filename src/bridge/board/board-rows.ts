@@ -6,7 +6,7 @@ import type { CallEvent } from '../../protocol/events.ts';
 import { Role } from '../../protocol/events.ts';
 import type { Database } from '../../store/schema.ts';
 import { callItems } from '../api/call-json.ts';
-import { scopeOf } from '../api/assist-api.ts';
+import { scopeOf } from '../api/call-scope.ts';
 import type { Call } from '../call/call.ts';
 import { recordFrom } from '../events/call-rows.ts';
 import { pointOf, type BoardFacts, type MoodPoint } from './board-call.ts';

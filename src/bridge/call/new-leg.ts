@@ -4,7 +4,7 @@ import { legMetadata, type CallRecord } from '../records/call-record.ts';
 import { isSameFormat, type LegRecord } from '../records/leg-record.ts';
 import { roleOf } from '../roles.ts';
 import type { LegRequest } from '../session/leg-request.ts';
-import { sessionRequest, withVocabulary } from '../session/session-request.ts';
+import { sessionFields, sessionRequest, withVocabulary } from '../session/session-request.ts';
 import { wordsOfQuestions } from '../../language/redaction/redaction-names.ts';
 import type { StreamStart } from '../streams.ts';
 import type { CallLeg } from './call-leg.ts';

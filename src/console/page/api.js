@@ -1,7 +1,7 @@
 import { ApiError } from './failures.js';
 import { connection } from './page-state.js';
 
-/** @import { AnswerTo, AnswerToPatch, AnswerToPost, ApiCall, CallScore, CallWrapUp, Connected, SavedSearch } from './shapes.ts' */
+/** @import { AnswerTo, AnswerToPatch, AnswerToPost, ApiCall, CallScore, CallWrapUp, Connected, PlaybookPreview, PlaybookSaved, SavedSearch } from './shapes.ts' */
 
 /** A request is given up after this time, because a connection may stay open to a process that hangs. */
 const answersWithinMs = 30_000;
@@ -94,6 +94,20 @@ export const putSearch = (path, body) => ask('PUT', path, body);
 export const putAgent = (path, body) => ask('PUT', path, body);
 
 /**
+ * @param {`/api/assist/files/${string}`} path
+ * @param {{ text: string, digest: string | null }} body
+ * @returns {Promise<PlaybookSaved>}
+ */
+export const putPlaybook = (path, body) => ask('PUT', path, body);
+
+/**
+ * @param {{ playbook: string }} body
+ * @param {AbortSignal} signal
+ * @returns {Promise<PlaybookPreview>}
+ */
+export const preview = (body, signal) => ask('POST', '/api/assist/preview', body, signal);
+
+/**
  * @param {string} path
  * @returns {Promise<{ status?: string, continue_at?: string } | undefined>}
  */
@@ -108,10 +122,11 @@ export const getText = (path) => asked('GET', path).then(({ text }) => text);
  * @param {string} method
  * @param {string} path
  * @param {unknown} [body]
+ * @param {AbortSignal} [cancelled]
  * @returns {Promise<T>}
  */
-async function ask(method, path, body) {
-  const { answer } = await asked(method, path, body);
+async function ask(method, path, body, cancelled) {
+  const { answer } = await asked(method, path, body, cancelled);
   // The only place where an answer's type is assumed: this page and the API have the same version.
   return /** @type {T} */ (answer);
 }
@@ -120,12 +135,15 @@ async function ask(method, path, body) {
  * @param {string} method
  * @param {string} path
  * @param {unknown} [body]
+ * @param {AbortSignal} [cancelled]
  */
-async function asked(method, path, body) {
+async function asked(method, path, body, cancelled) {
+  const signal = AbortSignal.timeout(answersWithinMs);
+  const unanswered = () => lost(cancelled);
   const response = await fetch(path, {
     method,
     cache: 'no-store',
-    signal: AbortSignal.timeout(answersWithinMs),
+    signal: cancelled === undefined ? signal : AbortSignal.any([signal, cancelled]),
     ...(token === '' ? {} : { credentials: 'omit' }),
     headers: {
       ...authorization(),
@@ -143,8 +161,13 @@ async function asked(method, path, body) {
   throw refusal(path, response.status, answer);
 }
 
-/** @returns {never} */
-function unanswered() {
+/**
+ * @param {AbortSignal} [cancelled]
+ * @returns {never}
+ */
+function lost(cancelled) {
+  // The page itself gave the request up.
+  cancelled?.throwIfAborted();
   connection.lost();
   throw new ApiError(0, 'Trunkline does not answer; is it running?');
 }

@@ -15,6 +15,7 @@ import { JobsView } from './jobs-view.js';
 import { awayText, connection as wire, PageState } from './page-state.js';
 import { NowhereView } from './nowhere.js';
 import { PeopleView } from './people-view.js';
+import { hasDrafts, PlaybooksView } from './playbooks-view.js';
 import { ScoresView } from './scores-view.js';
 import { SearchView } from './search-view.js';
 import { Shortcuts } from './shortcuts.js';
@@ -69,6 +70,7 @@ const views = [
   [/^#\/deliveries(?:\/\w+)?(?:\?.*)?$/, 'deliveries', () => new DeliveriesView()],
   [/^#\/board(?:\?.*)?$/, 'board', () => new BoardView()],
   [/^#\/scores(?:\?.*)?$/, 'scores', () => new ScoresView()],
+  [/^#\/playbooks$/, 'playbooks', () => new PlaybooksView()],
   [/^#\/people$/, 'people', () => new PeopleView()],
   [
     /^#\/installation(?:\/(\w+))?$/,
@@ -284,9 +286,9 @@ document
   ?.append(displayMenu({ onZone: () => show(), onShortcuts: () => shortcuts.show() }));
 wire.watch(showAway);
 whenSignedOut(() => void askForKey());
-// Leaving the page ends its uploads, so the browser asks first.
+// Leaving the page ends its uploads and loses what was not saved, so the browser asks first.
 window.addEventListener('beforeunload', (event) => {
-  if (uploads.isSending) event.preventDefault();
+  if (uploads.isSending || hasDrafts()) event.preventDefault();
 });
 window.addEventListener('hashchange', () => {
   // A view that handles the new address itself keeps its fields and the focus.

@@ -21,11 +21,22 @@ import type {
   DeliveryPage,
   EndpointPage,
 } from '../../protocol/delivery-reports.ts';
-import type { CallAssistance } from '../../protocol/assist-events.ts';
+import type {
+  CallAssistance,
+  PlaybookFileList,
+  PlaybookText,
+} from '../../protocol/assist-events.ts';
 import type { CallScore, CallScoreList, ScoreReport } from '../../protocol/call-scores.ts';
 export type { CallScore, ScoreReport } from '../../protocol/call-scores.ts';
 export type { BoardCard, BoardMessage } from '../../protocol/board-messages.ts';
-export type { CallAssistance, HintVerdict } from '../../protocol/assist-events.ts';
+export type {
+  CallAssistance,
+  HintVerdict,
+  PlaybookFileList,
+  PlaybookPreview,
+  PlaybookSaved,
+  PlaybookTrial,
+} from '../../protocol/assist-events.ts';
 import type { KnowledgeFound, KnowledgeText } from '../../protocol/articles.ts';
 export type { KnowledgeFound } from '../../protocol/articles.ts';
 import type {
@@ -54,6 +65,7 @@ import type { MintedPanelToken, PanelHolder } from '../../protocol/panel.ts';
 export type { PanelHolder, PanelMessage } from '../../protocol/panel.ts';
 import type { CallWrapUp, WrapUp } from '../../protocol/wrap-up.ts';
 import type { SavedSearch, SavedSearchList, SearchPage } from '../../protocol/search.ts';
+import type { JsonSchema } from './yaml-completion.js';
 import type { PreRecordedJobList, PreRecordedJobRecord } from '../../protocol/job.ts';
 
 /** Types of the page's own data, and of the API's answer at each address. No browser loads this file. */
@@ -187,6 +199,12 @@ type Changed = { changed: number };
 /** The record of a call as an event or an answer tells it. */
 export type ShownWrapUp = Pick<CallWrapUp, 'wrap_up' | 'revision' | 'edits'>;
 
+type AnswerOfAssist<Path extends string> = Path extends '/api/assist/schema'
+  ? JsonSchema
+  : Path extends '/api/assist/files'
+    ? PlaybookFileList
+    : PlaybookText;
+
 export type AnswerTo<Path extends string> = Path extends `/api/calls/${string}/knowledge?${string}`
   ? KnowledgeFound
   : Path extends `/api/knowledge/articles/${string}`
@@ -197,57 +215,59 @@ export type AnswerTo<Path extends string> = Path extends `/api/calls/${string}/k
         ? PanelHolder
         : Path extends `/api/scores?${string}`
           ? ScoreReport
-          : Path extends `/api/calls/${string}/scores`
-            ? CallScoreList
-            : Path extends '/api/people'
-              ? PersonList
-              : Path extends '/api/keys'
-                ? ApiKeyList
-                : Path extends '/api/sign-ins'
-                  ? SignInList
-                  : Path extends `/api/audit?${string}`
-                    ? AuditPage
-                    : Path extends '/api/installation'
-                      ? Installation
-                      : Path extends '/api/carriers'
-                        ? CarrierList
-                        : Path extends '/api/nodes' | '/api/models'
-                          ? Path extends '/api/nodes'
-                            ? NodeList
-                            : ModelList
-                          : Path extends '/api/deliveries/endpoints'
-                            ? EndpointPage
-                            : Path extends '/api/crm-presets'
-                              ? CrmPresetList
-                              : Path extends '/api/connections'
-                                ? ConnectionList
-                                : Path extends `/api/deliveries/calls?${string}`
-                                  ? CallDeliveryPage
-                                  : Path extends `/api/deliveries?${string}`
-                                    ? DeliveryPage
-                                    : Path extends `/api/deliveries/${string}`
-                                      ? ApiDelivery
-                                      : Path extends `/api/job-callbacks?${string}`
-                                        ? JobCallbackPage
-                                        : Path extends `/api/search?${string}`
-                                          ? SearchPage
-                                          : Path extends '/api/saved-searches'
-                                            ? SavedSearchList
-                                            : Path extends `/api/calls?${string}`
-                                              ? CallPage
-                                              : Path extends `/api/calls/${string}/assist`
-                                                ? CallAssistance
-                                                : Path extends `/api/calls/${string}/wrap-up`
-                                                  ? CallWrapUp
-                                                  : Path extends `/api/calls/${string}/events?${string}`
-                                                    ? CallEventPage
-                                                    : Path extends `/api/calls/${string}`
-                                                      ? ApiCall
-                                                      : Path extends `/v2/pre-recorded?${string}`
-                                                        ? PreRecordedJobList
-                                                        : Path extends `/v2/pre-recorded/${string}`
-                                                          ? ShownJob
-                                                          : never;
+          : Path extends `/api/assist/${string}`
+            ? AnswerOfAssist<Path>
+            : Path extends `/api/calls/${string}/scores`
+              ? CallScoreList
+              : Path extends '/api/people'
+                ? PersonList
+                : Path extends '/api/keys'
+                  ? ApiKeyList
+                  : Path extends '/api/sign-ins'
+                    ? SignInList
+                    : Path extends `/api/audit?${string}`
+                      ? AuditPage
+                      : Path extends '/api/installation'
+                        ? Installation
+                        : Path extends '/api/carriers'
+                          ? CarrierList
+                          : Path extends '/api/nodes' | '/api/models'
+                            ? Path extends '/api/nodes'
+                              ? NodeList
+                              : ModelList
+                            : Path extends '/api/deliveries/endpoints'
+                              ? EndpointPage
+                              : Path extends '/api/crm-presets'
+                                ? CrmPresetList
+                                : Path extends '/api/connections'
+                                  ? ConnectionList
+                                  : Path extends `/api/deliveries/calls?${string}`
+                                    ? CallDeliveryPage
+                                    : Path extends `/api/deliveries?${string}`
+                                      ? DeliveryPage
+                                      : Path extends `/api/deliveries/${string}`
+                                        ? ApiDelivery
+                                        : Path extends `/api/job-callbacks?${string}`
+                                          ? JobCallbackPage
+                                          : Path extends `/api/search?${string}`
+                                            ? SearchPage
+                                            : Path extends '/api/saved-searches'
+                                              ? SavedSearchList
+                                              : Path extends `/api/calls?${string}`
+                                                ? CallPage
+                                                : Path extends `/api/calls/${string}/assist`
+                                                  ? CallAssistance
+                                                  : Path extends `/api/calls/${string}/wrap-up`
+                                                    ? CallWrapUp
+                                                    : Path extends `/api/calls/${string}/events?${string}`
+                                                      ? CallEventPage
+                                                      : Path extends `/api/calls/${string}`
+                                                        ? ApiCall
+                                                        : Path extends `/v2/pre-recorded?${string}`
+                                                          ? PreRecordedJobList
+                                                          : Path extends `/v2/pre-recorded/${string}`
+                                                            ? ShownJob
+                                                            : never;
 
 /** The type of the answer to a PATCH: what was changed, as it is now. */
 export type AnswerToPatch<Path extends string> = Path extends `/api/people/${string}`

@@ -10,6 +10,7 @@ const needs = [
   ...[
     'board.watch',
     'scores.read',
+    'assist.change',
     'calls.inspect',
     'deliveries.read',
     'installation.read',

@@ -432,7 +432,7 @@ export const eventExamples: { [Type in CallEventType]: Extract<CallEvent, { type
     },
   },
   'call.scored': {
-    ...head(25, 62),
+    ...head(25, 59),
     call: overCall,
     type: 'call.scored',
     custom_metadata: metadata,

@@ -27,7 +27,9 @@ export function agreementOf(items: readonly ItemOfScore[]): ScoreAgreement[] {
 }
 
 /** Cohen's kappa: agreement beyond the chance that both give the same answer by their habits. */
-function figuresOf(pairs: readonly SharePair[]): Pick<ScoreAgreement, 'answers' | 'agreed' | 'kappa'> {
+function figuresOf(
+  pairs: readonly SharePair[],
+): Pick<ScoreAgreement, 'answers' | 'agreed' | 'kappa'> {
   const answers = pairs.length;
   const agreed = pairs.filter(({ rule, reviewer }) => rule === reviewer).length;
   const shares = new Set(pairs.flatMap(({ rule, reviewer }) => [rule, reviewer]));

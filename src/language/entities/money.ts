@@ -88,7 +88,8 @@ function withCents(doc: Doc, end: number): number {
   const cents = smallAt(doc.tokens, at);
   if (!cents || cents.value >= 100) return end;
   if (coins.has(doc.word(cents.next))) return cents.next + 1;
-  if (!isClauseEnd(doc, cents.next)) return end;
+  if (!isClauseEnd(doc, cents.next) && !/^(?:off|from|back|out)$/.test(doc.word(cents.next)))
+    return end;
   // "thirty eight dollars and thirty six": the word "cents" is often swallowed.
   const isBare = hasAnd ? cents.value >= 10 : at === end && cents.value >= 5;
   return isBare ? cents.next : end;

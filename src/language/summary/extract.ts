@@ -4,12 +4,14 @@ import type { SummarizationType } from '../../protocol/addon-configs.ts';
 import type { SpokenTurn } from '../types.ts';
 import { boundariesOf } from './boundaries.ts';
 import { clausesOf, wordsIn, type Clause } from './clauses.ts';
+import { terse } from './terse.ts';
 import { isEnglish, toldOf } from './third-person.ts';
+import { withValues } from '../values/with-values.ts';
 
 /** The most words of a summary, by its type. */
 export const budgets: Record<SummarizationType, number> = {
-  general: 150,
-  bullet_points: 145,
+  general: 125,
+  bullet_points: 120,
   concise: 55,
 };
 
@@ -33,7 +35,9 @@ const chatter =
   /^(?:welcome to|for calling|you(?:'ve| have) reached|(?:\w+, )?this is|my name is|you(?:'re| are) speaking|speaking with|thank(?:s| you)|bye|goodbye|you're welcome|have a|hello|hi\b|good (?:morning|afternoon|evening)|how can|how may|great|perfect|okay|ok\b|will do|you too|no problem|i've got that|as i said|that's right|is there anything|sorry to hear|i'm sorry|let me|one moment|go ahead|i knew it|take care|yes please|that's (?:correct|everything|all)|speaking|oh\b|hold on|bear with|no worries|my supervisor|this call (?:is|may|will))/i;
 
 /** The weight of a sentence's length. 1 would fill the summary with scraps, 0 with the longest turns. */
-const costPower = 0.35;
+const costPower = 0.6;
+const leastNovelty = 0.4;
+const quotingWords = 4;
 
 type Scored = Clause & {
   score: number;
@@ -63,9 +67,14 @@ export function isTellable(turns: readonly SpokenTurn[]): boolean {
   return turns.length > 0 && isKnown && isEnglish(turns.map(({ text }) => text));
 }
 
+/** A clause that was cut in its middle. */
+const isBroken = /\b(?:that|says|shows|and|but|because|the|to|of|with)[.?]$/i;
+
 /** Words whose meaning depends on the speaker. */
 const ofOneself =
   /\b(?:i|i'm|i'll|i've|me|my|mine|we|we're|we'll|we've|us|our|you|your|you're|you'll|you've)\b/i;
+
+const statesFact = /^(?:the|it|it's|there|there's|that's|a|an)\b/i;
 
 /** Clauses of known parties in the third person. A clause whose grammar is not plain is quoted. */
 export function toldSentences(chosen: readonly Clause[]): string[] {
@@ -77,9 +86,15 @@ export function toldSentences(chosen: readonly Clause[]): string[] {
     // "They" is clear only while consecutive sentences have one subject.
     subject = told !== undefined && /^(?:They|Their|Customer|Agent)\b/.test(told) ? name : '';
     if (told !== undefined) return told;
-    if (isSame && !clause.isQuestion && !ofOneself.test(clause.text)) return clause.text;
+    // A statement of the agent about the matter needs no name: it is the company's word.
+    const isPlain = isSame || (clause.role === 'agent' && statesFact.test(clause.text));
+    if (isPlain && !clause.isQuestion && !ofOneself.test(clause.text)) return clause.text;
     return `${name} ${clause.isQuestion ? 'asked' : 'said'}: "${clause.text}"`;
   });
+}
+
+function isQuoted(role: string, text: string): boolean {
+  return (text.endsWith('?') || ofOneself.test(text)) && toldOf(text, role, 'They') === undefined;
 }
 
 function nameOf(role: string): string {
@@ -108,16 +123,33 @@ function labelOf(role: string): string {
     : `${role.slice(0, 1).toUpperCase()}${role.slice(1)}: `;
 }
 
+type AlreadyTold = { isWanted?: (clause: Clause) => boolean; told?: readonly string[] };
+
+/** "TB-88120" and "TB88120" are one number. */
+function keyOf(text: string): string {
+  return text.toLowerCase().replace(/[^\p{L}\p{N}]/gu, '');
+}
+
+/** The words and entities of sentences that the reader has before these. */
+function seenIn(told: readonly string[]): Map<string, number> {
+  const seen = new Map<string, number>();
+  for (const text of told) {
+    for (const { stem } of contentWords(text)) seen.set(stem, (seen.get(stem) ?? 0) + 1);
+    for (const span of findEntities(text)) seen.set(keyOf(span.text), 1);
+  }
+  return seen;
+}
+
 /** The clauses that tell the most of a call's facts within so many words, in spoken order. */
 export function clausesWorthTelling(
   turns: readonly SpokenTurn[],
   budget: number,
   render: (clauses: readonly Clause[]) => string[],
-  isWanted: (clause: Clause) => boolean = () => true,
+  { isWanted = () => true, told = [] }: AlreadyTold = {},
 ): Clause[] {
   const scored = scoreAll(turns).filter(isWanted);
   const chosen: Scored[] = [];
-  const seen = new Map<string, number>();
+  const seen = seenIn(told);
   const perChapter = new Map<number, number>();
   let used = 4;
   const left = new Set(scored);
@@ -157,6 +189,9 @@ function gainOf(clause: Scored, seen: ReadonlyMap<string, number>): number {
   let fresh = 0;
   for (const key of clause.keys) fresh += 1 / (1 + (seen.get(key) ?? 0) * 2.5);
   const novelty = clause.keys.size === 0 ? 0.2 : fresh / clause.keys.size;
+  const hasNews = [...clause.entities.keys()].some((key) => !seen.has(key));
+  // A recapitulation at the end of a call says everything once more.
+  if (novelty < leastNovelty && !hasNews) return 0;
   let gain = clause.score * (0.3 + 0.7 * novelty);
   for (const [key, weight] of clause.entities) gain += seen.has(key) ? weight * 0.15 : weight;
   return gain;
@@ -247,18 +282,22 @@ function howLong(text: string): string | undefined {
 /** Adds the amounts, days, numbers and durations of a clause, which a manager looks for. */
 function withEntities(clause: Omit<Scored, 'entities'>): Scored {
   const entities = new Map<string, number>();
-  const spans = findEntities(clause.text);
+  const text = terse(withValues(clause.text));
+  const spans = findEntities(text);
   for (const span of spans)
-    entities.set(span.text.toLowerCase(), clause.isQuestion ? 0.2 : (weights[span.type] ?? 0.2));
-  const lasts = howLong(clause.text);
+    entities.set(keyOf(span.text), clause.isQuestion ? 0.2 : (weights[span.type] ?? 0.2));
+  const lasts = howLong(text);
   if (lasts) entities.set(lasts.toLowerCase(), 0.6);
   const isOnlyIdentity =
     spans.length > 0 &&
     spans.every((span) => /^(?:NAME|DOB|DATE|ACCOUNT_NUMBER|PHONE)/.test(span.type)) &&
-    spans.reduce((sum, span) => sum + span.text.length, 0) > clause.text.length * 0.6;
+    spans.reduce((sum, span) => sum + span.text.length, 0) > text.length * 0.6;
   return {
     ...clause,
-    score: isOnlyIdentity ? 0 : Math.min(clause.score, 4),
+    text,
+    // The words that name the speaker of a quotation take room too.
+    words: wordsIn(text) + (isQuoted(clause.role, text) ? quotingWords : 0),
+    score: isOnlyIdentity || isBroken.test(text) ? 0 : Math.min(clause.score, 4),
     entities: isOnlyIdentity ? new Map<string, number>() : entities,
   };
 }

@@ -1,7 +1,7 @@
 import { contentWords } from '../text/content.ts';
 import type { CallStatement } from './statements.ts';
 import { plainOf, retold, withoutEnd } from './told.ts';
-import { withValues } from './with-values.ts';
+import { withValues } from '../values/with-values.ts';
 import {
   actionGoingOn,
   actionOf,
@@ -68,7 +68,7 @@ export function doneIn(statements: readonly CallStatement[]): DoneItem[] {
     const other = own.length > 0 ? undefined : (passiveAction(statements, place) ?? confirmed(statements, place)); // prettier-ignore
     for (const item of other === undefined ? own : [other])
       if (!nothingNamed.test(item.text) && !items.some((before) => isSame(before, item)))
-        items.push(withNumber(item, statements));
+        items.push(withNumber(item, statements, items));
   }
   return items;
 }
@@ -76,12 +76,18 @@ export function doneIn(statements: readonly CallStatement[]): DoneItem[] {
 const itsNumber = /^(?:the|your) ((?:[a-z]+ )?(?:reference|number|code))(?: number)?(?: is|:|'s) ((?:[A-Z]+[- ]?)?\d[\d -]*\d)[.]?$/i; // prettier-ignore
 
 /** "I've opened a claim. The claim number is 20576." is one line of the record. */
-function withNumber(item: DoneItem, statements: readonly CallStatement[]): DoneItem {
+function withNumber(
+  item: DoneItem,
+  statements: readonly CallStatement[],
+  before: readonly DoneItem[],
+): DoneItem {
   const here = statements[item.place];
   const next = statements[item.place + 1];
   if (here === undefined || next?.turn !== here.turn || /\d{3}/.test(item.text)) return item;
   const [, kind = '', number = ''] = itsNumber.exec(withValues(next.text)) ?? [];
-  return number === '' ? item : { ...item, text: `${item.text} (${kind.toLowerCase()} ${number.replace(/ /g, '')})` }; // prettier-ignore
+  const figures = number.replace(/ /g, '');
+  if (number === '' || before.some(({ text }) => text.includes(figures))) return item;
+  return { ...item, text: `${item.text} (${kind.toLowerCase()} ${figures})` }; // prettier-ignore
 }
 
 function isSame(a: DoneItem, b: DoneItem): boolean {

@@ -56,15 +56,22 @@ export function factsOf(
 
 const weekday = /^(?:on )?(?:mon|tues|wednes|thurs|fri|satur|sun)day$/i;
 const past =
-  /\b(?:was|were|had|been|did|hit|went|came|made|took|paid|ordered|happened|arrived|missed|since|should have (?:been|\w+ed)|meant to|last)\b/i;
-const weekMs = 7 * 86_400_000;
+  /\b(?:was|were|had|been|did|hit|went|came|made|took|paid|ordered|happened|arrived|missed|since|delivered|liked|posted|repaired|signed|switched|called|spoke|told|should have (?:been|\w+ed)|meant to|last)\b/i;
+const dayOfMonth = /^(?:on )?the [a-z]+(?:[ -][a-z]+)?$|^(?:on )?the \d{1,2}(?:st|nd|rd|th)$/i;
 
-/** A bare weekday in a sentence that speaks of the past is the last one: "somebody hit my car on Sunday". */
+/** A bare weekday or day of a month in a sentence that speaks of the past is the last one: "somebody hit my car on Sunday". */
 function asMeant(value: string, text: string, turn: string): string {
-  if (!weekday.test(text)) return value;
+  const isOfMonth = dayOfMonth.test(text);
+  if (!weekday.test(text) && !isOfMonth) return value;
   const sentence = turn.split(/[.?!]\s/).find((one) => one.toLowerCase().includes(text.toLowerCase())) ?? turn; // prettier-ignore
   if (!past.test(sentence) || /\b(?:will|'ll|going to|would|could)\b/i.test(sentence)) return value;
-  return new Date(Date.parse(value) - weekMs).toISOString().slice(0, 10);
+  // "Booked for Saturday" was said of a day to come.
+  if (new RegExp(`\\b(?:for|until|till|by|next) (?:the )?${text.replace(/[^\p{L}\p{N} ]/gu, '.')}`, 'i').test(sentence)) return value; // prettier-ignore
+  const meant = new Date(value);
+  if (isOfMonth) meant.setUTCMonth(meant.getUTCMonth() - 1);
+  else meant.setUTCDate(meant.getUTCDate() - 7);
+  const isSameDay = !isOfMonth || meant.getUTCDate() === new Date(value).getUTCDate();
+  return isSameDay ? meant.toISOString().slice(0, 10) : value;
 }
 
 /** A number that was said in pieces and then whole stands whole. */

@@ -7,7 +7,7 @@ export type CallOutcome = { value: 'resolved' | 'open' | 'unknown'; turns: numbe
 /** A promise with these words means that the matter itself is not settled yet. */
 const pending =
   /\b(?:call|ring|phone|bell|decide|decision|review|investigat\w*|get back|come back|be in touch|contact|let the customer know|technician|engineer|mechanic|surveyor|adjuster|write|quote|sign|find out|look into|escalat\w*|ask|repair|fix\w*|be ready|be back(?! (?:on|in) the customer's (?:card|account))|when (?:it|everything|they|the \w+)(?:'s| is) (?:back|fixed|ready|done|sorted|up)|van|arrange)\b|^(?:he|she|someone|somebody|an?|the|our) (?:[\w'-]+ )*?(?:be (?:there|out|with)|come|bring|visit|go back)\b/i;
-const visit = /\b(?:technician|engineer|mechanic|plumber|electrician|courier|surveyor|repair|adjuster|claim|dispute|investigation|case)\b/i; // prettier-ignore
+const visit = /\b(?:technician|engineer|mechanic|plumber|electrician|courier|surveyor|repair|adjuster|claim|dispute|investigation|case|(?:arranged|booked|scheduled) (?:a|the) visit)\b/i; // prettier-ignore
 const refuses =
   /\b(?:i can't (?:refund|do|change|help|see|give|cancel)|we can't|cannot|can't be|unable to|nothing (?:i|we|else) can|not possible|don't do|doesn't do|i'm afraid (?:not|the|that|tickets|we|there)|that's a no|so i can't)\b/i;
 const undecided =

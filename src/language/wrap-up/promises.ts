@@ -13,6 +13,8 @@ export type PromiseItem = {
   /** The one who will do so, as the sentence names them: "Agent", "The technician". */
   subject: string;
   until?: string;
+  /** "On Monday", and not before it. */
+  isOn?: boolean;
   place: number;
   turns: number[];
 };
@@ -230,8 +232,11 @@ function dated(
     ...item,
     what: kept.replace(/,? then$/i, '').replace(/[,\s]+$/, ''),
     until: found.until,
+    ...(onDay.test(found.text) ? { isOn: true } : {}),
   };
 }
+
+const onDay = /^(?:on )?(?:(?:next |this )?(?:mon|tues|wednes|thurs|fri|satur|sun)day|tomorrow|the \S+(?:st|nd|rd|th))\b(?!.*\b(?:latest|before))/i; // prettier-ignore
 
 function nameOf(who: Party): string {
   return who === 'agent' ? 'Agent' : 'Customer';

@@ -4,7 +4,7 @@ import type { CallStatement } from './statements.ts';
 import { inMidSentence, plainOf, retold, withoutEnd } from './told.ts';
 
 /** Why there was a call, as one sentence, with the turn that says so. */
-type Reason = { text: string; turn: number };
+type Reason = { text: string; turn: number; turns?: number[] };
 
 const purpose =
   /^(?:i'm|i am|we're|we are|just|i was|it's) ?(?:calling|ringing|phoning|here)?(?: you)? ?(?:to|because|about|regarding|as|for)\b|\b(?:calling|ringing|phoning) (?:to|because|about|regarding|as|for)\b/i;
@@ -19,6 +19,40 @@ const greeting = /\b(?:how are you|my name is|this is|date of birth)\b|\b(?:here
 const openingTurns = 6;
 
 export function reasonOf(statements: readonly CallStatement[]): Reason | undefined {
+  const reason = matterOf(statements);
+  if (reason === undefined) return undefined;
+  const again = contactsOf(statements, reason.text);
+  if (again === undefined) return reason;
+  const text = `${withoutEnd(reason.text)}; ${again.text}.`;
+  return { ...reason, text, turns: [...new Set([reason.turn, again.turn])] };
+}
+
+const times =
+  /^(?:and |so |but )?(?:i've|i have|i|we've|we have|we) (?:now |already )?(called|rung|rang|phoned|emailed|e-mailed|written|complained)(?: (?:you|you guys|in|up|about (?:it|this|that)))* ((?:two|three|four|five|six|seven|eight|nine|ten|\d{1,2}) times|twice|several times|many times|again and again)\b/i;
+const nth =
+  /^(?:and |so |but )?(?:this|it)(?: is|'s) (?:now |already )?(?:the|my) (second|third|fourth|fifth|sixth|tenth) (?:time (?:i(?:'ve| have)? ?(?:called|call|rung|phoned|rang|am calling|'m calling)|we(?:'ve| have)? (?:called|rung))|call)\b/i;
+
+/** That the customer has called before: a reader of the record wants to know. */
+function contactsOf(
+  statements: readonly CallStatement[],
+  told: string,
+): { text: string; turn: number } | undefined {
+  for (const { role, text, turn } of statements) {
+    if (role !== 'customer') continue;
+    const plain = plainOf(text);
+    const [, verb = '', count = ''] = times.exec(plain) ?? [];
+    if (count !== '') {
+      if (told.includes(count)) return undefined;
+      const past = /^(?:rang|rung)$/i.test(verb) ? 'rung' : verb.toLowerCase();
+      return { text: `they have ${past} ${count.toLowerCase()}`, turn };
+    }
+    const place = nth.exec(plain)?.[1];
+    if (place !== undefined) return told.includes(place) ? undefined : { text: `it is their ${place.toLowerCase()} call`, turn }; // prettier-ignore
+  }
+  return undefined;
+}
+
+function matterOf(statements: readonly CallStatement[]): Reason | undefined {
   const byAgent = statements
     .filter(({ role, turn }) => role === 'agent' && turn < 4)
     .find(({ text }) => outbound.test(text));

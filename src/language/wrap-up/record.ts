@@ -7,12 +7,12 @@ import { moodOf, type Mood } from './mood.ts';
 import { outcomeOf, type CallOutcome } from './outcome.ts';
 import { promisesIn } from './promises.ts';
 import { reasonOf } from './reason.ts';
-import { withValues } from './with-values.ts';
+import { withValues } from '../values/with-values.ts';
 import { statementsOf } from './statements.ts';
 
 /** A field of the record, with the turns that prove it. */
 type ProvenText = { text: string; turns: number[] };
-export type PromiseField = { who: Party; what: string; subject: string; until?: string; turns: number[] }; // prettier-ignore
+export type PromiseField = { who: Party; what: string; subject: string; until?: string; isOn?: boolean; turns: number[] }; // prettier-ignore
 
 /** The record of a call. A field that nobody's words prove is empty. */
 export type CallRecordDraft = {
@@ -70,7 +70,10 @@ export function recordOf(
     isTold: true,
     isWrongNumber,
     day,
-    reason: reason === undefined ? null : { text: figures(reason.text), turns: [reason.turn] },
+    reason:
+      reason === undefined
+        ? null
+        : { text: figures(reason.text), turns: reason.turns ?? [reason.turn] },
     done: done.map(({ text, turns: proof }) => ({ text: figures(text), turns: proof })),
     outcome: outcomeOf({ statements, done, promises }),
     promises: promises.map(({ place: _place, ...promise }) => ({ ...promise, what: figures(promise.what) })), // prettier-ignore

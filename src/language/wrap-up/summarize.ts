@@ -70,7 +70,7 @@ function linesOf(
   if (!isEmpty && turns.length <= shortCallTurns) return main;
   const left = budgets[type] - used - wordsOf(main);
   const isNew = (clause: Clause): boolean => isEmpty || !isTold(clause, main);
-  const notes = clausesWorthTelling(turns, left, toldSentences, isNew);
+  const notes = clausesWorthTelling(turns, left, toldSentences, { isWanted: isNew, told: main.map(({ text }) => text) }); // prettier-ignore
   const texts = toldSentences(notes);
   const more = notes.map(({ turn }, place) => ({ text: texts[place] ?? '', turn }));
   return [...main, ...more].toSorted((a, b) => a.turn - b.turn);
@@ -88,20 +88,28 @@ function recordLines({ reason, done, promises, facts, day }: CallRecordDraft): T
     const numbers = facts.filter(({ kind, isCustomers }) => kind === 'number' && isCustomers);
     const [number] = numbers;
     const isPlain = number !== undefined && numbers.length === 1 && !reason.text.includes(number.value) && reason.text.endsWith('.'); // prettier-ignore
-    const text = isPlain ? `${reason.text.slice(0, -1)} (${number.value}).` : reason.text;
+    const at = reason.text.search(contacts);
+    const end = at < 0 ? reason.text.length - 1 : at;
+    const text = isPlain ? `${reason.text.slice(0, end)} (${number.value})${reason.text.slice(end)}` : reason.text; // prettier-ignore
     lines.push({ text, turn: reason.turns[0] ?? 0 });
   }
   const actions = done.map(({ text, turns }) => ({ text: `${text}.`, turn: turns.at(-1) ?? 0 }));
-  const later = promises.map((promise) => ({
+  const tellable = promises.filter(({ what, until }) => until !== undefined || !vague.test(what));
+  const later = tellable.map((promise) => ({
     text: promiseLine(promise, actions, day),
     turn: promise.turns.at(-1) ?? 0,
   }));
   return [...lines, ...[...actions, ...later].toSorted((a, b) => a.turn - b.turn)];
 }
 
+/** "I'll pass it on" names nothing that anybody waits for. */
+const vague = /^(?:pass|do|make|take|keep|put|see|note|mention|raise|handle|manage) (?:it|that|this|them)(?: (?:on|up|over|down|forward|in mind))?$|^make a note(?: of (?:it|that|this))?$/i; // prettier-ignore
+/** Earlier contacts, at the end of the reason. */
+const contacts = /; (?:they have \w+ [\w ]+|it is their \w+ call)\.$/;
+
 /** "Promised by Friday, 4 December." right behind what was done, else the whole promise. */
 function promiseLine(
-  { who, what, subject, until }: PromiseField,
+  { who, what, subject, until, isOn }: PromiseField,
   done: readonly ToldLine[],
   today?: string,
 ): string {
@@ -110,10 +118,10 @@ function promiseLine(
       ? ''
       : until === today
         ? ' the same day'
-        : `${/\b(?:before (?:noon|lunch|\d\S*)|first thing)$/i.test(what) ? ' on' : ' by'} ${written(until)}`;
+        : `${/\b(?:before (?:noon|lunch|\d\S*)|first thing)$/i.test(what) || isOn === true ? ' on' : ' by'} ${written(until)}`;
   const rest = what.replace(/^\w+ ?/, '');
   const isOfDone = who === 'agent' && until !== undefined && rest !== '' && done.some(({ text }) => text.endsWith(`${rest}.`)); // prettier-ignore
-  return isOfDone
+  return isOfDone && isOn !== true
     ? `Promised${day.replace('the same', 'for the same')}.`
     : `${subject} will ${what.replace(/, (?=(?:before|after) \w+$)/, ' ')}${day}.`;
 }

@@ -57,7 +57,7 @@ test('a promise that the other party declines is none', () => {
     'Thank you.',
   );
   expect(record.promises).toEqual([
-    { who: 'agent', what: 'email the customer the receipt', subject: 'Agent', until: '2026-12-02', turns: [4] }, // prettier-ignore
+    { who: 'agent', what: 'email the customer the receipt', subject: 'Agent', until: '2026-12-02', isOn: true, turns: [4] }, // prettier-ignore
   ]);
   expect(record.done).toEqual([{ text: 'Agent refunded $30.00', turns: [4] }]);
 });
@@ -183,4 +183,15 @@ test('a promise names the thing that the words before it named, and "I will get 
     'Customer send the reading',
     'Agent email the customer the quote',
   ]);
+});
+
+test('a day of the past is the last one, and one that was booked is to come', () => {
+  const { facts } = recordFrom(
+    'How did you like the viewing on Wednesday?',
+    'The parcel says delivered on Friday. I signed up on the nineteenth.',
+    "I've booked the visit for Saturday.",
+    'Thanks.',
+  );
+  const days = facts.filter(({ kind }) => kind === 'date').map(({ value }) => value);
+  expect(days).toEqual(['2026-11-25', '2026-11-27', '2026-11-19', '2026-12-05']);
 });

@@ -220,3 +220,30 @@ test('thanks stand in no promise, and one of two offers is nothing that was done
   );
   expect(text).toBe('Customer reported that their lamp is broken. They will send the receipts next week.'); // prettier-ignore
 });
+
+test('how often somebody called stands in the record, a number once, and a day as it was promised', () => {
+  const turns = call(
+    'How can I help you?',
+    'My parcel never arrived. I have called three times about this.',
+    'I have opened an investigation. The case number is 66120. I have told the depot. The case number is 66120.',
+    'And then?',
+    "I'll call you on Monday. I'll pass it on.",
+    'Thank you.',
+  );
+  expect(summarize(turns, 'general', { day: '2026-12-02' })).toBe(
+    'Customer reported that their parcel never arrived; they have called three times. Agent opened an investigation (case number 66120). They will call the customer on Monday, 7 December.',
+  );
+});
+
+test('an amount of pounds and pence is one amount', () => {
+  const text = summarize(
+    call(
+      'How can I help you?',
+      "You've taken fifty three pounds twenty off me.",
+      'I see.',
+      'Thanks.',
+    ),
+    'general',
+  );
+  expect(text).toContain('£53.20 off them');
+});

@@ -1,6 +1,6 @@
 import { findEntities } from '../entities/find-entities.ts';
-import { valueOf } from '../values/value.ts';
-import { writtenDay, writtenTime } from '../values/written-days.ts';
+import { valueOf } from './value.ts';
+import { writtenDay, writtenTime } from './written-days.ts';
 
 const signs: Readonly<Record<string, string>> = { USD: '$', GBP: '£', EUR: '€' };
 const numbers = /^(?:NUMERICAL_PII|ACCOUNT_NUMBER)$/;

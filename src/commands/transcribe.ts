@@ -3,6 +3,7 @@ import { mkdir } from 'node:fs/promises';
 import { relative } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { reasonOf, TrunklineError } from '../lib/errors.ts';
+import { languageName } from '../lib/language-name.ts';
 import { printable } from '../lib/printable.ts';
 import { ProgressBars } from '../lib/progress-bars.ts';
 import { speechUrls } from '../speech-client/config.ts';
@@ -52,6 +53,7 @@ Exit codes: 0 all done; 1 some failed, or lack a part that was asked for; 2 the 
 Examples:
   trunkline transcribe call.wav
   trunkline transcribe calls/*.mp3 --diarize --subtitles srt,vtt --output transcripts
+  trunkline transcribe call.wav --language Spanish
   trunkline transcribe https://files.example.com/call.mp3 --redact PCI --summary --json --output -`;
 
 /** `trunkline transcribe`: turns recordings into text, through the jobs of a speech service. */
@@ -75,7 +77,15 @@ export function registerTranscribe(program: Command): void {
     .option('--sentiment', 'with the sentiment of each sentence')
     .option('--translate <languages>', 'translated as well, for example de,fr', list)
     .option('--redact <types>', 'without these, for example PCI,NAME or GDPR', list)
-    .option('--language <codes>', 'spoken language, for example en; several: one of them', list)
+    .option(
+      '--language <languages>',
+      'the spoken language: a code or a name (es, Spanish), several with commas if it is one of them, or auto (default: auto)',
+      list,
+    )
+    .option(
+      '--code-switching',
+      'the language may change in a recording: each utterance is read in its own',
+    )
     .option('--vocabulary <words>', 'words to listen for, with commas between', list)
     .option('--callback <url>', 'the service also sends the result there')
     .option('--json', 'the whole record as JSON instead of text')
@@ -365,7 +375,9 @@ class TranscribeRun {
       return;
     }
     const where = written.length === 0 ? '' : `: ${written.join(', ')}`;
-    const took = `done in ${(tookMs / 1e3).toFixed(1)} s${where}`;
+    const spoken = result.transcription?.languages.map(languageName).join(', ') ?? '';
+    const heard = spoken === '' ? '' : `, ${printable(spoken)}`;
+    const took = `done in ${(tookMs / 1e3).toFixed(1)} s${heard}${where}`;
     if (missing.length === 0) this.#done++;
     else this.#incomplete++;
     this.#bars.end(

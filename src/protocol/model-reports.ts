@@ -1,10 +1,18 @@
 import { z } from 'zod';
+import { LanguageCode } from './values.ts';
 
 /** A model that a feature needs and the start of the process does not. */
 export const ApiModel = z
   .object({
     name: z.string(),
     gain: z.string().describe('What recordings gain by it, for a person.'),
+    cost: z
+      .string()
+      .optional()
+      .describe(
+        'Its memory, and its processor time, for a person; missing where nobody measured it.',
+      ),
+    languages: z.array(LanguageCode).optional().describe('Those that it hears.'),
     megabytes: z.number().describe('The size of the download.'),
     state: z.enum(['installed', 'missing', 'installing', 'failed']),
     share: z

@@ -28,6 +28,10 @@ type ExtraState =
 export type ExtraModel = {
   name: keyof typeof gains;
   gain: string;
+  /** The needs of a process with the model, in words. */
+  cost: string | undefined;
+  /** The languages that it hears. */
+  languages: readonly string[];
   megabytes: number;
   state: ExtraState;
 };
@@ -58,8 +62,11 @@ export class ExtraModels implements AsyncDisposable {
     const names = Object.keys(gains) as ExtraModel['name'][];
     return Promise.all(
       names.map(async (name) => {
-        const { megabytes } = this.#options.shelf.entry(name);
-        return { name, gain: gains[name], megabytes, state: await this.#stateOf(name) };
+        const { megabytes, measured, model } = this.#options.shelf.entry(name);
+        const cost = measured && `${measured.memoryMb} MB of memory; ${measured.speed}`;
+        const { languages = [] } = model ?? {};
+        const state = await this.#stateOf(name);
+        return { name, gain: gains[name], cost, languages, megabytes, state };
       }),
     );
   }

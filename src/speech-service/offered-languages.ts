@@ -1,4 +1,5 @@
 import { Problem } from '../port/problem.ts';
+import { modelsFor } from '../hearing/models/catalogue.ts';
 import type { Recogniser } from '../hearing/recogniser.ts';
 
 /**
@@ -11,6 +12,6 @@ export function refuseUncovered(recogniser: Recogniser, asked: readonly string[]
   if (missing.length === 0 || missing.length === asked.length) return;
   throw new Problem(
     422,
-    `Invalid parameter: no installed model covers ${missing.join(', ')}; language_config.languages may name ${covered.join(', ')}`,
+    `Invalid parameter: no installed model covers ${missing.join(', ')}; language_config.languages may name ${covered.join(', ')}${modelsFor(missing)}`,
   );
 }

@@ -34,10 +34,20 @@ const models = (['installed', 'missing'] as const).map((state) => ({
   detail: null,
   command: 'npx trunkline models pull',
 }));
+const languagesModel = {
+  ...{ name: 'whisper-base', gain: 'hears Spanish and more', megabytes: 145, share: null },
+  ...{ state: 'missing' as const, detail: null, command: 'npx trunkline models pull whisper-base' },
+  cost: '400 MB of memory; live: a speaking leg takes about 0.1 of a core',
+  languages: ['es', 'fr', 'en'],
+};
 
 test('one look tells which parts are on and which are missing, with the step to each', async () => {
   const posts: string[] = [];
-  const data = recorded({ models, endpoints: [], onPost: (path) => void posts.push(path) });
+  const data = recorded({
+    models: [...models, languagesModel],
+    endpoints: [],
+    onPost: (path) => void posts.push(path),
+  });
   await using api = await startRecordedApi(data);
   const { page, ...opened } = await browser.open(`${api.url}/#/installation`);
   const overview = page.getByRole('region', { name: 'On and missing' });
@@ -49,6 +59,10 @@ test('one look tells which parts are on and which are missing, with the step to 
   await line('Language model').getByText('some-model: answered in 412 ms').waitFor();
   const offers = overview.getByRole('list', { name: 'Models' });
   await offers.locator('li', { hasText: 'voice-encoder' }).getByText('Installed').waitFor();
+  const languages = offers.locator('li', { hasText: 'whisper-base' });
+  await languages.getByText('a speaking leg takes about 0.1 of a core').waitFor();
+  await languages.getByText('3 languages').click();
+  await languages.getByText('English, French, Spanish').waitFor();
   await offers.getByRole('button', { name: 'Install, 28 MB: whisper-tiny-en' }).click();
   await eventually(() => posts).toEqual(['/api/models/whisper-tiny-en/install']);
   await opened.screenshot('installation-overview');

@@ -1,5 +1,6 @@
 import { parsePreRecordedRequest } from '../../protocol/parse-pre-recorded.ts';
 import type { PreRecordedRequest } from '../../protocol/pre-recorded.ts';
+import { languageCodeOf, languagesNamed } from '../../protocol/language-names.ts';
 
 /** The options of a job as the command line gives them. */
 export type JobWishes = {
@@ -12,7 +13,9 @@ export type JobWishes = {
   sentiment?: true;
   translate?: string[];
   redact?: string[];
+  /** Codes, names, or `auto`. */
   language?: string[];
+  codeSwitching?: true;
   vocabulary?: string[];
   callback?: string;
 };
@@ -30,7 +33,16 @@ const optionOf: readonly [RegExp, string][] = [
 
 /** The body of `POST /v2/pre-recorded` without its audio, or the problems with the options. */
 export function jobRequest(wishes: JobWishes): { body: object } | { problems: string[] } {
-  const { subtitles, summary, translate, redact, language, vocabulary, callback } = wishes;
+  const { subtitles, summary, translate, redact, vocabulary, callback } = wishes;
+  const languages = wishes.language && languagesNamed(wishes.language.join(','));
+  if (wishes.language && languages === undefined) {
+    const unknown = wishes.language.find((one) => languageCodeOf(one) === undefined);
+    return {
+      problems: [
+        `--language ${unknown ?? wishes.language.join()}: name languages by code or name (es, Spanish), or auto alone`,
+      ],
+    };
+  }
   const body = {
     ...(wishes.diarize ? { diarization: true } : {}),
     ...(subtitles ? { subtitles: true, subtitles_config: { formats: subtitles } } : {}),
@@ -45,7 +57,7 @@ export function jobRequest(wishes: JobWishes): { body: object } | { problems: st
       ? { translation: true, translation_config: { target_languages: translate } }
       : {}),
     ...(redact ? { pii_redaction: true, pii_redaction_config: { entity_types: redact } } : {}),
-    ...(language ? { language_config: { languages: language } } : {}),
+    ...languageConfig(languages, wishes.codeSwitching),
     ...(vocabulary ? { custom_vocabulary: true, custom_vocabulary_config: { vocabulary } } : {}),
     ...(callback === undefined ? {} : { callback: true, callback_config: { url: callback } }),
   } satisfies Partial<Record<keyof PreRecordedRequest, unknown>>;
@@ -54,6 +66,16 @@ export function jobRequest(wishes: JobWishes): { body: object } | { problems: st
   if (parsed.ok) return { body };
   return {
     problems: parsed.status === 422 ? [parsed.message] : parsed.validationErrors.map(inOptions),
+  };
+}
+
+function languageConfig(languages: string[] | undefined, codeSwitching: true | undefined) {
+  if (languages === undefined && codeSwitching === undefined) return {};
+  return {
+    language_config: {
+      languages: languages ?? [],
+      ...(codeSwitching ? { code_switching: true } : {}),
+    },
   };
 }
 

@@ -1,7 +1,7 @@
 import { get, post } from './api.js';
 import { h, setText } from './dom.js';
 import { ApiError, messageOf } from './failures.js';
-import { percent } from './format.js';
+import { languageName, percent } from './format.js';
 
 /** @import { ApiModel } from './shapes.ts' */
 
@@ -97,6 +97,10 @@ class Offer {
   #told = h('span', { class: 'quiet', role: 'status' });
   #name = h('strong');
   #gain = h('span');
+  #cost = h('span', { class: 'quiet' });
+  #count = h('summary');
+  #names = h('p', { class: 'quiet' });
+  #languages = h('details', { class: 'heard-languages' }, this.#count, this.#names);
   #button = h('button', { type: 'button' });
   #shown = '';
   #isWhole;
@@ -114,7 +118,8 @@ class Offer {
     this.element = h(
       'li',
       {},
-      h('span', { class: 'offered' }, this.#name, this.#gain),
+      h('span', { class: 'offered' }, this.#name, this.#gain, this.#cost),
+      this.#languages,
       this.#bar,
       this.#told,
       this.#button,
@@ -122,12 +127,16 @@ class Offer {
   }
 
   /** @param {ApiModel} model */
-  draw({ name, gain, megabytes, state, share, detail }) {
+  draw({ name, gain, cost = '', languages = [], megabytes, state, share, detail }) {
     this.#shown = name;
     const isInstalled = state === 'installed';
     this.element.hidden = isInstalled && !this.#isWhole;
     setText(this.#name, name);
     setText(this.#gain, gain);
+    setText(this.#cost, this.#isWhole ? cost : '');
+    this.#languages.hidden = languages.length === 0 || !this.#isWhole;
+    setText(this.#count, `${languages.length} languages`);
+    setText(this.#names, languages.map(languageName).sort().join(', '));
     this.#bar.setAttribute('aria-label', `Installing ${name}`);
     this.#bar.hidden = state !== 'installing';
     this.#bar.value = share ?? 0;

@@ -142,8 +142,10 @@ function recogniserLine({ recogniser }) {
   if (recogniser === null) return [];
   const { state, detail, languages } = recogniser;
   const isReady = state === 'ready';
-  const spoken =
-    languages.length > 6 ? `${languages.length} languages` : languages.map(languageName).join(', ');
+  const shown = languages.length > 6 ? languages.slice(0, 5) : languages;
+  const more = languages.length - shown.length;
+  const names = shown.map(languageName).join(', ');
+  const spoken = more > 0 ? `${names} and ${more} more languages` : names;
   return [
     {
       state: isReady ? 'ok' : state === 'starting' ? 'degraded' : 'down',

@@ -7,7 +7,7 @@ const simple = /^[\x20-\x7e\u00a1-\u00ac\u00ae-\u02ff\u0370-\u0482\u048a-\u058f]
 
 const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
 
-/** How rows are measured: in characters as a reader counts them, or in columns, of which some characters fill two. */
+/** Rows are measured in characters as a reader counts them, or in columns, of which some characters fill two. */
 export type RowUnit = 'characters' | 'columns';
 
 /** The characters of a text as a reader sees them: a letter with its accents, or a family of emojis, is one. */

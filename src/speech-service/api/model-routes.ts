@@ -22,9 +22,13 @@ export function modelRoutes(models: Pick<ExtraModels, 'list' | 'install'>): Rout
   return router;
 }
 
-function asShown({ name, gain, megabytes, state }: ExtraModel): ApiModel {
+function asShown({ name, gain, cost, languages, megabytes, state }: ExtraModel): ApiModel {
   const command = `npx trunkline models pull ${name}`;
-  const shown = { name, gain, megabytes, state: state.at, share: null, detail: null, command };
+  const shown = {
+    ...{ name, gain, megabytes, state: state.at, share: null, detail: null, command },
+    ...(cost === undefined ? {} : { cost }),
+    ...(languages.length === 0 ? {} : { languages: [...languages] }),
+  };
   if (state.at === 'failed') return { ...shown, detail: state.reason };
   if (state.at !== 'installing') return shown;
   const { progress } = state;

@@ -12,6 +12,7 @@ export type ReceivedWords = {
   /** When it came, on the clock of `sentAtMs`. */
   atMs: number;
   id: string;
+  language: string;
 };
 
 export type SessionResult = {
@@ -32,6 +33,9 @@ export type SessionOptions = {
   enhancer?: boolean;
   /** All parties share the channel: they are told apart beside the words. */
   mixed?: boolean;
+  /** None: the language is to be found. */
+  languages?: readonly string[];
+  codeSwitching?: boolean;
   signal?: AbortSignal;
 };
 
@@ -62,8 +66,8 @@ export async function session(
     if (message.type === 'speech_end') result.speechEnds.push({ time: message.data.time, atMs });
     if (message.type !== 'transcript') return;
     const { utterance, id, is_final } = message.data;
-    const { start, end, words } = utterance;
-    const heard = { text: utterance.text.trim(), start, end, words, atMs, id };
+    const { start, end, words, language } = utterance;
+    const heard = { text: utterance.text.trim(), start, end, words, atMs, id, language };
     (is_final ? result.finals : result.partials).push(heard);
   });
   await once(socket, 'open');
@@ -94,6 +98,8 @@ function requestOf({
   maximumDuration = 30,
   enhancer = false,
   mixed = false,
+  languages = ['en'],
+  codeSwitching = false,
 }: SessionOptions) {
   return {
     encoding: 'wav/ulaw',
@@ -103,7 +109,7 @@ function requestOf({
     ...(mixed ? { custom_metadata: { role: 'mixed' } } : {}),
     endpointing,
     maximum_duration_without_endpointing: maximumDuration,
-    language_config: { languages: ['en'] },
+    language_config: { languages, code_switching: codeSwitching },
     pre_processing: { audio_enhancer: enhancer },
     messages_config: {
       receive_partial_transcripts: partials,

@@ -46,12 +46,26 @@ describe('the request of a job', () => {
     });
   });
 
+  test('languages are codes or names, found where none is named, and may change', () => {
+    const configOf = (wishes: Parameters<typeof jobRequest>[0]): unknown => {
+      const answer = jobRequest(wishes);
+      return 'body' in answer
+        ? (answer.body as Record<string, unknown>)['language_config']
+        : answer;
+    };
+    expect(configOf({ language: ['Spanish', 'de-CH'] })).toEqual({ languages: ['es', 'de'] });
+    expect(configOf({ language: ['auto'] })).toEqual({ languages: [] });
+    expect(configOf({ codeSwitching: true })).toEqual({ languages: [], code_switching: true });
+    expect(configOf({})).toBeUndefined();
+  });
+
   test.each([
     [{ subtitles: ['ass'] }, '--subtitles'],
     [{ summary: 'call.wav' }, '--summary'],
     [{ translate: ['klingon'] }, '--translate'],
     [{ redact: ['CARDS'] }, '--redact'],
-    [{ language: ['english'] }, '--language'],
+    [{ language: ['es', 'klingon'] }, '--language klingon'],
+    [{ language: ['auto', 'es'] }, '--language'],
     [{ callback: 'not a url' }, '--callback'],
   ])('a slip in %j is told by its option', (wishes, option) => {
     const answer = jobRequest(wishes);

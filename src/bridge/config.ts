@@ -181,6 +181,11 @@ export const BridgeConfig = z.strictObject({
     description:
       'Utterances without a feeling are call.sentiment events too; call.summary and call.completed count them in any case.',
   }),
+  agentSentiment: z.boolean().default(true).meta({
+    env: 'TRUNKLINE_AGENT_SENTIMENT',
+    description:
+      'The feelings in what agents say are found, kept and told, like those of customers; `false` leaves them out, and with them those of legs on which both speak.',
+  }),
   linkGeneration: z.string().max(100).default('').meta({
     env: 'TRUNKLINE_LINK_GENERATION',
     description:

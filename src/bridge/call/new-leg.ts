@@ -4,7 +4,12 @@ import { legMetadata, type CallRecord } from '../records/call-record.ts';
 import { isSameFormat, type LegRecord } from '../records/leg-record.ts';
 import { roleOf } from '../roles.ts';
 import type { LegRequest } from '../session/leg-request.ts';
-import { sessionFields, sessionRequest, withVocabulary } from '../session/session-request.ts';
+import {
+  sessionFields,
+  sessionRequest,
+  withoutSentiment,
+  withVocabulary,
+} from '../session/session-request.ts';
 import { wordsOfQuestions } from '../../language/redaction/redaction-names.ts';
 import type { StreamStart } from '../streams.ts';
 import type { CallLeg } from './call-leg.ts';
@@ -73,10 +78,17 @@ export function requestOf(leg: LegRecord, call: CallRecord, config: BridgeConfig
   const languages = languagesOf(call, config);
   const isEnglish = languages.length === 0 || languages.includes('en');
   const words = isEnglish ? wordsOfQuestions(redactEntities) : [];
+  const overrides = { ...call.overrides, ...withVocabulary(template, call.overrides, words) };
+  const isFelt = config.agentSentiment || hasCustomer(leg);
   return sessionRequest({
     template,
-    overrides: { ...call.overrides, ...withVocabulary(template, call.overrides, words) },
+    overrides: isFelt ? overrides : withoutSentiment(overrides),
     format: leg,
     metadata: legMetadata(call.metadata, { legId: leg.id, role, track }),
   }) as LegRequest;
+}
+
+/** True for a leg on which a customer speaks alone, or in a channel of their own. */
+function hasCustomer({ channels, role, channelRoles }: LegRecord): boolean {
+  return channels === 2 ? channelRoles.includes('customer') : role === 'customer';
 }

@@ -54,7 +54,7 @@ import {
 } from '../records/timeline.ts';
 
 type CallEventsOptions = {
-  config: Pick<BridgeConfig, 'neutralSentiment'>;
+  config: Pick<BridgeConfig, 'neutralSentiment' | 'agentSentiment'>;
   record: CallRecord;
   store: Store;
   feed: LiveFeed;
@@ -316,22 +316,19 @@ export class CallEvents {
     const { type, key, sessionId, channel, start, end, text, spoken } = result;
     const { id: legId, track } = leg.record;
     const role = leg.roleOf(channel);
+    const { neutralSentiment, agentSentiment } = this.#options.config;
+    // Feelings come in here alone: what is dropped is in no row, event or page.
+    if (!agentSentiment && type === 'call.sentiment' && role !== 'customer') return;
     const event = {
       said: toldOf(result, legId),
       occurredAt: this.#now,
       speechEndedAt: type === 'call.transcript' ? this.#wallTimeOf(end) : undefined,
       leg: { id: legId, role, track, session_id: sessionId, language: leg.language.of(channel) },
     };
-    const isQuiet = !this.#options.config.neutralSentiment && isNeutral(result);
+    const isQuiet = !neutralSentiment && isNeutral(result);
     void this.#commits.add({
       identity: {
-        legId,
-        sessionId,
-        kind: type,
-        key,
-        role,
-        start,
-        end,
+        ...{ legId, sessionId, kind: type, key, role, start, end },
         text,
         spoken,
         ...(type === 'call.transcript' ? { speaker: () => this.#speakers.of(sessionId, key) } : {}),

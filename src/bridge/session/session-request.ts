@@ -176,6 +176,11 @@ export function withVocabulary(template: Json, overrides: Json, words: readonly 
   };
 }
 
+/** The overrides of a session that asks for nobody's feelings. */
+export function withoutSentiment(overrides: Json): Json {
+  return merge(overrides, { realtime_processing: { sentiment_analysis: false } });
+}
+
 const vocabularyLimit = 200;
 
 function wordsOf(value: unknown): string[] {

@@ -187,6 +187,46 @@ test('neutral sentiment is no event unless it is asked for, and the course of th
   expect(await sentimentsIn({ neutralSentiment: true })).toBe(4);
 });
 
+test('the feelings of agents can be left out apart from those of customers: no request, row, event, summary or answer has them', async () => {
+  const rolesFelt = async (
+    config: object,
+    only?: { channels: 1 | 2; role?: 'mixed' },
+  ): Promise<unknown> => {
+    // prettier-ignore
+    await using speech = await FakeSpeech.start();
+    Object.assign(speech.script, { sentiment: true });
+    await using store = await temporaryStore();
+    await using app = await testBridge({ store, speechUrl: speech.url, config: { neutralSentiment: true, ...config } }); // prettier-ignore
+    const inbound = { name: 'inbound', ...(only ?? { channels: 1 as const }) };
+    const outbound = { name: 'outbound', channels: 1 as const };
+    const tracks = only === undefined ? [inbound, outbound] : [inbound];
+    const { stream } = await app.open({ tracks });
+    for (const { name } of tracks) await speak(stream, name, seededAudio(16_000, 3));
+    stream.end('stop');
+    await app.ended(stream.callId);
+    await until(() => app.bridge.calls.get(stream.callId) === undefined);
+    const events: AnyJson[] = await app.events(stream.callId);
+    const rows = await store.db.selectFrom('leg_results').select('role').where('kind', '=', 'call.sentiment').execute(); // prettier-ignore
+    const { sentiment_course: course } = events.find(({ type }) => type === 'call.summary')?.data; // prettier-ignore
+    const { sentiment_by_role: by } = events.find(({ type }) => type === 'call.completed')?.data; // prettier-ignore
+    return {
+      asked: [...speech.sessions.values()].map(({ request }) => (request['realtime_processing'] as AnyJson).sentiment_analysis), // prettier-ignore
+      events: [...new Set(events.filter(({ type }) => type === 'call.sentiment').map(({ leg }) => leg.role))].toSorted(), // prettier-ignore
+      rows: [...new Set(rows.map(({ role }) => role))].toSorted(),
+      course: Object.keys(course).filter((role) => course[role].length > 0).toSorted(), // prettier-ignore
+      agent: by.agent,
+    };
+  };
+  const both = ['agent', 'customer'];
+  expect(await rolesFelt({})).toMatchObject({ asked: [true, true], events: both, rows: both, course: both }); // prettier-ignore
+  const customer = { events: ['customer'], rows: ['customer'], course: ['customer'], agent: 'unknown' }; // prettier-ignore
+  const isOff = { agentSentiment: false };
+  expect(await rolesFelt(isOff)).toEqual({ asked: [true, false], ...customer });
+  // In two channels of one leg the customer is asked for; on a leg of both nobody can tell.
+  expect(await rolesFelt(isOff, { channels: 2 })).toMatchObject({ asked: [true], rows: ['customer'], agent: 'unknown' }); // prettier-ignore
+  expect(await rolesFelt(isOff, { channels: 1, role: 'mixed' })).toMatchObject({ asked: [false], rows: [], events: [] }); // prettier-ignore
+});
+
 test('no event of a redacted call links to the recording; links can be off, and end', async () => {
   await using speech = await FakeSpeech.start();
   await using store = await temporaryStore();

@@ -4,7 +4,7 @@ import { entitiesOverFinals } from '../../../src/language/values/over-finals.ts'
 import type { CrmRequest } from '../../support/crm/crm.ts';
 import { telephonePrompts } from '../../support/recognition/prompts.ts';
 import { inQuiet } from '../recognition/audio.ts';
-import { inParallel } from '../recognition/figures.ts';
+import { inParallel, quantile } from '../recognition/figures.ts';
 import { hear, pushAll } from '../../support/recognition/recogniser.ts';
 import { digitsIn, type HeardCall } from './scores.ts';
 import type { SpokenNumber } from './utterances.ts';
@@ -70,13 +70,48 @@ const numbers =
   /\d|ty\b|teen|ties\b|(?:ieth|eenth|fth|xth|nth|ghth|urth|lfth)s?\b|first|second|third|hundred|thousand|million|zero|(?:one|two|three|four|five|six|seven|eight|nine|ten)s?\b/i;
 
 /**
+ * The time from the end of the speech to its final, at the pace of speech, of prompts without a number: with the wait for
+ * unfinished numbers and an expectation, and without both. The two ways take turns, so that both have the same load.
+ */
+export async function lateness(recogniser: Recogniser, limit: number): Promise<string> {
+  const prompts = withoutNumbers().slice(0, limit);
+  const lateMs: Record<'without' | 'with', number[]> = { without: [], with: [] };
+  await inParallel(prompts, atOnce, async ({ samples }, index) => {
+    const ways = ['without', 'with'] as const;
+    for (const way of index % 2 === 0 ? ways : ways.toReversed()) {
+      const heard = hear(recogniser, {
+        maximumDurationS: 15,
+        ...(way === 'with' ? { numberPauseS: 1.5, expects: 'digits' } : {}),
+      });
+      const beganMs = performance.now();
+      const first = heard
+        .until(({ type }) => type === 'final')
+        .then(() => performance.now() - beganMs - (heard.finals[0]?.end ?? 0) * 1_000);
+      await pushAsSpoken(heard.stream, inQuiet(samples, 0.4, 3));
+      await heard.end();
+      if (heard.finals.length > 0) lateMs[way].push(await first);
+    }
+  });
+  return (['without', 'with'] as const)
+    .map((way) => {
+      const { length } = lateMs[way];
+      return `${way}: ${String(length)} finals, p50 ${quantile(lateMs[way], 0.5).toFixed(0)} ms, p95 ${quantile(lateMs[way], 0.95).toFixed(0)} ms`;
+    })
+    .join('\n');
+}
+
+const atOnce = 4;
+
+function withoutNumbers() {
+  return telephonePrompts(1).filter(({ text }) => digitsIn(text) === '' && !numbers.test(text));
+}
+
+/**
  * The cost of an expectation where something else is said: of telephone prompts without a number, those in which a digit
  * is heard, and those of which any word changes.
  */
-export async function otherAnswers(recogniser: Recogniser): Promise<string> {
-  const prompts = telephonePrompts(1).filter(
-    ({ text }) => digitsIn(text) === '' && !numbers.test(text),
-  );
+export async function otherAnswers(recogniser: Recogniser, limit: number): Promise<string> {
+  const prompts = withoutNumbers().slice(0, limit);
   const textOf = async (samples: Int16Array, expects: 'digits' | undefined) => {
     const heard = hear(recogniser, {
       maximumDurationS: 15,

@@ -146,14 +146,17 @@ export function answerTo(turns: readonly string[]): ExpectedAnswer | undefined {
   const last = turns.at(-1) ?? '';
   const asksToSpell = spelling.test(last) && /\?|\b(?:please|spell)\b/i.test(last);
   if (asksToSpell && askedFor([last]).length === 0) return 'letters';
-  const kinds = askedFor(turns);
   // "The e-mail of your account?" names two kinds, and the first word says which one is meant.
   if (mail.test(last) && /\?|\b(?:please|your|what|which|spell)\b/i.test(last)) return 'email';
+  // A new question, for something that is no number of its own.
+  if (askedFor([last]).length === 0) {
+    if (amounts.test(last)) return 'amount';
+    if (days.test(last)) return 'date';
+  }
+  const kinds = askedFor(turns);
   if (kinds.some((kind) => dates.has(kind))) return 'date';
   if (kinds.some((kind) => codes.has(kind))) return 'code';
-  if (kinds.length > 0) return 'digits';
-  if (amounts.test(last)) return 'amount';
-  return days.test(last) ? 'date' : undefined;
+  return kinds.length > 0 ? 'digits' : undefined;
 }
 
 const mail = /\be-?mail\b/i;

@@ -231,8 +231,8 @@ function isAnswerBehind(text: string, expects: ExpectedAnswer | undefined): bool
 const mostLost = 6;
 /** The same for a text in which nothing sounds like the expected answer. */
 const mostLostOfOther = 2;
-/** The same for an address of mail: a likelier name is not always the right one. */
-const mostLostOfMail = 2.5;
+/** The same for an address of mail, in which the model writes names that nobody has. */
+const mostLostOfMail = 4;
 
 function mostLostOf(kind: ExpectedAnswer, isAbout: boolean): number {
   if (kind === 'email') return mostLostOfMail;

@@ -17,6 +17,8 @@ export type SpokenCall = AsyncDisposable & {
    * unless the agent's session is late.
    */
   say(who: Side, text: string, at: number, order?: { isLate: boolean }): Promise<void>;
+  /** Sends the words of an utterance that is not over yet. */
+  begin(who: Side, text: string, at: number): void;
   end(): Promise<void>;
   events(): Promise<AnyJson[]>;
   json(): Promise<AnyJson>;
@@ -95,6 +97,10 @@ export async function startCall(
       send(who, { type: 'named_entity_recognition', error: null, data });
       finals += 1;
       if (who === 'agent') await allTold();
+    },
+    begin(who, text, at) {
+      const utterance = utteranceOf(text, at);
+      send(who, { type: 'transcript', data: { id: `00_${at}`, is_final: false, utterance } });
     },
     async end() {
       await allTold();

@@ -16,10 +16,23 @@ test('the question of one party tells our own service what the other may say, un
     [5, 'When does it expire?', 'date'],
     [8, 'Can you spell that for me?', 'letters'],
     [11, 'And the booking reference?', 'code'],
+    [14, 'What is your e-mail address?', 'email'],
+    [17, 'How much did they charge?', 'amount'],
   ] as const) {
     await call.say('agent', question, at);
     await until(() => call.hintOf('customer')?.['expects'] === answer);
   }
+  await call.end();
+});
+
+test('a question counts before it is over, so that a quick answer has its expectation', async () => {
+  await using call = await startCall({}, ours);
+  call.begin('agent', 'Okay and what is your account number', 1);
+  await until(() => call.hintOf('customer')?.['expects'] === 'digits');
+  expect(call.hintOf('agent')?.['expects']).toBeNull();
+  await call.say('agent', 'Okay, and what is your account number, please?', 1);
+  await call.say('customer', 'four two four two', 3);
+  await until(() => call.hintOf('customer')?.['expects'] === null);
   await call.end();
 });
 

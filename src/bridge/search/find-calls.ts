@@ -1,17 +1,25 @@
 import { sql, type Kysely, type RawBuilder } from 'kysely';
 import type { Store } from '../../store/store.ts';
 import type { Database } from '../../store/schema.ts';
-import { passing, type CallListQuery } from '../api/call-search.ts';
+import { callsWithKeys, type CallListQuery } from '../api/call-search.ts';
+import { passed } from './passed-calls.ts';
 import type { Atom, Condition } from './search-query.ts';
 import { postgresQuery, sqliteMatch } from './word-match.ts';
 
-/** Number of hits of a word that one statement examines, newest first. It limits the time of a statement. */
-const hitsAtOnce = 400;
 /**
- * Number of statements per page. If the other filters reject all hits of a frequent word, the next page continues the
- * search.
+ * Number of hits of a word that the first statement examines, newest first. Later ones examine more, up to a limit
+ * of the time of a statement.
  */
+const firstHits = 400;
+const mostHitsAtOnce = 4_000;
+/**
+ * Number of hits that a page examines, and of its statements. If the other filters reject all hits of a frequent word,
+ * the next page continues the search.
+ */
+const hitsOfPage = 10_000;
 const mostStatements = 25;
+/** A filter that this many calls pass is compared with each hit here. Of a wider one, the database is asked. */
+const fewCalls = 5_000;
 /** Number of calls for which one statement tests the other conditions. */
 const callsAtOnce = 100;
 export const hitsPerCall = 3;
@@ -49,20 +57,24 @@ export async function findSaid(ask: FindWords): Promise<FoundPage> {
   const { store, conditions, limit } = ask;
   const driver = withFewest(conditions);
   if (driver === undefined) return { callIds: [], hits: new Map(), next: null };
+  const passes = await passingCalls(store, ask.filters);
   const found = new Map<string, number>();
-  let place: SearchPlace | null = { below: ask.below, span: firstSpan };
+  let place: SearchPlace | null = { ...firstPlace, below: ask.below };
+  let hits = 0;
   for (let statement = 0; statement < mostStatements && place !== null; statement++) {
-    const { hits, next }: Candidates = await candidates(ask, driver, place);
-    place = next;
-    const newest = new Map(hits.toReversed().map(({ id, call_id }) => [call_id, id]));
-    const calls = [...newest.keys()].toReversed().filter((id) => !found.has(id));
+    const step: HitCalls = await hitCalls(store, driver, place);
+    place = step.next;
+    hits += step.hits;
+    const calls = step.calls.filter(({ call_id }) => !found.has(call_id) && passes.perhaps(call_id)); // prettier-ignore
     for (let at = 0; at < calls.length && found.size < limit; at += callsAtOnce) {
       const some = calls.slice(at, at + callsAtOnce);
-      const passed = await othersHold(ask, driver, some, ask.below);
-      for (const id of some)
-        if (passed.has(id) && found.size < limit) found.set(id, newest.get(id) ?? 0);
+      const ids = some.map(({ call_id }) => call_id);
+      const held = await othersHold(ask, driver, ids, ask.below);
+      const passed = held.size === 0 ? held : await passes.certainly([...held]);
+      for (const { call_id, id } of some)
+        if (passed.has(call_id) && found.size < limit) found.set(call_id, id);
     }
-    if (found.size >= limit) break;
+    if (found.size >= limit || hits >= hitsOfPage) break;
   }
   // The next page begins below the last call that is shown.
   const next = found.size >= limit ? Math.min(...found.values()) : (place?.below ?? null);
@@ -84,32 +96,25 @@ function weightOf({ isNot, anyOf }: Condition): number {
   return Math.min(...lengths);
 }
 
-/** Returns hits of the condition that has the fewest, in calls that pass the filters. */
-async function candidates(
-  { store, filters }: FindWords,
-  driver: Condition,
-  from: SearchPlace,
-): Promise<Candidates> {
-  const { db, kind } = store;
-  const { ids, next } = await (kind === 'sqlite'
-    ? hitsOnSqlite(db, driver, from)
-    : hitsOnPostgres(db, driver, from));
-  if (ids.length === 0) return { hits: [], next };
-  const calls = passing(
-    db
-      .selectFrom('calls')
-      .select(['id', 'duration_ms'])
-      .whereRef('calls.id', '=', sql.ref('s.call_id')),
-    filters,
-  );
-  const among =
-    kind === 'sqlite'
-      ? sql`s.id in (select value from json_each(${JSON.stringify(ids)}))`
-      : sql`s.id = any(${ids}::bigint[])`;
-  const { rows } = await sql<{ id: number; call_id: string }>`
-    select s.id, s.call_id from said s where ${among} ${ofRole(sql`s`, driver)}
-      and exists ${calls} order by s.id desc`.execute(db);
-  return { hits: rows, next };
+type PassingCalls = {
+  /** False if the call does not pass. Costs nothing. */
+  perhaps: (callId: string) => boolean;
+  certainly: (callIds: string[]) => Promise<Set<string>>;
+};
+
+/** Tells which calls pass the filters. */
+async function passingCalls(
+  { db }: Pick<Store, 'db'>,
+  filters: SearchFilters,
+): Promise<PassingCalls> {
+  const isAny = Object.values(filters).every((value) => value === undefined);
+  if (isAny) return { perhaps: () => true, certainly: (ids) => Promise.resolve(new Set(ids)) };
+  const some = await callsWithKeys(db, filters, fewCalls);
+  const known = some && new Set(some);
+  return {
+    perhaps: (id) => known?.has(id) ?? true,
+    certainly: (ids) => passed(db, filters, ids),
+  };
 }
 
 /**
@@ -173,57 +178,40 @@ async function havingInSpan(
   return new Set(rows.map(({ call_id }) => call_id));
 }
 
-type Candidates = { hits: { id: number; call_id: string }[]; next: SearchPlace | null };
-
 /**
- * The place at which a search continues: below this id. `span` is the range of ids for the next statement (Postgres
- * only).
+ * The place at which a search continues: below this id, with so many hits in the next statement. `span` is the range of
+ * ids for it (Postgres only).
  */
-type SearchPlace = { below: number | undefined; span: number };
+type SearchPlace = { below: number | undefined; span: number; most: number };
 
-const firstSpan = 2_000;
+const firstPlace: SearchPlace = { below: undefined, span: 2_000, most: firstHits };
 
-type Hits = { ids: number[]; next: SearchPlace | null };
+type HitCalls = {
+  /** The calls of the hits, each with the id of its newest one, in the order of these. */
+  calls: { call_id: string; id: number }[];
+  hits: number;
+  next: SearchPlace | null;
+};
 
-/** FTS5 keeps its hits in the order of the ids, so only the newest hits are read. */
-async function hitsOnSqlite(
-  db: Kysely<Database>,
+/** The calls of the next hits. A call with hits of another party alone is none. */
+async function hitCalls(
+  { db, kind }: Pick<Store, 'kind' | 'db'>,
   condition: Condition,
-  { below, span }: SearchPlace,
-): Promise<Hits> {
-  const { rows } = await sql<{ id: number }>`select rowid as id from said_words
-    where said_words match ${sqliteMatch(condition)}
-    ${below === undefined ? sql`` : sql`and rowid < ${below}`}
-    order by rowid desc limit ${hitsAtOnce}`.execute(db);
-  const last = rows.at(-1);
-  const isMore = rows.length === hitsAtOnce && last !== undefined;
-  return { ids: rows.map(({ id }) => id), next: isMore ? { below: last.id, span } : null };
-}
-
-/**
- * Postgres would read every hit of a frequent word before it sorts them. The search therefore examines growing ranges
- * of ids: a frequent word is found in the first ranges, and a rare word costs a few more statements.
- */
-async function hitsOnPostgres(
-  db: Kysely<Database>,
-  condition: Condition,
-  { below, span }: SearchPlace,
-): Promise<Hits> {
-  const { rows: ends } = await sql<{ least: number | null; most: number | null }>`
-    select (select id from said order by id limit 1) as least,
-      (select id from said order by id desc limit 1) as most`.execute(db);
-  const [{ least, most } = { least: null, most: null }] = ends;
-  if (least === null || most === null) return { ids: [], next: null };
-  const top = Math.min(below ?? Infinity, most + 1);
-  const bottom = top - span;
-  const { rows } = await sql<{ id: number }>`select id from said
-    where words @@ ${postgresQuery(condition)} and id < ${top} and id >= ${bottom}
-    order by id desc limit ${hitsAtOnce}`.execute(db);
-  const last = rows.at(-1);
-  const ids = rows.map(({ id }) => id);
-  if (rows.length === hitsAtOnce && last !== undefined)
-    return { ids, next: { below: last.id, span } };
-  return { ids, next: bottom <= least ? null : { below: bottom, span: span * 4 } };
+  place: SearchPlace,
+): Promise<HitCalls> {
+  const range = await rangeOf(db, kind, place);
+  if (range === undefined) return { calls: [], hits: 0, next: null };
+  const { role } = condition;
+  const id = role === undefined ? sql`t.id` : sql`case when t.role = ${role} then t.id end`;
+  const { rows } = await sql<{ call_id: string; id: number | null; least: number; hits: number }>`
+    select t.call_id, max(${id}) as id, min(t.id) as least, count(*) as hits
+    from (${hitsIn(kind, condition, range, place.most)}) h cross join said t where t.id = h.id
+    group by t.call_id order by max(t.id) desc`.execute(db);
+  const hits = rows.reduce((sum, row) => sum + row.hits, 0);
+  const calls = rows
+    .flatMap((row) => (row.id === null ? [] : [{ call_id: row.call_id, id: row.id }]))
+    .toSorted((a, b) => b.id - a.id);
+  return { calls, hits, next: nextPlace(kind, place, range, hits, Math.min(...rows.map(({ least }) => least))) }; // prettier-ignore
 }
 
 /** The newest hits of a condition, at most so many. */
@@ -233,16 +221,65 @@ export async function newestHits(
   most: number,
 ): Promise<number[]> {
   const found: number[] = [];
-  let place: SearchPlace | null = { below: undefined, span: firstSpan };
+  let place: SearchPlace | null = { ...firstPlace, most };
   for (let statement = 0; statement < mostStatements && place !== null; statement++) {
-    const { ids, next }: Hits = await (kind === 'sqlite'
-      ? hitsOnSqlite(db, condition, place)
-      : hitsOnPostgres(db, condition, place));
-    found.push(...ids);
+    const range = await rangeOf(db, kind, place);
+    if (range === undefined) break;
+    const { rows } = await sql<{ id: number }>`${hitsIn(kind, condition, range, place.most)}`.execute(db); // prettier-ignore
+    found.push(...rows.map(({ id }) => id));
     if (found.length >= most) break;
-    place = next;
+    place = nextPlace(kind, place, range, rows.length, rows.at(-1)?.id ?? Infinity);
   }
   return found.slice(0, most);
+}
+
+/** Hits with ids in a range: from `bottom` on, and below `top`. */
+type HitRange = { top: number | undefined; bottom: number; least: number };
+
+/**
+ * FTS5 keeps its hits in the order of the ids, so only the newest hits are read. Postgres would read every hit of a
+ * frequent word before it sorts them: there the search examines growing ranges of ids. A frequent word is found in the
+ * first ranges, and a rare word costs a few more statements.
+ */
+async function rangeOf(
+  db: Kysely<Database>,
+  kind: Store['kind'],
+  { below, span }: SearchPlace,
+): Promise<HitRange | undefined> {
+  if (kind === 'sqlite') return { top: below, bottom: -Infinity, least: -Infinity };
+  const { rows } = await sql<{ least: number | null; most: number | null }>`
+    select (select id from said order by id limit 1) as least,
+      (select id from said order by id desc limit 1) as most`.execute(db);
+  const [{ least, most } = { least: null, most: null }] = rows;
+  if (least === null || most === null) return undefined;
+  const top = Math.min(below ?? Infinity, most + 1);
+  return { top, bottom: top - span, least };
+}
+
+function hitsIn(
+  kind: Store['kind'],
+  condition: Condition,
+  { top, bottom }: HitRange,
+  most: number,
+): RawBuilder<unknown> {
+  return kind === 'sqlite'
+    ? sql`select rowid as id from said_words where said_words match ${sqliteMatch(condition)}
+        ${top === undefined ? sql`` : sql`and rowid < ${top}`} order by rowid desc limit ${most}`
+    : sql`select id from said where words @@ ${postgresQuery(condition)}
+        and id < ${top} and id >= ${bottom} order by id desc limit ${most}`;
+}
+
+function nextPlace(
+  kind: Store['kind'],
+  { span, most }: SearchPlace,
+  { bottom, least }: HitRange,
+  hits: number,
+  last: number,
+): SearchPlace | null {
+  const more = Math.max(most, Math.min(mostHitsAtOnce, most * 5));
+  if (hits >= most) return { below: last, span, most: more };
+  if (kind === 'sqlite' || bottom <= least) return null;
+  return { below: bottom, span: span * 4, most: more };
 }
 
 function ofRole(row: RawBuilder<unknown>, { role }: Condition): RawBuilder<unknown> {

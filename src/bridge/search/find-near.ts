@@ -5,7 +5,8 @@ import type { Store } from '../../store/store.ts';
 import { callsWithKeys } from '../api/call-search.ts';
 import { hitOf, hitsPerCall, saidColumns, type FoundHit, type FoundPage, type SaidRow, type SearchFilters } from './find-calls.ts'; // prettier-ignore
 import type { LoadedDirections } from './loaded-directions.ts';
-import { among, hitsByCall, passed, rankedPage } from './ranked-page.ts';
+import { among, passed } from './passed-calls.ts';
+import { hitsByCall, rankedPage } from './ranked-page.ts';
 
 /** Below this, a sentence has hardly anything to do with another one. */
 const leastNearness = 0.35;

@@ -7,7 +7,8 @@ import {
   type FindWords,
   type FoundPage,
 } from './find-calls.ts';
-import { among, passed, rankedPage } from './ranked-page.ts';
+import { among, passed } from './passed-calls.ts';
+import { rankedPage } from './ranked-page.ts';
 import type { Condition } from './search-query.ts';
 import { postgresQuery, sqliteMatch } from './word-match.ts';
 

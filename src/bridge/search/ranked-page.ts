@@ -1,8 +1,4 @@
-import { sql, type Kysely } from 'kysely';
-import type { Database } from '../../store/schema.ts';
-import type { Store } from '../../store/store.ts';
-import { passing } from '../api/call-search.ts';
-import type { FoundHit, FoundPage, SearchFilters } from './find-calls.ts';
+import type { FoundHit, FoundPage } from './find-calls.ts';
 
 /** A search by rank goes on to this many calls: whoever reads further narrows it. */
 export const mostRanked = 200;
@@ -43,20 +39,4 @@ export async function rankedPage(
 export function hitsByCall(hits: readonly FoundHit[], most: number): Map<string, FoundHit[]> {
   const byCall = Map.groupBy(hits, ({ callId }) => callId);
   return new Map([...byCall].map(([id, places]) => [id, places.slice(0, most)]));
-}
-
-/** The ids go as one text, because a statement may have few parameters on SQLite. */
-export function among(kind: Store['kind'], column: string, ids: readonly number[]) {
-  return kind === 'sqlite'
-    ? sql<boolean>`${sql.ref(column)} in (select value from json_each(${JSON.stringify(ids)}))`
-    : sql<boolean>`${sql.ref(column)} = any(${ids}::bigint[])`;
-}
-
-export async function passed(
-  db: Kysely<Database>,
-  filters: SearchFilters,
-  callIds: readonly string[],
-): Promise<Set<string>> {
-  const select = db.selectFrom('calls').select(['id', 'duration_ms']).where('id', 'in', callIds);
-  return new Set((await passing(select, filters).execute()).map(({ id }) => id));
 }

@@ -1,10 +1,13 @@
+import type { Transaction } from 'kysely';
 import { reasonOf } from '../../lib/errors.ts';
 import { timeOfId } from '../../lib/ids.ts';
 import { within, type Clock } from '../../lib/clock.ts';
 import { every, type Loop, type Next } from '../../lib/every.ts';
 import type { Logger } from '../../lib/log.ts';
 import { maxDatabaseWaitMs } from '../../store/backend.ts';
+import type { Database } from '../../store/schema.ts';
 import type { Store } from '../../store/store.ts';
+import { writtenOf } from './written-backlog.ts';
 
 const callsAtOnce = 20;
 /** A step ends after the call that brings it to this many rows, because live calls need the store's writer. */
@@ -45,9 +48,13 @@ export class SearchBacklog implements AsyncDisposable {
   }
 
   async #work(): Promise<Next> {
+    const { log } = this.#options;
     const step = await this.#step();
-    if (step === 'finished') this.#options.log.info('older calls were added to the search');
-    if (step !== 'more') return 'over';
+    if (step === 'finished') log.info('older calls were added to the search');
+    if (step === 'more') return;
+    const written = await this.#writtenStep();
+    if (written === 'finished') log.info('what was written about older calls was added to the search'); // prettier-ignore
+    if (written !== 'more') return 'over';
   }
 
   /** Runs one step. `done`: nothing was left. `finished`: this step was the last. */
@@ -79,9 +86,7 @@ export class SearchBacklog implements AsyncDisposable {
           .where('text', '<>', '')
           .orderBy('start_s', 'desc')
           .execute();
-        const written = (kind: 'note' | 'summary', text: string) => ({
-          leg_id: '', session_id: '', key: '', kind, role: '', start_s: 0, end_s: 0, text,
-        }); // prettier-ignore
+        const written = (kind: 'note' | 'summary', text: string) => ({ ...beside, key: '', kind, text }); // prettier-ignore
         const rows = [
           ...results.map((result) => ({ ...result, kind: 'turn' as const })),
           ...[written('note', call.notes ?? ''), written('summary', textOfSummary(call.summary))],
@@ -118,6 +123,44 @@ export class SearchBacklog implements AsyncDisposable {
   }
 
   /**
+   * Runs one step of what was written about calls from before that was searchable. Their rows have smaller ids than all
+   * others, and words come first.
+   */
+  async #writtenStep(): Promise<'more' | 'finished' | 'done'> {
+    const { store } = this.#options;
+    return store.transaction(async (tx) => {
+      let select = tx.selectFrom('said_backlog').selectAll().where('name', '=', 'written');
+      if (store.kind === 'postgres') select = select.forUpdate();
+      const place = await select.executeTakeFirst();
+      if (place === undefined || place.done === 1) return 'done';
+      let found = tx
+        .selectFrom('calls')
+        .select(['id', 'tags', 'custom_metadata', 'summary'])
+        .where('id', '<', place.before_call)
+        .orderBy('id', 'desc')
+        .limit(callsAtOnce);
+      if (store.kind === 'postgres') found = found.forShare();
+      const calls = await found.execute();
+      let id = place.next_id < 0 ? place.next_id : await freeIdBelow(tx);
+      for (const call of calls)
+        for (const { kind, text } of await writtenOf(tx, store.kind, call))
+          await tx
+            .insertInto('said')
+            .values({ id: id--, call_id: call.id, result_key: '', ...beside, kind, text })
+            .onConflict((conflict) => conflict.doNothing())
+            .execute();
+      const isOver = calls.length < callsAtOnce;
+      const reached = calls.at(-1)?.id ?? place.before_call;
+      await tx
+        .updateTable('said_backlog')
+        .set({ next_id: id, done: isOver ? 1 : 0, before_call: reached })
+        .where('name', '=', 'written')
+        .execute();
+      return isOver ? 'finished' : 'more';
+    });
+  }
+
+  /**
    * The progress of indexing the calls of before the search, or undefined if all are. Times are given and no number,
    * because a count would read the whole table.
    */
@@ -126,9 +169,11 @@ export class SearchBacklog implements AsyncDisposable {
     const place = await db
       .selectFrom('said_backlog')
       .selectAll()
-      .where('name', '=', 'calls')
+      .where('done', '=', 0)
+      .orderBy('name')
+      .limit(1)
       .executeTakeFirst();
-    if (place === undefined || place.done === 1) return undefined;
+    if (place === undefined) return undefined;
     const oldest = await db
       .selectFrom('calls')
       .select('id')
@@ -147,7 +192,7 @@ export class SearchBacklog implements AsyncDisposable {
     // No call has an id without a time: nothing was reached yet.
     const reached = Math.max(oldestMs, timeOfId(place.before_call));
     return {
-      from: first === undefined ? reached : timeOfId(first.call_id),
+      from: first === undefined ? reached : Math.max(reached, timeOfId(first.call_id)),
       reached,
       oldest: oldestMs,
     };
@@ -156,6 +201,14 @@ export class SearchBacklog implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await within(this.#options.clock, maxDatabaseWaitMs, this.#steps.stop());
   }
+}
+
+/** Columns of all rows that stand beside a call. */
+const beside = { leg_id: '', session_id: '', role: '', start_s: 0, end_s: 0 };
+
+async function freeIdBelow(tx: Transaction<Database>): Promise<number> {
+  const least = await tx.selectFrom('said').select('id').orderBy('id').limit(1).executeTakeFirst();
+  return Math.min(0, least?.id ?? 0) - 1;
 }
 
 function textOfSummary(summary: string | null): string {

@@ -412,4 +412,79 @@ describe.each(['SQLite', 'Postgres'])('the search on %s', (kind) => {
     await speech[Symbol.asyncDispose]();
     expect(second.url).not.toBe('');
   });
+
+  test('what was written about calls of before is put in too, with what filters find, and nothing twice', async () => {
+    const id = await stored('written before', [['customer', 'A marmot, please.']]);
+    const record = {
+      reason: { text: 'Customer wants a glockenspiel.', utterance_ids: [] },
+      outcome: { value: 'resolved', utterance_ids: [] },
+      disposition: 'Sold',
+    };
+    const body = JSON.stringify({ data: { entities: [{ entity_type: 'ORGANIZATION', text: 'Acme' }] } }); // prettier-ignore
+    await store.db
+      .updateTable('calls')
+      .set({
+        tags: '["vip"]',
+        custom_metadata: '{"crmCase":"C-1812","from":"+1555","deep":{"er":"sousaphone"}}',
+        summary: '{"text":"About a marmot.","mood":"negative"}',
+      })
+      .where('id', '=', id)
+      .execute();
+    await store.db.insertInto('call_keys').values({ call_id: id, kind: 'tag', key: 'vip' }).execute(); // prettier-ignore
+    await store.db.insertInto('wrap_ups').values({ call_id: id, record: JSON.stringify(record), text: '', edits: '[]', revision: 0, due_at: null }).execute(); // prettier-ignore
+    await store.db.insertInto('assist_hits').values({ call_id: id, hit_key: 'h', rule: 'sales/upsell', at_ms: 1, body: '{}', verdict: null, verdict_at: null }).execute(); // prettier-ignore
+    await sql`insert into events (id, call_id, sequence, type, occurred_at, body)
+      values ('evt_1', ${id}, 1, 'call.completed', ${Date.now()}, ${body})`.execute(store.db);
+    await sql`delete from said where kind in ('wrap-up', 'tag', 'parameter')`.execute(store.db);
+    await sql`delete from call_keys where kind in ('mood', 'entity', 'disposition', 'rule')`.execute(store.db); // prettier-ignore
+    const filtered = (filter: string) => found('marmot', `&${filter}`);
+    const filters = ['mood=negative', 'entity=organization:acme', 'disposition=sold', 'rule=sales/upsell', 'rule=upsell']; // prettier-ignore
+    for (const filter of filters) expect([filter, await filtered(filter)]).toEqual([filter, []]);
+    expect(await found('glockenspiel')).toEqual([]);
+    for (const time of [1, 2]) {
+      await sql`update said_backlog set done = 0, next_id = 0, before_call = '~' where name = 'written'`.execute(store.db); // prettier-ignore
+      expect((await search('marmot')).older_calls_missing).toBe(true);
+      const speech = await FakeSpeech.start();
+      await using second = await testBridge({ store, speechUrl: speech.url });
+      await until(async () => !(await search('marmot')).older_calls_missing);
+      await speech[Symbol.asyncDispose]();
+      expect(second.url).not.toBe('');
+      const rows = await store.db.selectFrom('said').select(['kind', 'text']).where('call_id', '=', id).where('kind', 'in', ['wrap-up', 'tag', 'parameter']).orderBy('kind').execute(); // prettier-ignore
+      expect([time, rows]).toEqual([
+        time,
+        [
+          { kind: 'parameter', text: 'C-1812 · sousaphone' },
+          { kind: 'tag', text: 'vip' },
+          { kind: 'wrap-up', text: 'Customer wants a glockenspiel. · Sold' },
+        ],
+      ]);
+    }
+    expect(await found('glockenspiel')).toEqual(['written before']);
+    for (const filter of filters)
+      expect([filter, await filtered(filter)]).toEqual([filter, ['written before']]);
+    expect(await found('marmot tag:vip mood:negative entity:"ORGANIZATION:Acme"')).toEqual(['written before']); // prettier-ignore
+    expect((await app.get('/api/search?q=marmot%20mood:furious')).status).toBe(400);
+    expect((await app.get('/api/search?q=marmot%20mood:negative&mood=mixed')).status).toBe(400);
+    expect((await app.get('/api/search?q=mood:negative')).status).toBe(400);
+  });
+
+  test('by rank, a line with more of the word comes first, page by page', async () => {
+    const ranked: string[] = [];
+    for (const [name, text] of [
+      ['thrice', 'okapi okapi okapi'],
+      ['once', 'I had an okapi at home when I was a child in a town far away from here'],
+      ['twice', 'an okapi and another okapi'],
+    ] as const)
+      await stored(name, [['customer', text]]);
+    expect(await found('okapi')).toEqual(['twice', 'once', 'thrice']);
+    expect(await found('okapi', '&sort=relevance')).toEqual(['thrice', 'twice', 'once']);
+    for (let cursor: string | null = ''; cursor !== null;) {
+      const page: SearchPage = await search('okapi', `&sort=relevance&limit=1${cursor === '' ? '' : `&cursor=${cursor}`}`); // prettier-ignore
+      const nameOf = new Map([...ids].map(([name, id]) => [id, name]));
+      ranked.push(...page.items.map(({ call }) => nameOf.get(call.id) ?? ''));
+      cursor = page.next_cursor;
+    }
+    expect(ranked).toEqual(['thrice', 'twice', 'once']);
+    expect(await found('okapi -child', '&sort=relevance')).toEqual(['thrice', 'twice']);
+  });
 });

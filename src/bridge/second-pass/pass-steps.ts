@@ -17,7 +17,14 @@ import { lengthOf } from '../call/length.ts';
 import { eventCallOf } from '../records/call-record.ts';
 import { valueContextOf } from '../records/value-context.ts';
 import type { BridgeConfig } from '../config.ts';
-import { callRowOf, legsOf, recordFrom, updateCall, type CallRow } from '../events/call-rows.ts';
+import {
+  callRowOf,
+  languagesFrom,
+  legsOf,
+  recordFrom,
+  updateCall,
+  type CallRow,
+} from '../events/call-rows.ts';
 import type { Recordings } from '../recordings/recordings.ts';
 import { bridgeMetrics } from '../metrics.ts';
 import { completionOf } from './completion.ts';
@@ -176,7 +183,10 @@ export class PassSteps {
     const call = await callRow(store.db, row);
     if (call === undefined) return undefined;
     const { overrides } = recordFrom(call);
-    const { isMixed } = await voicesOf(store.db, call.id);
+    const [{ isMixed }, legs] = await Promise.all([
+      voicesOf(store.db, call.id),
+      legsOf(store.db, call.id),
+    ]);
     const result = await jobs.begin(
       jobRequest({
         audioUrl: row.audio_url ?? '',
@@ -187,6 +197,7 @@ export class PassSteps {
         isMixed,
         template: config.session,
         overrides,
+        spoken: legs.map((leg) => languagesFrom(leg.languages)),
       }),
       row.service ?? undefined,
     );

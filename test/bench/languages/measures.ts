@@ -13,7 +13,9 @@ import { errorsBetween, wordsOf } from './words.ts';
 
 const percent = (share: number): string => `${(100 * share).toFixed(1)} %`;
 const textOf = ({ finals }: SessionResult): string => finals.map(({ text }) => text).join(' ');
-export const six = ['en', 'es', 'fr', 'de', 'it', 'ru'];
+const lineKinds = process.env['BENCH_LINES']?.split(',') ?? ['mu-law', 'GSM'];
+const mostPairs = Number(process.env['BENCH_PAIRS'] ?? 20);
+const six = ['en', 'es', 'fr', 'de', 'it', 'ru'];
 const liveTargets: Readonly<Record<string, number>> = {
   es: 13,
   fr: 16,
@@ -48,7 +50,7 @@ function halves(lines: readonly SpokenLine[], errors: readonly Errors[]): string
 export async function words(app: App, sets: readonly LanguageSet[]): Promise<FigureRow[]> {
   const rows: FigureRow[] = [];
   for (const { language, lines } of sets)
-    for (const line of ['mu-law', 'GSM']) {
+    for (const line of lineKinds) {
       const quiet = lines.map(({ samples }) => inQuiet(samples));
       const audios = line === 'GSM' ? throughGsm(quiet) : quiet;
       const errors = await inParallel(lines, 2, async ({ text }, index) => {
@@ -130,7 +132,7 @@ export async function found(app: App, sets: readonly LanguageSet[]): Promise<Fig
       ({ samples }) => samples.length > 2 * 8_000 && samples.length < 7 * 8_000,
     );
     return long
-      .slice(0, 20)
+      .slice(0, mostPairs)
       .map((line, at) => ({ language, both: [line, long[(at + 1) % long.length]!] }));
   });
   for (const list of ['its own and English', 'six', 'none']) {
@@ -327,7 +329,7 @@ export async function beside(
 export async function jobs(app: App, sets: readonly LanguageSet[]): Promise<FigureRow[]> {
   const rows: FigureRow[] = [];
   for (const { language, lines } of sets)
-    for (const line of ['mu-law', 'GSM'])
+    for (const line of lineKinds)
       for (const isSeen of [true, false]) {
         const own = lines.filter((one) => one.isSeen === isSeen);
         const quiet = own.map(({ samples }) => inQuiet(samples, 0.3, 0.7));

@@ -38,4 +38,4 @@ export function isWithoutCase(text: string): boolean {
 }
 
 const numberish =
-  /\d|\b(?:zero|nought|oh|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\w+teen|(?:twen|thir|for|four|fif|six|seven|eigh|nine)ty|hundred|thousand|million|dot|\w+(?:th|st|nd|rd)|first|second|third)\b|(?:(?<!\p{L})\p{L}[\s,.-]+){3}/iu;
+  /\d|\b(?:zero|nought|oh|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\w+teen|(?:twen|thir|for|four|fif|six|seven|eigh|nine)ty|hundred|thousand|million|dot|\w+(?:th|st|nd|rd)|first|second|third)\b|\bat [\w-]+\.|(?:(?<!\p{L})\p{L}[\s,.-]+){3}/iu;

@@ -22,7 +22,10 @@ export type WrittenContext = {
  */
 export function writtenText(text: string, context: WrittenContext): string {
   const edits = writtenEdits(text, context);
-  return tidied(applied(text, edits), context.language, edits.length > 0);
+  const written = tidied(applied(text, edits), context.language, edits.length > 0);
+  // A recogniser lists numbers with commas, and ends the last one with a comma, too.
+  const isNumberLast = edits.at(-1)?.end === text.replace(/[,;]\s*$/, '').length;
+  return isNumberLast ? written.replace(/[,;](?=\s*$)/, '.') : written;
 }
 
 /** The stretches that change, in order and without overlap. */
@@ -67,6 +70,8 @@ function editsOf(doc: Doc, span: EntitySpan, context: WrittenContext): TextEdit[
     written === undefined ? [] : [{ start: span.start, end: span.end, text: written }];
   switch (span.type) {
     case 'EMAIL_ADDRESS':
+      // "peter.whitlock at example.com" is half written.
+      return span.text.includes('@') ? [] : whole(addressOf(span.text));
     case 'URL':
       return /[@/]|\w\.\w/.test(span.text) ? [] : whole(addressOf(span.text));
     case 'MONEY':

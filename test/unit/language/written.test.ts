@@ -125,6 +125,14 @@ test('the currency of a bare amount is that of the country, and without a countr
   expect(writtenText('I paid forty dollars.', { language: 'en' })).toBe('I paid $40.');
 });
 
+test('an address that is half written is written whole, and a number at the end has a full stop', () => {
+  const written = (text: string) => writtenText(text, { language: 'en', callingCode: '1' });
+  expect(written('My email is peter.whitlock at gmail.com.')).toBe('My email is peter.whitlock@gmail.com.'); // prettier-ignore
+  expect(written('Write to Susan. Osborne at outlook.com')).toBe('Write to susan.osborne@outlook.com'); // prettier-ignore
+  expect(written('I paid seventy six dollars,')).toBe('I paid $76.');
+  expect(written('I paid seventy six dollars, and then,')).toBe('I paid $76, and then,');
+});
+
 test('a language without number words here gets its first capital alone', () => {
   expect(written('ich habe vier, drei, zwei', '49', 'de')).toBe('Ich habe vier, drei, zwei');
   expect(written('i tre e i quattro', '39', 'it')).toBe('i tre e i quattro');

@@ -11,7 +11,7 @@
  *
  *   apt-get download asterisk-core-sounds-es asterisk-core-sounds-es-wav; dpkg -x FILE sounds
  *   TRUNKLINE_MODELS=~/models BENCH_SOUNDS=sounds npm run bench -- languages
- *   BENCH_ONLY=words,found BENCH_LANGUAGES=es,fr BENCH_LINES=mu-law BENCH_PAIRS=10 npm run bench -- languages
+ *   BENCH_ONLY=words,found BENCH_LANGUAGES=es,fr BENCH_LINES=mu-law BENCH_LINES_EACH=24 npm run bench -- languages
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startApp } from '../support/process/app.ts';

@@ -11,7 +11,7 @@ import { summarize, toldFrom } from './wrap-up/summarize.ts';
 import { recordOf } from './wrap-up/record.ts';
 import { wrapUpFrom } from './wrap-up/as-wrap-up.ts';
 import type { CoveredSpan } from './redaction/redact.ts';
-import { entitiesOfTurns } from './values/of-turns.ts';
+import { entitiesOfTurns, withSpelledNames } from './values/of-turns.ts';
 import { valueOf } from './values/value.ts';
 import { writtenText } from './values/written.ts';
 import { writtenUtterance } from './values/written-words.ts';
@@ -213,12 +213,13 @@ function insightOf(
           role: turn.role,
         }));
       });
-  const record = recordOf(turns, { entities, ...about });
+  const named = withSpelledNames(turns, entities);
+  const record = recordOf(named, { entities, ...about });
   return {
-    summary: toldFrom(record, turns, summaryType),
+    summary: toldFrom(record, named, summaryType),
     summary_kind: 'extractive',
     chapters: severalOf(chaptersOf(turns)),
-    wrap_up: wrapUpFrom(record, turns),
+    wrap_up: wrapUpFrom(record, named),
     entities,
     sentiment: language === 'en' ? courseOf(turns) : [],
   };

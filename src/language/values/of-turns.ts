@@ -76,3 +76,36 @@ function timesOf(turn: TurnWithWords, start: number, end: number): { start: numb
   const words = turn.words ?? [];
   return timelineOf({ ...turn, words, confidence: 1, channel: 0, language: 'en' })(start, end);
 }
+
+/** The letters at the end of an entity that spell the name before them. */
+const spelling = /(?:[\s.,-]+\p{L}(?![\p{L}'’])){3,}\W*$/u;
+
+/** The turns in which a name that was spelled stands as it was spelled, for texts that tell of them. */
+export function withSpelledNames<Turn extends SpokenTurn>(
+  turns: readonly Turn[],
+  entities: readonly Pick<
+    EntityOfTurn,
+    'entity_type' | 'text' | 'value' | 'start' | 'end' | 'role'
+  >[],
+): Turn[] {
+  const told = [...turns];
+  for (const { entity_type, text, value = '', start, end, role } of entities) {
+    if (!entity_type.startsWith('NAME') || !spelling.test(text)) continue;
+    const heard = text
+      .replace(spelling, '')
+      .split(/[\s.,]+/)
+      .filter(Boolean);
+    const right = value.split(/\s+/);
+    if (heard.length !== right.length) continue;
+    const at = told.findIndex(
+      (turn) => turn.role === role && turn.end >= start && turn.start <= end,
+    );
+    const turn = told[at];
+    if (turn === undefined) continue;
+    let named = turn.text;
+    for (const [index, word] of heard.entries())
+      named = named.replace(word, () => right[index] ?? word);
+    told[at] = { ...turn, text: named };
+  }
+  return told;
+}

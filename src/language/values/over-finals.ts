@@ -1,6 +1,7 @@
 import { askedFor } from '../entities/asked-secrets.ts';
 import { Doc } from '../entities/doc.ts';
 import { findEntities } from '../entities/find-entities.ts';
+import { family } from '../entities/gazetteer.ts';
 import { spellingEnd } from '../entities/spelled.ts';
 import { joinFinals } from '../text/join-finals.ts';
 import type { EntitySpan, EntityValue, ValueContext } from '../types.ts';
@@ -157,12 +158,31 @@ function withSpelling(name: string, letters: string): string {
   const best = Math.max(...likeness);
   const at = likeness.lastIndexOf(best);
   const written = inCapitals(letters);
-  if (isMisheard(words[at]?.toLowerCase() ?? '', letters)) return words.map(inCapitals).join(' ');
+  const heard = words[at]?.toLowerCase() ?? '';
+  const known = knownBetween(heard, letters);
+  if (known !== undefined)
+    return words.map((word, i) => inCapitals(i === at ? known : word)).join(' ');
+  if (isMisheard(heard, letters)) return words.map(inCapitals).join(' ');
   // Letters that are nothing like the only word of the name spell all of it: "Delusky, K O W A L S K I".
   if (best < 0.5 && words.length === 1) return written;
   if (best < 0.5) return [...words.map(inCapitals), written].join(' ');
   return words.map((word, i) => (i === at ? written : inCapitals(word))).join(' ');
 }
+
+/** The family name that is nearest to both where they differ: "Kawalski, K-O-W-E-L-F-K-I" is Kowalski. */
+function knownBetween(name: string, letters: string): string | undefined {
+  if (name.length !== letters.length || family.has(letters)) return undefined;
+  const away = (one: string, other: string): number =>
+    Array.from(one).filter((letter, at) => letter !== other[at]).length;
+  const found = [...family].filter(
+    (known) =>
+      known.length === letters.length && away(known, name) <= 1 && away(known, letters) === 2,
+  );
+  return found.length === 1 && letters.length >= shortestKnown ? found[0] : undefined;
+}
+
+/** In a shorter name, two other letters make another name. */
+const shortestKnown = 6;
 
 /** Names of letters that sound alike. */
 const alike = ['bcdegptvz', 'mn', 'fsx', 'ajk', 'iy'];

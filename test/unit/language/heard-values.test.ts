@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { entitiesOfTurns, withSpelledNames } from '../../../src/language/values/of-turns.ts';
 import { entitiesOverFinals } from '../../../src/language/values/over-finals.ts';
 
 /** The types and values of a call in America on Wednesday, 4 March 2026. */
@@ -66,5 +67,20 @@ test('a first name with a full stop begins an address of mail', () => {
 test('a spelling that sounds like the name but for some letters is that name', () => {
   expect(valuesOf(['My last name is Draper. E-R-A-T-E-R.'])).toEqual([['NAME_FAMILY', 'Draper']]);
   expect(valuesOf(['My last name is Delusky. K. O. W. A L. S. K. I.'])).toEqual([['NAME_FAMILY', 'Kowalski']]); // prettier-ignore
+  expect(valuesOf(['My last name is Kawalski.', 'K. O. W E. L. F. K. I.'])).toEqual([['NAME_FAMILY', 'Kowalski']]); // prettier-ignore
   expect(valuesOf(['My last name is Hardwell. H. A. R. T. W. E. L. L.'])).toEqual([['NAME_FAMILY', 'Hartwell']]); // prettier-ignore
+});
+
+test('a summary tells a name as it was spelled', () => {
+  const turns = [
+    { role: 'customer', text: 'My last name is fairly.', start: 0, end: 2 },
+    { role: 'customer', text: 'F-A-I-R-L-E-Y.', start: 2.4, end: 4 },
+    { role: 'agent', text: 'That is fairly quick.', start: 5, end: 6 },
+  ];
+  const entities = entitiesOfTurns(turns, { day: '2026-03-04' }, 'en');
+  expect(withSpelledNames(turns, entities).map(({ text }) => text)).toEqual([
+    'My last name is Fairley.',
+    'F-A-I-R-L-E-Y.',
+    'That is fairly quick.',
+  ]);
 });

@@ -9,7 +9,7 @@ const leastConfidence = 0.5;
 export const maxLanguages = 10;
 
 type FinalEvidence = { language: string; start: number; end: number; confidence: number };
-type Evidence = { language: string; finals: number; speechS: number };
+type Evidence = { language: string; finals: number; speechS: number; end: number };
 
 /**
  * The language that is spoken on a leg, by the finals of its sessions. It is told only once it is sure: before, a single
@@ -57,8 +57,10 @@ export class LegLanguage {
     if (this.#given !== undefined || language === '') return false;
     if (!(speechS >= leastS) || confidence < leastConfidence) return false;
     const last = this.#evidence.get(channel);
-    const before = last?.language === language ? last : { language, finals: 0, speechS: 0 };
-    const now = { language, finals: before.finals + 1, speechS: before.speechS + speechS };
+    // A session that is resumed may say its last finals twice.
+    if (last !== undefined && start < last.end) return false;
+    const before = last?.language === language ? last : { finals: 0, speechS: 0 };
+    const now = { language, end, finals: before.finals + 1, speechS: before.speechS + speechS };
     this.#evidence.set(channel, now);
     if (now.finals < leastFinals && now.speechS < leastSpeechS) return false;
     this.#sure.set(channel, language);

@@ -41,14 +41,13 @@ function promptsOf(folder: string, language: string): LanguageSet | undefined {
   const texts = join(folder, `usr/share/doc/${name}/core-sounds-${language}.txt.gz`);
   const sounds = join(folder, 'usr/share/asterisk/sounds', voices[language] ?? '');
   if (!existsSync(texts) || !existsSync(sounds)) return undefined;
-  const found = textOf(gunzipSync(readFileSync(texts)))
-    .split('\n')
-    .flatMap((line) => {
-      const [, path = '', text = ''] = /^([\w/-]+): *(.+)$/.exec(line.trim()) ?? [];
-      const file = join(sounds, `${path}.wav`);
-      if (text === '' || /[[\]<>()�]/.test(text) || !existsSync(file)) return [];
-      return [{ path, text, file, words: text.trim().split(/\s+/).length }];
-    });
+  const found = linesOf(gunzipSync(readFileSync(texts))).flatMap((line) => {
+    const [, path = '', text = ''] = /^([\w/-]+): *(.+)$/.exec(line.trim()) ?? [];
+    const file = join(sounds, `${path}.wav`);
+    // Some lines hold the texts of several prompts.
+    if (text === '' || /[[\]<>()]|\w-\w+:/.test(text) || !existsSync(file)) return [];
+    return [{ path, text, file, words: text.trim().split(/\s+/).length }];
+  });
   const wrong = wrongTexts[language] ?? [];
   const sentences = found.filter(({ words, path }) => words >= 4 && !wrong.includes(path));
   const singles = found.filter(({ words, path }) => words === 1 && !/letters|phonetic|silence/.test(path)); // prettier-ignore
@@ -67,11 +66,16 @@ function promptsOf(folder: string, language: string): LanguageSet | undefined {
   };
 }
 
-/** Some of the texts are in UTF-8, others in the old encoding of Western Europe. */
-function textOf(bytes: Buffer): string {
-  const text = bytes.toString('utf8');
-  return text.includes('\uFFFD') && text.split('\uFFFD').length > 20 ? bytes.toString('latin1') : text;
-} // prettier-ignore
+/** Some lines are in UTF-8, others in the old encoding of Western Europe. */
+function linesOf(bytes: Buffer): string[] {
+  return bytes
+    .toString('latin1')
+    .split('\n')
+    .map((line) => {
+      const text = Buffer.from(line, 'latin1').toString('utf8');
+      return text.includes('\uFFFD') ? line : text;
+    });
+}
 
 function germanSet(folder: string): LanguageSet | undefined {
   const pico = join(folder, 'pico');

@@ -5,9 +5,12 @@ import {
   maxLanguages,
 } from '../../../../src/bridge/records/leg-language.ts';
 
-const final = (language: string, seconds = 2, confidence = 0.9) => ({
-  ...{ language, confidence, start: 10, end: 10 + seconds },
-});
+let at = 0;
+const final = (language: string, seconds = 2, confidence = 0.9) => {
+  const start = at;
+  if (seconds > 0) at += seconds;
+  return { language, confidence, start, end: start + seconds };
+};
 
 describe('the language of a leg', () => {
   test('is told after two finals in a row, or five seconds of speech', () => {
@@ -23,6 +26,12 @@ describe('the language of a leg', () => {
     for (const doubted of [final('ar', 0.5), final('nn', 4, 0.3), final('', 4), final('de', NaN)])
       for (let time = 0; time < 3; time++) expect(leg.take(0, doubted)).toBe(false);
     expect(leg.now).toBeNull();
+  });
+
+  test('is not told because one final comes twice', () => {
+    const leg = new LegLanguage();
+    const once = final('es');
+    expect([leg.take(0, once), leg.take(0, once), leg.now]).toEqual([false, false, null]);
   });
 
   test('changes only when another one is sure, and a wrong one between tells nothing', () => {

@@ -14,6 +14,16 @@ export function unsureKind(step: string): string {
   return unsurePrefix + step;
 }
 
+const answeredPrefix = 'answered:';
+
+/** The kind of the row that says for which event a step without a link of its own was answered last. */
+export function answeredKind(step: string): string {
+  return answeredPrefix + step;
+}
+
+/** All that is known of a call at one endpoint. `answered` has the event by the step. */
+export type KnownLinks = { links: RemoteIds; unsure: UnsureMark[]; answered: RemoteIds };
+
 /** The CRM's ids of a call's records: written as soon as its answer is there, so that no retry makes a second record. */
 export class LinkRows {
   readonly #store: Store;
@@ -22,7 +32,7 @@ export class LinkRows {
     this.#store = store;
   }
 
-  async of(endpoint: string, callId: string): Promise<{ links: RemoteIds; unsure: UnsureMark[] }> {
+  async of(endpoint: string, callId: string): Promise<KnownLinks> {
     const rows = await this.#store.db
       .selectFrom('crm_links')
       .select(['kind', 'remote_id', 'noted_at'])
@@ -30,12 +40,15 @@ export class LinkRows {
       .where('call_id', '=', callId)
       .execute();
     const links = Object.create(null) as RemoteIds;
+    const answered = Object.create(null) as RemoteIds;
     const unsure: UnsureMark[] = [];
     for (const { kind, remote_id, noted_at } of rows)
       if (kind.startsWith(unsurePrefix))
         unsure.push({ step: kind.slice(unsurePrefix.length), atMs: noted_at });
+      else if (kind.startsWith(answeredPrefix))
+        answered[kind.slice(answeredPrefix.length)] = remote_id;
       else links[kind] = remote_id;
-    return { links, unsure };
+    return { links, unsure, answered };
   }
 
   /** Before a request that may make a record: a process that is killed after it leaves this row. */
@@ -89,8 +102,8 @@ export class LinkRows {
 export class LinksOfOneRun {
   readonly links = Object.create(null) as RemoteIds;
 
-  of(): Promise<{ links: RemoteIds; unsure: UnsureMark[] }> {
-    return Promise.resolve({ links: this.links, unsure: [] });
+  of(): Promise<KnownLinks> {
+    return Promise.resolve({ links: this.links, unsure: [], answered: {} });
   }
 
   mark(): Promise<void> {

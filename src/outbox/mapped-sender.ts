@@ -1,6 +1,6 @@
 import type { Authorizer } from '../crm/authorizer.ts';
 import { NoToken } from '../crm/authorizer.ts';
-import { unsureKind, type CallLinkStore, type UnsureMark } from '../crm/link-rows.ts';
+import { answeredKind, unsureKind, type CallLinkStore, type UnsureMark } from '../crm/link-rows.ts'; // prettier-ignore
 import type { RateLimit } from '../crm/rate-limit.ts';
 import type { MappingStep } from '../crm/step.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -88,6 +88,7 @@ class MappedRun {
   readonly #exchanges: ApiExchange[] = [];
   readonly #context: StepContext;
   #unsure: UnsureMark[] = [];
+  #answered: string[] = [];
   #hasForgotten = false;
   #isUnsure = false;
   /** Headers whose values an answer must not show: the operator's own, and each proof of this attempt. */
@@ -142,12 +143,18 @@ class MappedRun {
     for (const { step } of known.unsure) this.#context.unsure[step] = true;
     // Answers from before the lost one would tell that the record is not there.
     if (known.unsure.length > 0) this.#context.answers = progressOf(null);
+    this.#answered = Object.keys(known.answered);
+    // A process that was killed later in its attempt has kept no answers, but this step was done.
+    for (const [step, eventId] of Object.entries(known.answered))
+      if (eventId === this.#item.eventId)
+        this.#context.answers[step] ??= { status: 200, body: null };
   }
 
   /** Nothing of an erased call stays: its endpoint has done what it does with an erasure. */
   async forgetAll(): Promise<void> {
     const unsure = this.#unsure.map(({ step }) => unsureKind(step));
-    await this.#unlink([...Object.keys(this.#context.links), ...unsure]);
+    const answered = this.#answered.map(answeredKind);
+    await this.#unlink([...Object.keys(this.#context.links), ...unsure, ...answered]);
   }
 
   async perform(): Promise<DeliveryVerdict> {
@@ -261,8 +268,12 @@ class MappedRun {
       Object.entries(opinion.links).map(([kind, id]) => [item === undefined ? kind : `${kind}_${item.id}`, id]), // prettier-ignore
     );
     const isKept = step.once === true || Object.keys(found).length > 0;
+    // A step whose answer brings no link would be forgotten by a kill before the attempt's end.
+    const isAnswered = step.once === true && Object.keys(found).length === 0;
+    const answered = isAnswered ? { [answeredKind(step.name)]: this.#item.eventId } : {};
+    if (isAnswered) this.#answered.push(step.name);
     if (isKept && links !== undefined)
-      await links.settle(endpoint.name, callId, step.name, found, clock.now());
+      await links.settle(endpoint.name, callId, step.name, { ...found, ...answered }, clock.now());
     Object.assign(this.#context.links, found);
     if (step.unlink !== undefined) await this.#unlink(this.#kindsOf(step.unlink));
     this.#context.answers[step.name] = answer;

@@ -155,6 +155,33 @@ test.each(presetNames)(
   },
 );
 
+test.each(presetNames)(
+  '%s: a kill behind a step that was tried before writes the wrap-up once',
+  async (name) => {
+    await using store = await temporaryStore();
+    const crm = doubles[name]!();
+    crm.people = [{ id: '51', phones: ['+44 20 7946 0958'], at: '2026-01-01T00:00:00Z' }];
+    const clock = new TestClock(1);
+    crm.nowMs = () => clock.now();
+    await using sender = senderTo(crm, clock, crmRowsOf(store));
+    for (let before = 0; before < 8; before++) {
+      const callId = `call_k${before}x`;
+      const told = [
+        endedCall(callId, '+442079460958', 'Card was stolen'),
+        wrappedCall(callId, '+442079460958', { revision: 1, until: '2026-12-04', ids: ['p1'] }),
+      ];
+      for (const item of told) {
+        await keepEvent(store, item);
+        // The first attempt keeps what it has asked so far, the second one is killed behind its first request.
+        if (item.type === 'call.wrapped') crm.plan = [...new Array<undefined>(before), 'busy', undefined, 'crash-before']; // prettier-ignore
+        await deliverThrough(() => sender, item, clock);
+        crm.plan = [];
+      }
+      expect(crm.wrapUpOf(callId)?.split('Text of revision 1').length).toBe(2);
+    }
+  },
+);
+
 test.each(presetNames)('%s: an edit opens no task that is done, and takes back the task of a promise that nobody made', async (name) => {
   await using store = await temporaryStore();
   const crm = doubles[name]!();
@@ -204,7 +231,7 @@ test.each(presetNames)('%s: with on_erase: delete an erased call takes its recor
   for (const call of ['call_2', 'call_3'])
     expect([crm.recordsOf(call).length, crm.tasksOf(call).length], call).toEqual([1, 2]);
   const links = crmRowsOf(store).links;
-  expect([await links.of('crm', 'call_1'), await links.of('crm', 'call_2')]).toEqual([{ links: {}, unsure: [] }, { links: {}, unsure: [] }]);
+  expect([await links.of('crm', 'call_1'), await links.of('crm', 'call_2')]).toEqual([{ links: {}, unsure: [], answered: {} }, { links: {}, unsure: [], answered: {} }]);
 }); // prettier-ignore
 
 test('the record of a call that was wrapped up holds its outcome, its facts, its links and its transcript', async () => {

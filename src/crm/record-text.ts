@@ -1,3 +1,5 @@
+import { recordWordsOf, type RecordWords } from './record-words.ts';
+
 /*
  * The call as a person reads it in the CRM. Pure, and safe on any text: a caller's words are in it.
  */
@@ -33,7 +35,13 @@ type WrappedLike = {
 };
 export type EventLike = {
   type?: unknown;
-  call?: { direction?: unknown; from?: unknown; to?: unknown; started_at?: unknown };
+  call?: {
+    language?: unknown;
+    direction?: unknown;
+    from?: unknown;
+    to?: unknown;
+    started_at?: unknown;
+  };
   data?: CallData & WrappedLike;
 };
 /** Events of the call before this one, as the sender finds them: none in a preview. */
@@ -64,19 +72,20 @@ export function callText(
   const wrapped = event?.type === 'call.wrapped' ? data : earlier.wrapped;
   const told = { ...earlier.completed, ...earlier.revised, ...data };
   const record = wrapped?.wrap_up;
+  const words = recordWordsOf(event?.call?.language);
   const parts = [
     textOf(wrapped?.text ?? told.summary?.text),
     [
-      ...(record ? linesOfRecord(record) : linesOfCall(told)),
-      lineWith('Call in Trunkline', textOf(told.page_url)),
-      lineWith('Recording', textOf(told.recording_url)),
-      textOf(told.page_url) === '' ? '' : linksUntil(told.links_expire_at),
+      ...(record ? linesOfRecord(record, words) : linesOfCall(told, words)),
+      lineWith(words.page, textOf(told.page_url)),
+      lineWith(words.recording, textOf(told.recording_url)),
+      textOf(told.page_url) === '' ? '' : linksUntil(told.links_expire_at, words),
     ]
       .filter((line) => line !== '')
       .join('\n'),
     options.transcript === false || !Array.isArray(told.transcript)
       ? ''
-      : ['Transcript', ...told.transcript.map(lineOf)].join('\n'),
+      : [words.transcript, ...told.transcript.map(lineOf)].join('\n'),
   ].filter((part) => part !== '');
   const plain = parts.join('\n\n');
   if (options.html !== true) return cutText(plain, options.max);
@@ -85,36 +94,46 @@ export function callText(
   return escaped(cutText(plain, room)).replaceAll('\n', '<br>');
 }
 
-function linesOfCall({ sentiment_by_role: moods, entities }: CallData): string[] {
+function linesOfCall(
+  { sentiment_by_role: moods, entities }: CallData,
+  words: RecordWords,
+): string[] {
   const mood = textOf(moods?.['customer']);
   return [
-    lineWith(
-      'Mood of the customer',
-      mood === 'mixed' ? 'at times negative, at times positive' : mood,
+    lineWith(words.mood, inWords(words.moods, mood)),
+    named(
+      namesOnce(Array.isArray(entities) ? entities : []).map((fact) => factOf(fact, words)),
+      words,
     ),
-    named(namesOnce(Array.isArray(entities) ? entities : []).map(factOf)),
   ];
 }
 
-function linesOfRecord(record: NonNullable<WrappedLike['wrap_up']>): string[] {
+function linesOfRecord(record: NonNullable<WrappedLike['wrap_up']>, words: RecordWords): string[] {
   const { outcome, disposition, disposition_by: by, mood } = record;
   const isSuggested = disposition != null && (by === 'meaning' || by === 'words');
-  const [from, to] = [textOf(mood?.from), textOf(mood?.to)];
+  const [from, to] = [mood?.from, mood?.to].map((one) => inWords(words.moods, textOf(one)));
   const facts = (Array.isArray(record.facts) ? record.facts : []).map(({ kind, value, currency }) =>
-    readable(textOf(kind), textOf(value), textOf(currency)),
+    readable(textOf(kind), textOf(value), textOf(currency), words),
   );
   const value = textOf(outcome?.value);
   return [
-    lineWith('Outcome', value === 'unknown' ? '' : value),
-    lineWith('Disposition', `${textOf(disposition)}${isSuggested ? ' (suggested)' : ''}`),
-    lineWith('Mood of the customer', from === to ? from : `${from} at first, ${to} at the end`),
-    named(facts),
+    lineWith(words.outcome, value === 'unknown' ? '' : inWords(words.outcomes, value)),
+    lineWith(
+      words.disposition,
+      `${textOf(disposition)}${isSuggested ? ` (${words.suggested})` : ''}`,
+    ),
+    lineWith(words.mood, from === to ? (from ?? '') : words.fromTo(from ?? '', to ?? '')),
+    named(facts, words),
   ];
 }
 
-function named(facts: readonly string[]): string {
+function inWords(names: Record<string, string>, value: string): string {
+  return Object.hasOwn(names, value) ? (names[value] ?? value) : value;
+}
+
+function named(facts: readonly string[], words: RecordWords): string {
   const said = [...new Set(facts)].filter((one) => one !== '');
-  return lineWith('Named in the call', said.slice(0, 40).join(' · '));
+  return lineWith(words.named, said.slice(0, 40).join(' · '));
 }
 
 /** Leaves out what is no name of the case: the agent's own name, and a first name whose full name was said too. */
@@ -136,57 +155,53 @@ function shownOf({ text, value }: Fact): string {
   return textOf(typeof value === 'string' || typeof value === 'number' ? String(value) : text);
 }
 
-function factOf(fact: Fact): string {
+function factOf(fact: Fact, words: RecordWords): string {
   const shown = shownOf(fact);
   // A redacted place has a mark in place of words, which tells a reader nothing here.
   if (shown.startsWith('[')) return '';
-  return readable(textOf(fact.entity_type), shown, textOf(fact.currency));
+  return readable(textOf(fact.entity_type), shown, textOf(fact.currency), words);
 }
 
-/** The names of the commonest kinds. Each other kind is called as its type. */
-const kindNames: Record<string, string> = {
-  NUMERICAL_PII: 'Number',
-  PHONE_NUMBER: 'Phone',
-  MONEY: 'Amount',
-  NAME_GIVEN: 'Name',
-  NAME_FAMILY: 'Name',
-  EMAIL_ADDRESS: 'Email',
-  EMAIL: 'Email',
-};
-
 /** A fact as one would write it down: "Amount $89", "Friday 4 December 2026". */
-function readable(kind: string, value: string, currency: string): string {
+function readable(kind: string, value: string, currency: string, words: RecordWords): string {
   if (value === '') return '';
   const type = kind.toUpperCase();
-  const name = kindNames[type] ?? `${type.charAt(0)}${type.slice(1).toLowerCase().replaceAll('_', ' ')}`;
-  if (type === 'DATE') return dayInWords(value) ?? `${name} ${value}`;
-  const amount = type === 'MONEY' || type === 'AMOUNT' ? amountInWords(value, currency) : undefined;
+  const name = inWords(words.kinds, type) !== type ? inWords(words.kinds, type) : `${type.charAt(0)}${type.slice(1).toLowerCase().replaceAll('_', ' ')}`;
+  if (type === 'DATE') return dayInWords(value, words) ?? `${name} ${value}`;
+  const amount = type === 'MONEY' || type === 'AMOUNT' ? amountInWords(value, currency, words) : undefined;
   return `${name} ${amount ?? value}`;
 } // prettier-ignore
 
-function amountInWords(value: string, currency: string): string | undefined {
+function amountInWords(
+  value: string,
+  currency: string,
+  { locale }: RecordWords,
+): string | undefined {
   const amount = Number(value);
   if (!/^[A-Z]{3}$/.test(currency) || !Number.isFinite(amount)) return undefined;
-  return new Intl.NumberFormat('en-US', {
+  return new Intl.NumberFormat(locale === 'en' ? 'en-US' : locale, {
     style: 'currency',
     currency,
     minimumFractionDigits: Number.isInteger(amount) ? 0 : 2,
   }).format(amount);
 }
 
-function dayInWords(value: string): string | undefined {
+function dayInWords(
+  value: string,
+  { locale }: RecordWords = recordWordsOf('en'),
+): string | undefined {
   const day = /^\d{4}-\d\d-\d\d$/.test(value) ? new Date(value) : undefined;
   if (day === undefined || Number.isNaN(day.getTime())) return undefined;
-  const parts = new Intl.DateTimeFormat('en-GB', {
+  const parts = new Intl.DateTimeFormat(locale === 'en' ? 'en-GB' : locale, {
     ...{ weekday: 'long', day: 'numeric', month: 'long', year: 'numeric', timeZone: 'UTC' },
   }).format(day);
-  return parts.replace(',', '');
+  return locale === 'en' ? parts.replace(',', '') : parts;
 }
 
 /** A record lives longer than the links in it: their reader is told what opens them afterwards. */
-export function linksUntil(expiresAt: unknown): string {
-  const day = dayInWords(textOf(expiresAt).slice(0, 10));
-  return day === undefined ? '' : `Links open without a sign-in until ${day}.`;
+export function linksUntil(expiresAt: unknown, words = recordWordsOf('en')): string {
+  const day = dayInWords(textOf(expiresAt).slice(0, 10), words);
+  return day === undefined ? '' : words.linksUntil(day);
 }
 
 export function lineWith(name: string, text: string): string {

@@ -7,7 +7,8 @@ import { rewriteUtterance } from './rewrite/rewrite.ts';
 import { scoreSentiment, unknownSentiment } from './sentiment/score.ts';
 import { chaptersOf, severalOf, type TimedTurn } from './summary/chapters.ts';
 import { courseOf } from './sentiment/course.ts';
-import { summarize, toldFrom } from './wrap-up/summarize.ts';
+import { mainLanguageOf } from './main-language.ts';
+import { summarize, toldFrom, withoutDay } from './wrap-up/summarize.ts';
 import { recordOf } from './wrap-up/record.ts';
 import { wrapUpFrom } from './wrap-up/as-wrap-up.ts';
 import type { CoveredSpan } from './redaction/redact.ts';
@@ -48,7 +49,9 @@ const perform: Perform = {
   structuredData: () => needsProvider('structured_data_extraction'),
   summarization: ({ utterances, type }) =>
     asBlock(() => {
-      const results = summarize(utterances.map(turnOf), type);
+      const turns = utterances.map(turnOf);
+      const language = mainLanguageOf(utterances);
+      const results = summarize(turns, type, withoutDay(turns, language));
       return {
         results,
         isEmpty: results === '',
@@ -57,7 +60,7 @@ const perform: Perform = {
     }),
   chapterization: ({ utterances, starts }) =>
     asBlock(() => {
-      const chapters = chaptersOf(utterances.map(turnOf), starts);
+      const chapters = chaptersOf(utterances.map(turnOf), starts, mainLanguageOf(utterances));
       return {
         results: { chapters },
         isEmpty: chapters.length === 0,
@@ -214,11 +217,11 @@ function insightOf(
         }));
       });
   const named = withSpelledNames(turns, entities);
-  const record = recordOf(named, { entities, ...about });
+  const record = recordOf(named, { entities, ...about, language });
   return {
     summary: toldFrom(record, named, summaryType),
     summary_kind: 'extractive',
-    chapters: severalOf(chaptersOf(turns)),
+    chapters: severalOf(chaptersOf(turns, undefined, language)),
     wrap_up: wrapUpFrom(record, named),
     entities,
     sentiment: language === 'en' ? courseOf(turns) : [],

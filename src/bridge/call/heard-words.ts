@@ -1,5 +1,6 @@
 import { languageName } from '../../lib/language-name.ts';
 import { isAbroad } from '../../language/abroad/number-words.ts';
+import { WordsByLanguage } from '../../language/main-language.ts';
 import type { WordlessSpeech } from '../../protocol/job.ts';
 import type { ServerMessage } from '../../protocol/live-messages.ts';
 import type { CallEvents } from '../events/call-events.ts';
@@ -43,7 +44,7 @@ type HeardWordsOptions = {
  */
 export class HeardWords {
   readonly #options: HeardWordsOptions;
-  #languageCode = 'en';
+  readonly #words = new WordsByLanguage();
   /** The languages that a warning has named. */
   readonly #warnedOf = new Set<string>();
   /** The gaps of the call's results, as a speech service told them. */
@@ -53,9 +54,9 @@ export class HeardWords {
     this.#options = options;
   }
 
-  /** The language of the last final: the summary is written in it. */
+  /** The language of most of the words: the summary is written in it. */
   get languageCode(): string {
-    return this.#languageCode;
+    return this.#words.main;
   }
 
   /** Handles a message of a leg's session. `atS` is the leg time at which the session began. */
@@ -96,7 +97,7 @@ export class HeardWords {
   ): void {
     const { text, language, confidence } = data;
     leg.heardUntilS = Math.max(leg.heardUntilS, end);
-    this.#languageCode = language;
+    this.#words.add(text, language);
     if (this.#isRedacted) this.#warnOfLanguage(language);
     if (
       leg.record.role !== 'agent' &&

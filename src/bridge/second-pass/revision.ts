@@ -1,3 +1,4 @@
+import { mainLanguageOf } from '../../language/main-language.ts';
 import type { LanguageRunner } from '../../language/runner.ts';
 import type { LanguageTasks } from '../../language/tasks.ts';
 import type { ValueContext } from '../../language/types.ts';
@@ -41,7 +42,7 @@ export async function revisionOf(
   spoken: readonly Spoken[],
   options: RevisionOptions,
 ): Promise<Revision> {
-  const code = lastLanguage(spoken);
+  const code = mainLanguageOf(spoken);
   const said = await redacted(turnsOf(spoken, options.channelRoles), options);
   const { turns, spoken: changed } = await written(said, code, options);
   const { transcript, summary, chapters, entities, errors } = await summarised(
@@ -152,9 +153,4 @@ async function summarised(
   } catch {
     return noSummary(conversation.turns, type, 'the summary could not be made'); // the words are useful without a summary
   }
-}
-
-/** The summary is written in the last spoken language, as in `call.summary`. */
-function lastLanguage(spoken: readonly Spoken[]): string {
-  return spoken.findLast(({ language }) => language !== '')?.language ?? 'en';
 }

@@ -171,7 +171,11 @@ export class WrapUps {
         const next: WrapUpRow = {
           ...row,
           record,
-          text: textOfWrapUp(after, this.#options.config.summaryType === 'bullet_points'),
+          text: textOfWrapUp(
+            after,
+            this.#options.config.summaryType === 'bullet_points',
+            call.language ?? 'en',
+          ),
           edits: JSON.stringify(edits.slice(-maxEdits)),
           ...(changed.includes('disposition')
             ? {
@@ -268,7 +272,7 @@ export class WrapUps {
       language,
       callId: call.id,
       type: config.summaryType,
-      languageCode: 'en',
+      languageCode: call.language ?? 'en',
       deadlineMs: config.summaryWaitMs,
       about: valueContextOf(recordFrom(call)),
     });

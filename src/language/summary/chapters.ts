@@ -1,7 +1,9 @@
+import { isAbroad } from '../abroad/number-words.ts';
 import { contentWords } from '../text/content.ts';
 import { splitSentences } from '../text/sentences.ts';
 import { timelineOf } from '../timing.ts';
 import { boundariesOf } from './boundaries.ts';
+import { chapterToldAbroad, isTopicAbroad } from './chapters-abroad.ts';
 import { titleOf } from './chapter-titles.ts';
 import { extractOf } from './extract.ts';
 import type { Chapter, Word } from '../../protocol/addons.ts';
@@ -10,7 +12,11 @@ import type { SpokenTurn } from '../types.ts';
 export type TimedTurn = SpokenTurn & { words?: Word[] };
 
 /** Divides a call into chapters where the topic changes. The greeting stays with the chapter it leads to. */
-export function chaptersOf(turns: readonly TimedTurn[], givenStarts?: number[]): Chapter[] {
+export function chaptersOf(
+  turns: readonly TimedTurn[],
+  givenStarts?: number[],
+  language = 'en',
+): Chapter[] {
   const spoken = turns.filter((turn) => turn.text.trim() !== '');
   if (spoken.length === 0) return [];
   const starts = givenStarts ?? [0, ...boundariesOf(spoken).slice(1)];
@@ -21,7 +27,9 @@ export function chaptersOf(turns: readonly TimedTurn[], givenStarts?: number[]):
       part.flatMap((turn) => contentWords(turn.text).map((word) => word.stem)),
     ))
       chaptersWith.set(stem, (chaptersWith.get(stem) ?? 0) + 1);
-  return parts.map((part, place) => chapterOf(part, chaptersWith, place === 0));
+  return parts.map((part, place) =>
+    chapterOf(part, chaptersWith, { isFirst: place === 0, language }),
+  );
 }
 
 /** The chapters of a call. A call about one topic has none: its summary says what it was about. */
@@ -32,12 +40,14 @@ export function severalOf(chapters: Chapter[]): Chapter[] {
 function chapterOf(
   turns: readonly TimedTurn[],
   chaptersWith: ReadonlyMap<string, number>,
-  isFirst: boolean,
+  { isFirst, language }: { isFirst: boolean; language: string },
 ): Chapter {
-  const keywords = keywordsOf(turns, chaptersWith);
-  const summary = extractOf(turns, 'concise');
+  const keywords = keywordsOf(turns, chaptersWith, language);
+  const { headline, summary } = isAbroad(language)
+    ? chapterToldAbroad(turns, language)
+    : { headline: titleOf(turns, { isFirst }), summary: extractOf(turns, 'concise') };
   return {
-    headline: titleOf(turns, { isFirst }),
+    headline,
     gist: keywords.slice(0, 3).join(', '),
     keywords,
     start: turns[0]?.start ?? 0,
@@ -53,11 +63,13 @@ function chapterOf(
 function keywordsOf(
   turns: readonly SpokenTurn[],
   chaptersWith: ReadonlyMap<string, number>,
+  language: string,
 ): string[] {
   const counts = new Map<string, { word: string; count: number; first: number }>();
   let order = 0;
   for (const turn of turns)
     for (const { stem, word } of contentWords(turn.text)) {
+      if (isAbroad(language) && !isTopicAbroad(word, language)) continue;
       const known = counts.get(stem);
       if (known) known.count += 1;
       else counts.set(stem, { word, count: 1, first: order++ });

@@ -22,10 +22,15 @@ export function splitSentences(text: string): TextSpan[] {
   return spans;
 }
 
+/** German writes the day of a month with a dot: "am 9. März". */
+const month =
+  /^\s*(?:Januar|Jänner|Februar|März|April|Mai|Juni|Juli|August|September|Oktober|November|Dezember)\b/u;
+
 function endsSentence(text: string, dot: number, end: number): boolean {
   const before = /\S{1,12}$/u.exec(text.slice(Math.max(0, dot - 12), dot))?.[0].toLowerCase() ?? '';
   const next = /^\s*(\S)/u.exec(text.slice(end, end + 40))?.[1];
   if (next === undefined) return true;
+  if (/\d$/.test(before) && month.test(text.slice(end, end + 20))) return false;
   const clean = before.replace(/^["'(]+/u, '');
   if (clean === 'a.m' || clean === 'p.m') return /[\p{Lu}]/u.test(next);
   if (abbreviations.has(clean)) return false;

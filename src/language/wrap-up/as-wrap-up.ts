@@ -1,7 +1,7 @@
 import { digestOf } from '../../lib/digest.ts';
 import type { WrapUp, WrapUpPromise } from '../../protocol/wrap-up.ts';
 import type { SpokenTurn } from '../types.ts';
-import type { CallRecordDraft, PromiseField } from './record.ts';
+import type { CallRecordDraft, PromiseField } from './record-draft.ts';
 
 /** The record as others read it: turns by their ids. A field without the id of its proof is left out. */
 export function wrapUpFrom(record: CallRecordDraft, turns: readonly SpokenTurn[]): WrapUp {

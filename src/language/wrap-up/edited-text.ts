@@ -1,11 +1,15 @@
 import type { WrapUp } from '../../protocol/wrap-up.ts';
+import { isAbroad } from '../abroad/number-words.ts';
+import { toldAbroad } from './told-abroad.ts';
 import { written } from './written-day.ts';
 
 /** A record in sentences, where its fields are all that there is: somebody has edited it. */
 export function textOfWrapUp(
-  { reason, done, promises, facts, disposition, disposition_by: by }: WrapUp,
+  { reason, done, promises, facts, outcome, disposition, disposition_by: by }: WrapUp,
   isList = false,
+  language = 'en',
 ): string {
+  if (isAbroad(language)) return toldAbroad({ reason, done, promises, facts, outcome, disposition }, language, isList ? 'bullet_points' : 'general'); // prettier-ignore
   const caller = facts.find(({ kind }) => kind === 'name')?.value;
   const sentences = [
     ...(caller === undefined ? [] : [`Caller: ${caller}`]),

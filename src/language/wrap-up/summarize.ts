@@ -11,7 +11,9 @@ import type { SpokenTurn } from '../types.ts';
 import { entitiesOfTurns } from '../values/of-turns.ts';
 import { written } from './written-day.ts';
 import { likeness } from './done.ts';
-import { recordOf, type CallRecordDraft, type PromiseField, type RecordContext } from './record.ts';
+import { toldAbroad } from './told-abroad.ts';
+import { recordOf } from './record.ts';
+import type { CallRecordDraft, PromiseField, RecordContext } from './record-draft.ts';
 
 /** The summary of a call that contains nothing worth recording. */
 const nothingToTell = 'Short call, nothing to summarise.';
@@ -33,10 +35,15 @@ export function summarize(
 const maxTurnsSearched = 2_000;
 
 /** Everything that is known of a conversation whose day is not: its entities but for dates. */
-function withoutDay(turns: readonly SpokenTurn[]): RecordContext {
-  if (turns.length > maxTurnsSearched || !isTellable(turns)) return {};
-  const entities = entitiesOfTurns(turns, { day: '1970-01-01' }, 'en');
-  return { entities: entities.filter(({ entity_type }) => !/^D(?:ATE|OB)/.test(entity_type)) };
+export function withoutDay(turns: readonly SpokenTurn[], language = 'en'): RecordContext {
+  if (turns.length > maxTurnsSearched || (language === 'en' && !isTellable(turns)))
+    return { language };
+  const about = { day: '1970-01-01', language };
+  const entities = entitiesOfTurns(turns, about, language);
+  return {
+    language,
+    entities: entities.filter(({ entity_type }) => !/^D(?:ATE|OB)/.test(entity_type)),
+  };
 }
 
 export function toldFrom(
@@ -45,6 +52,7 @@ export function toldFrom(
   type: SummarizationType,
 ): string {
   if (turns.length === 0) return '';
+  if (record.language !== undefined) return toldAbroad(record, record.language, type);
   if (!record.isTold) return extractOf(turns, type);
   if (record.isWrongNumber) return nothingToTell;
   const caller = record.facts.find(({ kind }) => kind === 'name')?.value;

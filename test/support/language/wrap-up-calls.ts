@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import type { SpokenTurn } from '../../../src/language/types.ts';
 import { entitiesOfTurns } from '../../../src/language/values/of-turns.ts';
-import { recordOf, type CallRecordDraft } from '../../../src/language/wrap-up/record.ts';
+import { recordOf } from '../../../src/language/wrap-up/record.ts';
+import type { CallRecordDraft } from '../../../src/language/wrap-up/record-draft.ts';
 import { contentWords } from '../../../src/language/text/content.ts';
 import { baseOf } from '../../../src/language/wrap-up/verbs.ts';
 import { Counts } from './language-scores.ts';

@@ -27,6 +27,10 @@ const things = new RegExp(`^(?:${numberedThings})$`);
 /** Words of a sentence about something else: "he turned twenty one", "it was about nine thirty". */
 const tellings =
   /^(?:turned|turns|waited|waiting|departs?|departed|leaves|arrives?|arrived|happened|bought|moved|since|lives?|living|lived|about|around|nearly|almost|roughly|approximately|drove|earns?|earned|took|lasted|returned|received|sent|used|counted|measured|measures|stayed|starts?|started|opens?|opened|closes?|closed|lands?|landed|boards?|built)$/;
+/** Directly before a number: "half past ten", "under twelve". */
+const compared = /^(?:past|after|before|under|over|above|below|between|than|approximately)$/;
+/** Before "code": one of these has nothing to do with a card. */
+const otherCode = /^(?:zip|post|postal|area|error|promo|discount|booking|order|country|dress|bar)$/;
 /** A word behind it: "nine thirty when I called", "two hundred and fifty of them", "four twelve Oak Avenue". */
 const namesBehind =
   /^(?:when|twice|altogether|avenue|street|road|lane|drive|boulevard|total|tonight|tomorrow|yesterday|screen|queue|last|next|ago|old|tall|long|wide|away|left)$/;
@@ -58,8 +62,11 @@ export function isNamedOtherwise(doc: Doc, run: NamedRun): boolean {
   const { from, to } = run;
   const before = wordsFrom(doc, from - 1, -1, reachBefore);
   const behind = wordsFrom(doc, to, 1, reachBehind);
-  if ([...before, ...behind].some((word) => ofCard.test(word))) return false;
+  const isOfCard = (word: string, at: number): boolean =>
+    ofCard.test(word) && !(word === 'code' && otherCode.test(before[at + 1] ?? ''));
+  if (before.some(isOfCard) || behind.some((word) => ofCard.test(word))) return false;
   return (
+    compared.test(before[0] ?? '') ||
     before.some((word) => things.test(word) || tellings.test(word)) ||
     before.some((word, at) => others.test(word) && at > 0 && !reads.test(before[at - 1] ?? '')) ||
     counted.test(behind[0] ?? '') ||

@@ -156,7 +156,7 @@ function stretchesIn(doc: Doc, parts: readonly AnswerPart[]): DigitStretch[] {
     }
     while (parts[last + 1]?.kind === 'like') last += 1;
     const inside = parts.slice(first, last + 1);
-    stretches.push({
+    const stretch: DigitStretch = {
       from: parts[first]?.from ?? 0,
       first: part.from,
       to: parts[last]?.to ?? 0,
@@ -167,7 +167,10 @@ function stretchesIn(doc: Doc, parts: readonly AnswerPart[]): DigitStretch[] {
       ordinals: inside.filter(({ isOrdinal }) => isOrdinal).length,
       isSpelled: inside.every(({ kind, isSpelled }) => kind !== 'number' || isSpelled === true),
       isOpen: parts[first - 1]?.kind !== 'closed' && parts[last + 1]?.kind !== 'closed',
-    });
+    };
+    const isDay = part.isOrdinal === true && stretch.hasMonth && stretch.numbers === 2;
+    // "The ninth of June" is a day, unless the date of a card was asked for.
+    if (!isDay || doc.asked.includes('expiry')) stretches.push(stretch);
     i = last;
   }
   return stretches;

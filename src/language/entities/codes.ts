@@ -150,7 +150,8 @@ function byShape(doc: Doc, run: Run, cue: Cue | undefined): string | undefined {
   if (digits >= 6 && doc.tokens[run.from - 1]?.text === '#') return 'NUMERICAL_PII';
   // A long number spelled out digit by digit is personal, whatever it numbers.
   const isListed = run.pieces.length === 6 || isWritten(doc, run);
-  const isBare = digits === 6 && isListed && isAnswer(doc, run);
+  // Behind a question it may be a piece of the number that was asked for.
+  const isBare = doc.asked.length === 0 && digits === 6 && isListed && isAnswer(doc, run);
   return isBare || (digits >= 7 && (run.pieces.length >= 3 || isWritten(doc, run)))
     ? 'NUMERICAL_PII'
     : undefined;

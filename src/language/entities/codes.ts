@@ -149,22 +149,9 @@ function byShape(doc: Doc, run: Run, cue: Cue | undefined): string | undefined {
   if (cue?.kind === 'number' && cue.adjacent && digits >= 4) return 'NUMERICAL_PII';
   if (digits >= 6 && doc.tokens[run.from - 1]?.text === '#') return 'NUMERICAL_PII';
   // A long number spelled out digit by digit is personal, whatever it numbers.
-  const isListed = run.pieces.length === 6 || isWritten(doc, run);
-  // Behind a question it may be a piece of the number that was asked for.
-  const isBare = doc.asked.length === 0 && digits === 6 && isListed && isAnswer(doc, run);
-  return isBare || (digits >= 7 && (run.pieces.length >= 3 || isWritten(doc, run)))
+  return digits >= 7 && (run.pieces.length >= 3 || isWritten(doc, run))
     ? 'NUMERICAL_PII'
     : undefined;
-}
-
-/** True if the text says nothing but the number: "it is four, eight, three, one, zero, seven". */
-function isAnswer(doc: Doc, { from, to }: Run): boolean {
-  return doc.tokens.every(
-    ({ kind, lower }, at) =>
-      (at >= from && at < to) ||
-      kind === 'mark' ||
-      /^(?:it|it's|is|that|that's|yes|yeah|okay|so|and|uh|um)$/.test(lower),
-  );
 }
 
 /** Matches a month and a year such as "oh four slash twenty nine". */

@@ -55,11 +55,6 @@ test('letters beside names of the alphabet belong to a code', () => {
   expect(valuesOf(['It is I Juliet Five, six, zero, nine.'], ['The reference, please?'])).toEqual([['NUMERICAL_PII', 'IJ5609']]); // prettier-ignore
 });
 
-test('six digits that are all of an answer are a number', () => {
-  expect(valuesOf(['It is four, eight, three, one, zero, seven.'])).toEqual([['NUMERICAL_PII', '483107']]); // prettier-ignore
-  expect(valuesOf(['We were four, five, six, one, two, three in turn.'])).toEqual([]);
-});
-
 test('a first name with a full stop begins an address of mail', () => {
   expect(valuesOf(['You can write to Susan. Osborne at outlook.com.'])).toEqual([['EMAIL_ADDRESS', 'susan.osborne@outlook.com']]); // prettier-ignore
 });

@@ -10,6 +10,7 @@ import type {
   SentimentItem,
   Utterance,
 } from '../protocol/addons.ts';
+import { doubtfulOf } from './text/doubt.ts';
 import type { SummarizationType } from '../protocol/addon-configs.ts';
 import type { HeardEntity, OverFinals } from './values/over-finals.ts';
 import type { WrittenContext } from './values/written.ts';
@@ -128,7 +129,7 @@ export function turnOf(
   utterance: Utterance & { role?: string },
 ): SpokenTurn & { words: Utterance['words'] } {
   const { role, channel, text, start, end, words } = utterance;
-  return { role: role ?? `channel ${channel}`, text: text.trim(), start, end, words };
+  return { role: role ?? `channel ${channel}`, text: text.trim(), start, end, words, doubtful: doubtfulOf(words) }; // prettier-ignore
 }
 
 /** The answer of a task that failed or ran out of time. */

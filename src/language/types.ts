@@ -39,6 +39,8 @@ export type SpokenTurn = {
   text: string;
   /** The words as they were said, where `text` has their numbers in figures. */
   spoken?: string | undefined;
+  /** Words, in small letters, of which the recogniser was not sure. Undefined where nothing is known of that. */
+  doubtful?: readonly string[] | undefined;
   start: number;
   end: number;
   /** The id of the turn in its call. Sessions and jobs have none. */

@@ -3,13 +3,14 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { eventExamples } from '../../src/protocol/event-examples.ts';
 import { endsWithUs } from '../support/process/ends-with-us.ts';
 import { temporaryFolder } from '../support/store/store.ts';
 
 /*
- * Tryton for real, with a database of its own: ended calls of known numbers, three kills of the bridge's outbox and one
- * restart of Tryton in between. Each call must have one note, under the party that has its number. It installs Tryton
- * from the Python index once. CALLS=500 by default.
+ * Tryton for real, with a database of its own: ended calls of known numbers and their wrap-ups, three kills of the
+ * bridge's outbox and one restart of Tryton in between. Each call must have one note with its wrap-up, and one task for
+ * each promise, under the party that has its number. It installs Tryton from the Python index once. CALLS=500 by default.
  */
 
 const calls = Number(process.env['CALLS'] ?? 500);
@@ -70,7 +71,7 @@ async function run(): Promise<boolean> {
   const startedMs = Date.now();
   for (const share of [0.2, 0.4, 0.6]) {
     const life = node();
-    await delivered(life, Math.floor(calls * share));
+    await delivered(life, Math.floor(calls * 2 * share));
     life.kill('SIGKILL');
     await ended(life);
     if (share !== 0.4) continue;
@@ -80,27 +81,35 @@ async function run(): Promise<boolean> {
     await answering();
   }
   const last = node();
-  await delivered(last, calls);
+  await delivered(last, calls * 2);
   await ended(last);
 
   const notes = await rpc<{ message: string; resource: string }[]>('model.ir.note.search_read', [[], 0, null, null, ['message', 'resource'], {}]); // prettier-ignore
-  const byCall = new Map<string, string[]>();
-  for (const { message, resource } of notes) {
-    const id = /trunkline:(\w+)/.exec(message)?.[1] ?? '';
-    byCall.set(id, [...(byCall.get(id) ?? []), resource]);
-  }
-  let doubles = 0;
-  let wrong = 0;
-  for (const [id, resources] of byCall) {
-    if (resources.length > 1) doubles++;
-    const number = Number(id.slice(5)) % numbers.length;
-    if (resources[0] !== `party.party,${parties[number]}`) wrong++;
-  }
+  const records = notesBy(notes, /trunkline:(\w+)/);
+  const tasks = notesBy(notes, /trunkline-task:([\w.]+);/);
+  const wrapped = eventExamples['call.wrapped'].data;
+  const unwrapped = notes.filter(({ message }) => /trunkline:\w/.test(message) && !message.includes(wrapped.text)).length; // prettier-ignore
+  const notesOfAll = [...records, ...tasks];
+  const doubles = notesOfAll.filter(([, resources]) => resources.length > 1).length;
+  const wrong = notesOfAll.filter(([id, [resource]]) => resource !== `party.party,${parties[Number(id.slice(5, 9)) % numbers.length]}`).length; // prettier-ignore
   tryton.kill('SIGKILL');
   await ended(tryton);
   const seconds = (Date.now() - startedMs) / 1_000;
-  console.log(`${calls} calls, 3 kills, 1 restart of Tryton: ${byCall.size} records, ${doubles} doubled, ${wrong} under a wrong party, ${seconds.toFixed(0)} s`); // prettier-ignore
-  return byCall.size === calls && doubles === 0 && wrong === 0;
+  console.log(`${calls} calls, 3 kills, 1 restart of Tryton: ${records.size} records, ${tasks.size} tasks, ${doubles} doubled, ${wrong} under a wrong party, ${unwrapped} without the wrap-up, ${seconds.toFixed(0)} s`); // prettier-ignore
+  const wanted = calls * wrapped.wrap_up.promises.length;
+  return records.size === calls && tasks.size === wanted && doubles + wrong + unwrapped === 0;
+}
+
+function notesBy(
+  notes: readonly { message: string; resource: string }[],
+  mark: RegExp,
+): Map<string, string[]> {
+  const found = new Map<string, string[]>();
+  for (const { message, resource } of notes) {
+    const id = mark.exec(message)?.[1];
+    if (id !== undefined) found.set(id, [...(found.get(id) ?? []), resource]);
+  }
+  return found;
 }
 
 async function makeParties(numbers: string[]): Promise<number[]> {

@@ -6,7 +6,7 @@ import { Role, type CallEventData, type Turn } from '../../protocol/events.ts';
 import type { WrapUp } from '../../protocol/wrap-up.ts';
 import { personName } from '../../protocol/people.ts';
 import type { Database } from '../../store/schema.ts';
-import { roleFrom, spokenOf, turnsOf } from '../events/call-rows.ts';
+import { doubtfulWordsOf, roleFrom, spokenOf, turnsOf } from '../events/call-rows.ts';
 
 export type SummaryData = CallEventData<'call.summary'>;
 type SummaryType = SummaryData['summary']['type'];
@@ -16,6 +16,8 @@ export type CallConversation = {
   turns: Turn[];
   /** The words of turns as they were said, by utterance, where the turn has them in figures. */
   spoken?: ReadonlyMap<string | Turn, string>;
+  /** Words that the recogniser was not sure of, by utterance. */
+  doubtful?: ReadonlyMap<string, readonly string[]>;
   sentiment: SentimentRow[];
 };
 
@@ -26,9 +28,10 @@ export async function conversationOf(
   db: Kysely<Database>,
   callId: string,
 ): Promise<CallConversation> {
-  const [turns, spoken, rows] = await Promise.all([
+  const [turns, spoken, doubtful, rows] = await Promise.all([
     turnsOf(db, callId),
     spokenOf(db, callId),
+    doubtfulWordsOf(db, callId),
     db
       .selectFrom('leg_results')
       .select(['role', 'text'])
@@ -36,7 +39,7 @@ export async function conversationOf(
       .where('kind', '=', 'call.sentiment')
       .execute(),
   ]);
-  return { turns, spoken, sentiment: rows };
+  return { turns, spoken, doubtful, sentiment: rows };
 }
 
 type SummaryOptions = {
@@ -61,7 +64,7 @@ export async function summaryOf(
 
 /** The summary, and the record of the call where one could be made. */
 export async function summaryAndWrapUp(
-  { turns, spoken, sentiment: rows }: CallConversation,
+  { turns, spoken, doubtful, sentiment: rows }: CallConversation,
   options: SummaryOptions,
 ): Promise<{ summary: SummaryData; wrapUp?: WrapUp }> {
   const sentiment_course = sentimentCourse(rows);
@@ -70,7 +73,7 @@ export async function summaryAndWrapUp(
     {
       turns: turns.map((turn) => {
         const said = spoken?.get(turn) ?? spoken?.get(turn.utterance_id ?? '');
-        return { ...named(turn), spoken: said };
+        return { ...named(turn), spoken: said, doubtful: doubtful?.get(turn.utterance_id ?? '') };
       }),
       summaryType: options.type,
       language: options.languageCode,

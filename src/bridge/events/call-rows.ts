@@ -14,6 +14,7 @@ import type { CallContact } from '../../protocol/contact.ts';
 import type { CallAgent } from '../records/call-agent.ts';
 import type { ShortGaps } from '../records/gap.ts';
 import { utteranceIdOf, type Result } from '../records/timeline.ts';
+import { doubtfulOf } from '../../language/text/doubt.ts';
 
 export type CallRow = Selectable<CallsTable>;
 export type LegRow = Selectable<LegsTable>;
@@ -338,6 +339,35 @@ export async function spokenOf(db: Kysely<Database>, callId: string): Promise<Ma
     .execute();
   return new Map(
     rows.map((row) => [utteranceIdOf(row.leg_id, row.session_id, row.key), row.spoken ?? '']),
+  );
+}
+
+/** A call's reason and names stand in its first finals: of so many the doubt of the recogniser is read. */
+const finalsDoubted = 60;
+const WordsWithDoubt = z.object({
+  utterance_id: z.string(),
+  words: z.array(z.object({ word: z.string(), confidence: z.number() })),
+});
+
+/** The words that the recogniser was not sure of, in the first finals of a call, by utterance id. */
+export async function doubtfulWordsOf(
+  db: Kysely<Database>,
+  callId: string,
+): Promise<Map<string, string[]>> {
+  const rows = await db
+    .selectFrom('events')
+    .select('body')
+    .where('call_id', '=', callId)
+    .where('type', '=', 'call.transcript')
+    .orderBy('sequence')
+    .limit(finalsDoubted)
+    .execute();
+  return new Map(
+    rows.flatMap(({ body }) => {
+      const { data } = JSON.parse(body) as { data?: unknown };
+      const heard = WordsWithDoubt.safeParse(data).data;
+      return heard === undefined ? [] : [[heard.utterance_id, doubtfulOf(heard.words)] as const];
+    }),
   );
 }
 

@@ -1,5 +1,6 @@
 import { findEntities } from '../entities/find-entities.ts';
 import { wordsIn } from '../summary/clauses.ts';
+import { plainWord } from '../text/doubt.ts';
 import { deadlineOf } from './deadline.ts';
 import type { CallInsight, SpokenTurn } from '../types.ts';
 
@@ -101,11 +102,14 @@ const introduces =
 const asksName =
   /\b(?:your (?:full )?name|who am i|who's calling|who is calling|whom am i|the name on|name please|what name)\b/i;
 
+/** A caller tells the name in so many first turns. */
+const mostTurnsRead = 30;
+
 /** The caller's name, taken only from the caller's own words, because an agent may name anybody. */
 export function callerOf(
   turns: readonly SpokenTurn[],
 ): { name: string; text: string; turn: number } | undefined {
-  for (const [place, turn] of turns.slice(0, 30).entries()) {
+  for (const [place, turn] of turns.slice(0, mostTurnsRead).entries()) {
     if (turn.role !== 'customer') continue;
     const before = turns[place - 1];
     const isAsked = before?.role === 'agent' && asksName.test(before.text);
@@ -115,9 +119,30 @@ export function callerOf(
       const isFirst = wordsIn(start) <= 3 && isAsked;
       const speaks = /^,?\s*(?:speaking|here|calling)\b/i.test(turn.text.slice(span.end));
       if (!introduces.test(start) && !isFirst && !speaks) continue;
+      if (!isHeardRight(span.text, turns, place)) continue;
       const name = span.text.replace(/(^|[\s-])\p{Ll}/gu, (letter) => letter.toUpperCase());
       return { name, text: span.text, turn: place };
     }
   }
   return undefined;
+}
+
+/**
+ * True unless the recogniser was not sure of a word of the name and nobody confirmed it: the agent's own words repeat it,
+ * or the caller spells it. A wrong name in a record is worse than none.
+ */
+function isHeardRight(name: string, turns: readonly SpokenTurn[], place: number): boolean {
+  const doubtful = new Set(turns[place]?.doubtful ?? []);
+  const words = name.split(/[\s-]+/).map(plainWord);
+  return words.every((word) => !doubtful.has(word) || isConfirmed(word, turns, place));
+}
+
+function isConfirmed(word: string, turns: readonly SpokenTurn[], place: number): boolean {
+  return turns.slice(0, mostTurnsRead).some(({ role, text, doubtful }, at) => {
+    if (role === 'agent')
+      return text.split(/\s+/).map(plainWord).includes(word) && doubtful?.includes(word) !== true;
+    if (at < place) return false;
+    const spelled = text.match(/\b\p{L}(?:[\s,.-]+\p{L}\b){2,}/gu) ?? [];
+    return spelled.some((letters) => plainWord(letters) === word);
+  });
 }

@@ -5,7 +5,7 @@ import { startOutbox } from '../../../src/outbox/outbox.ts';
 import { openStore } from '../../../src/store/store.ts';
 import { eventOf } from '../../support/crm/outbox.ts';
 
-/* A node that delivers ended calls to a CRM until all are delivered: it is killed and started again by the trial. */
+/* A node that delivers ended calls and their wrap-ups to a CRM until all are delivered: it is killed and started again by the trial. */
 
 const { DATA = '', CRM = '', PASSWORD = '', CALLS = '0', NUMBERS = '[]' } = process.env;
 const numbers = JSON.parse(NUMBERS) as string[];
@@ -27,9 +27,12 @@ const known = await store.db
   .executeTakeFirstOrThrow();
 for (let call = known.count; call < calls; call++) {
   const callId = `call_${String(call).padStart(4, '0')}`;
-  const event = eventOf(callId, 'call.completed');
   const from = numbers[call % numbers.length] ?? null;
-  await store.transaction((tx) => enqueueEvent(tx, { ...event, call: { ...event.call, from } }));
+  const told = [eventOf(callId, 'call.completed'), eventOf(callId, 'call.wrapped')];
+  // Both in one commit: a kill between them would leave a call without its wrap-up.
+  await store.transaction(async (tx) => {
+    for (const event of told) await enqueueEvent(tx, { ...event, call: { ...event.call, from } });
+  });
 }
 outbox.wake();
 for (;;) {
@@ -39,7 +42,7 @@ for (;;) {
     .where('state', '=', 'delivered')
     .executeTakeFirstOrThrow();
   console.log(`delivered ${count}`);
-  if (count >= calls) break;
+  if (count >= calls * 2) break;
   await new Promise((resolve) => setTimeout(resolve, 200));
 }
 console.log('all');

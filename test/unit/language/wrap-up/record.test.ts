@@ -195,3 +195,28 @@ test('a day of the past is the last one, and one that was booked is to come', ()
   const days = facts.filter(({ kind }) => kind === 'date').map(({ value }) => value);
   expect(days).toEqual(['2026-11-25', '2026-11-27', '2026-11-19', '2026-12-05']);
 });
+
+test.each([
+  ['heard for sure', [], 'I see.', ['Gwen Parry']],
+  ['doubtful and never confirmed', ['gwen'], 'Thank you, Glenn.', []],
+  ['doubtful, and repeated by the agent', ['parry'], 'Thank you, Mrs Parry.', ['Gwen Parry']],
+])('a name that is %s', (_, doubtful, answer, names) => {
+  const said = ['Who am I speaking to?', "It's Gwen Parry, I need to move my appointment.", answer, 'Thanks.']; // prettier-ignore
+  const turns = said.map((text, at) => ({
+    role: at % 2 === 0 ? 'agent' : 'customer',
+    text,
+    start: at * 3,
+    end: at * 3 + 2,
+    doubtful: at === 1 ? doubtful : [],
+  }));
+  const { facts } = recordOf(turns, {});
+  expect(facts.filter(({ kind }) => kind === 'name').map(({ value }) => value)).toEqual(names);
+});
+
+test('a doubtful name that the caller spells is the name', () => {
+  const turns = ['How can I help you?', 'My name is Gwen Parry and I need to move my appointment.', 'Could you spell it?', 'P A R R Y.'].map(
+    (text, at) => ({ role: at % 2 === 0 ? 'agent' : 'customer', text, start: at * 3, end: at * 3 + 2, doubtful: at === 1 ? ['parry'] : [] }),
+  ); // prettier-ignore
+  const names = recordOf(turns, {}).facts.filter(({ kind }) => kind === 'name');
+  expect(names.map(({ value }) => value)).toEqual(['Gwen Parry']);
+});

@@ -4,7 +4,7 @@ import type { Database } from '../../store/schema.ts';
 import { callsWithKeys, type CallListQuery } from '../api/call-search.ts';
 import { passed } from './passed-calls.ts';
 import type { Atom, Condition } from './search-query.ts';
-import { postgresQuery, sqliteMatch } from './word-match.ts';
+import { boundOf, postgresQuery, sqliteMatch } from './word-match.ts';
 
 /**
  * Number of hits of a word that the first statement examines, newest first. Later ones examine more, up to a limit
@@ -133,13 +133,13 @@ export async function othersHold(
   if (others.length === 0 && isShown.length === 0) return new Set(callIds);
   const spans = store.kind === 'sqlite' && others.length > 0 ? await spansOf(store.db, callIds) : undefined; // prettier-ignore
   let left = callIds;
-  if (spans !== undefined)
-    for (const condition of others) {
-      if (left.length === 0) return new Set();
-      const having = await havingInSpan(store.db, condition, spans);
-      left = left.filter((id) => having.has(id) !== condition.isNot);
-    }
-  const rest = spans === undefined ? others : [];
+  const rest: Condition[] = [];
+  for (const condition of others) {
+    if (left.length === 0) return new Set();
+    const having = spans && (await havingInSpan(store.db, condition, spans));
+    if (having === undefined) rest.push(condition);
+    else left = left.filter((id) => having.has(id) !== condition.isNot);
+  }
   const asked = [...rest.map((condition) => inCall(store.kind, condition)), ...isShown];
   if (asked.length === 0 || left.length === 0) return new Set(left);
   const { rows } = await sql<{ id: string }>`select c.id from calls c
@@ -147,12 +147,12 @@ export async function othersHold(
   return new Set(rows.map(({ id }) => id));
 }
 
-/** Words of calls of the same time lie beside each other. In more rows than this, each call is asked for by itself. */
-const mostRowsTogether = 20_000;
+/** If the rows of the calls have more hits than this, each call is asked for by itself. */
+const mostHitsTogether = 4_000;
 
 type RowRange = { least: number; most: number };
 
-/** The rows in which all words of the calls lie, if they are few. */
+/** The rows in which all words of the calls lie. */
 async function spansOf(
   db: Kysely<Database>,
   callIds: readonly string[],
@@ -162,18 +162,26 @@ async function spansOf(
     db,
   );
   const [{ least, most } = { least: null, most: null }] = rows;
-  if (least === null || most === null || most - least > mostRowsTogether) return undefined;
-  return { least, most };
+  return least === null || most === null ? undefined : { least, most };
 }
 
-/** The calls that have the words of a condition, by one look into the index for all of them. */
+/**
+ * The calls that have the words of a condition, by one look into the index for all of them. Undefined if there are too
+ * many hits: calls of the same time lie beside each other, and those of a rare word do not.
+ */
 async function havingInSpan(
   db: Kysely<Database>,
   condition: Condition,
   { least, most }: RowRange,
-): Promise<Set<string>> {
+): Promise<Set<string> | undefined> {
+  const { rows: hits } = await sql<{
+    count: number;
+  }>`select count(*) as count from (select 1 from said_words
+    where said_words match ${sqliteMatch(condition)} and rowid >= ${boundOf(least)} and rowid <= ${boundOf(most)}
+    limit ${mostHitsTogether + 1})`.execute(db);
+  if ((hits[0]?.count ?? 0) > mostHitsTogether) return undefined;
   const { rows } = await sql<{ call_id: string }>`select distinct t.call_id from said_words w
-    cross join said t where w.said_words match ${sqliteMatch(condition)} and w.rowid >= ${least} and w.rowid <= ${most}
+    cross join said t where w.said_words match ${sqliteMatch(condition)} and w.rowid >= ${boundOf(least)} and w.rowid <= ${boundOf(most)}
     and t.id = w.rowid ${ofRole(sql`t`, condition)}`.execute(db);
   return new Set(rows.map(({ call_id }) => call_id));
 }
@@ -264,7 +272,7 @@ function hitsIn(
 ): RawBuilder<unknown> {
   return kind === 'sqlite'
     ? sql`select rowid as id from said_words where said_words match ${sqliteMatch(condition)}
-        ${top === undefined ? sql`` : sql`and rowid < ${top}`} order by rowid desc limit ${most}`
+        ${top === undefined ? sql`` : sql`and rowid < ${boundOf(top)}`} order by rowid desc limit ${most}`
     : sql`select id from said where words @@ ${postgresQuery(condition)}
         and id < ${top} and id >= ${bottom} order by id desc limit ${most}`;
 }
@@ -303,7 +311,7 @@ function inCall(kind: Store['kind'], condition: Condition, least?: number): RawB
 function saidWith(condition: Condition, least?: number): RawBuilder<unknown> {
   const first = sql`(select min(id) from said where call_id = c.id)`;
   return sql`said_words w cross join said t where w.said_words match ${sqliteMatch(condition)}
-    and w.rowid >= ${least === undefined ? first : sql`max(${least}, ${first})`}
+    and w.rowid >= ${least === undefined ? first : boundOf(sql`max(${least}, ${first})`)}
     and w.rowid <= (select max(id) from said where call_id = c.id) and t.id = w.rowid ${ofRole(sql`t`, condition)}`;
 }
 

@@ -10,7 +10,7 @@ import {
 import { among, passed } from './passed-calls.ts';
 import { rankedPage } from './ranked-page.ts';
 import type { Condition } from './search-query.ts';
-import { postgresQuery, sqliteMatch } from './word-match.ts';
+import { boundOf, postgresQuery, sqliteMatch } from './word-match.ts';
 
 /** Ranking all hits of a frequent word takes a second: the newest are ranked. */
 export const mostHitsRanked = 2_000;
@@ -43,7 +43,7 @@ async function ranked(
     kind === 'sqlite'
       ? await sql<{ callId: string }>`select s.call_id as "callId" from
           (select rowid as id, bm25(said_words) as weight from said_words where said_words match ${sqliteMatch(driver)}
-            and rowid >= ${Math.min(...ids)} and rowid <= ${Math.max(...ids)}) w
+            and rowid >= ${boundOf(Math.min(...ids))} and rowid <= ${boundOf(Math.max(...ids))}) w
           cross join said s where s.id = w.id ${ofRole} order by w.weight, w.id desc`.execute(db)
       : await sql<{
           callId: string;

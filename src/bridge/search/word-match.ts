@@ -9,6 +9,14 @@ export function sqliteMatch({ anyOf }: Pick<Condition, 'anyOf'>): string {
   return anyOf.map(sqliteAtom).join(' OR ');
 }
 
+/**
+ * A row id as a bound of the index. A number of JavaScript is sent to SQLite as a float, and FTS5 ignores such a bound:
+ * it would read all hits of the word.
+ */
+export function boundOf(id: number | RawBuilder<unknown>): RawBuilder<number> {
+  return sql`cast(${id} as integer)`;
+}
+
 function sqliteAtom(atom: Atom): string {
   switch (atom.kind) {
     case 'phrase':

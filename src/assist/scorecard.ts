@@ -120,7 +120,7 @@ function problemsOf(card: LoadedScorecard): string[] {
     const names = answers.map(({ answer }) => answer);
     if (new Set(names).size < names.length) problems.push(`items.${id}: an answer stands twice`);
     const text = JSON.stringify(auto?.when ?? auto?.never ?? {});
-    for (const kind of ['entity', 'dtmf', 'step', 'missing', 'tag'])
+    for (const kind of ['step', 'missing', 'tag'])
       if (text.includes(`{"${kind}":`))
         problems.push(`items.${id}: ${kind} cannot be asked of an ended call; a playbook can: name its rule by hit`); // prettier-ignore
   }

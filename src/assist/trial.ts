@@ -14,7 +14,8 @@ export const settledS = 3;
 export type RuleInput =
   | ({ kind: 'final' } & HeardFinal)
   | { kind: 'sentiment'; role: string; end: number; sentiment: string }
-  | { kind: 'entity'; role: string; end: number; type: string; utteranceId: string }
+  | { kind: 'entity'; role: string; start: number; end: number; type: string; utteranceId: string }
+  | { kind: 'dtmf'; end: number }
   | { kind: 'wait'; end: number };
 
 /** The finals with their directions, where a rule waits for a meaning. The sentences are asked for one by one. */
@@ -58,9 +59,11 @@ function takenBy(rules: CallRules, input: RuleInput): Hit[] {
     case 'sentiment':
       return rules.felt(input.role, input.end, input.sentiment);
     case 'entity': {
-      const { role, type, end, utteranceId } = input;
-      return rules.entity(role, type, { utterance_id: utteranceId, start: end, end });
+      const { role, type, start, end, utteranceId } = input;
+      return rules.entity(role, type, { utterance_id: utteranceId, start, end });
     }
+    case 'dtmf':
+      return rules.pressed(input.end);
     case 'wait':
       return [];
   }

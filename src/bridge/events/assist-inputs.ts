@@ -1,17 +1,27 @@
 import type { Kysely } from 'kysely';
 import { z } from 'zod';
 import type { RuleInput } from '../../assist/trial.ts';
+import type { CallEvent } from '../../protocol/events.ts';
 import type { Database } from '../../store/schema.ts';
 import { utteranceIdOf } from '../records/timeline.ts';
 import { finite } from './call-rows.ts';
 
-/** At most this many finals and sentiments of one call are heard again. */
+/** At most this many finals and sentiments of one call are heard again, and as many entities and key presses. */
 const maxInputs = 20_000;
 
 const Points = z.array(z.object({ sentiment: z.string() }));
 
-/** The finals and moods of a call as the rules of playbooks hear them, in order of time. */
+/**
+ * A call as the rules of playbooks hear it, in order of time: finals and moods, and entities and key presses as long as
+ * their events are kept.
+ */
 export async function callInputs(db: Kysely<Database>, callId: string): Promise<RuleInput[]> {
+  const [said, told] = [await saidInputs(db, callId), await toldInputs(db, callId)];
+  // What an event tells of an utterance comes after its final, as live.
+  return [...said, ...told].toSorted((one, other) => one.end - other.end);
+}
+
+async function saidInputs(db: Kysely<Database>, callId: string): Promise<RuleInput[]> {
   const rows = await db
     .selectFrom('leg_results')
     .select(['leg_id', 'session_id', 'key', 'kind', 'role', 'start_s', 'end_s', 'text', 'spoken'])
@@ -36,5 +46,25 @@ export async function callInputs(db: Kysely<Database>, callId: string): Promise<
       end,
       sentiment,
     }));
+  });
+}
+
+type ToldEvent = Extract<CallEvent, { type: 'call.entities' | 'call.dtmf' }>;
+
+async function toldInputs(db: Kysely<Database>, callId: string): Promise<RuleInput[]> {
+  const rows = await db
+    .selectFrom('events')
+    .select('body')
+    .where('call_id', '=', callId)
+    .where('type', 'in', ['call.entities', 'call.dtmf'])
+    .orderBy('sequence')
+    .limit(maxInputs)
+    .execute();
+  return rows.flatMap(({ body }): RuleInput[] => {
+    const event = JSON.parse(body) as ToldEvent;
+    if (event.type === 'call.dtmf') return [{ kind: 'dtmf', end: event.data.at }];
+    const { utterance_id: utteranceId, results } = event.data;
+    const { role = 'mixed' } = event.leg ?? {};
+    return results.map(({ entity_type: type, start, end }) => ({ kind: 'entity', role, start, end, type, utteranceId })); // prettier-ignore
   });
 }

@@ -225,6 +225,11 @@ export class Assistance {
         for (const hit of told.get(utteranceId) ?? []) this.#rules.restored(hit);
       }
       if (input.kind === 'sentiment') this.#felt(input.role, input.end, input.sentiment);
+      if (input.kind === 'dtmf') this.#tell(this.#rules.pressed(input.end));
+      if (input.kind === 'entity') {
+        const { role, type, utteranceId: utterance_id, start, end } = input;
+        this.#tell(this.#rules.entity(role, type, { utterance_id, start, end }));
+      }
     }
     // The next second asks for the last words again, unless there was a card for them.
     for (const hit of hits) if (hit.playbook === articlesAsPlaybook) this.#cards?.restored(hit);

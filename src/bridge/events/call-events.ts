@@ -410,7 +410,7 @@ export class CallEvents {
 
   /** The digit itself is neither stored nor sent, because it may be part of a card number. */
   keyPressed(leg: ToldLeg | undefined, at: number): void {
-    this.assistance.pressed(at);
+    this.assistance.pressed(round3(at));
     void this.#commits.add({
       event: {
         said: { type: 'call.dtmf', data: { at: round3(at), digit: '*' } },

@@ -121,7 +121,7 @@ export const assistRoutes: readonly Route[] = [
     tag,
     summary: 'Try a playbook on calls that are over',
     description:
-      'Says what the playbook would have done, and changes nothing. Words and sentiment are tried; entities are not kept in the form that rules need.',
+      'Says what the playbook would have done, and changes nothing. Words and sentiment are tried, and entities and key presses as long as the events of the call are kept.',
     access: 'key',
     body: json(PlaybookTrialRequest),
     answers: {

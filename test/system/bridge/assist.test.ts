@@ -185,6 +185,13 @@ test('a trial and a restart hear the spoken words, as live rules do, where peopl
   const inputs = await callInputs(call.store.db, id as string);
   const texts = inputs.flatMap((input) => (input.kind === 'final' ? [input.text] : []));
   expect(texts).toContain('The order number is four seven two nine one six.');
+  // Entities come from their events, behind the final that they are in.
+  const events = await call.events();
+  const [named] = events.filter(({ type }) => type === 'call.entities').flatMap(({ data }) => data.results); // prettier-ignore
+  const heard = inputs.find((input) => input.kind === 'entity');
+  expect(heard).toMatchObject({ role: 'customer', type: named.entity_type, end: named.end });
+  const final = inputs.find((input) => input.kind === 'final' && input.utteranceId === heard?.utteranceId); // prettier-ignore
+  expect(final?.kind).toBe('final');
 });
 
 test('a rule pauses the call for some seconds, and a person may end that pause', async () => {

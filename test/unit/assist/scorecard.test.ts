@@ -77,6 +77,20 @@ test('an answer or an item that does not exist is refused, and an answer can be 
   expect('items' in edit && edit.items[0]).toMatchObject({ answer: null, share: null, by: null });
 });
 
+test('items are answered by entities and by key presses', () => {
+  const asked = scorecardFrom(
+    'id: keys\ntitle: Keys\nsections: [{ title: All, items: [{ id: amount, question: Was the amount said?, points: 5, auto: { when: { entity: { role: agent, type: MONEY } } } }, { id: keyed, question: Was the card keyed?, points: 5, auto: { when: { dtmf: { presses: 3, over: 10 } } } }] }]',
+  );
+  const answers = (inputs: RuleInput[]) =>
+    scoredItems(asked, {
+      ...{ found: tryCall(ruleSetOf(rulesOf(asked)), call, inputs), hits: [], figures: new Map() },
+    }).map(({ answer, evidence }) => [answer, evidence.map(({ at }) => at)]);
+  const money = (role: string): RuleInput => ({ kind: 'entity', role, start: 4, end: 5, type: 'MONEY', utteranceId: 'u1' }); // prettier-ignore
+  const presses = [20, 22, 24].map((end): RuleInput => ({ kind: 'dtmf', end }));
+  expect(answers([money('agent'), ...presses])).toEqual([['yes', [4]], ['yes', [24]]]); // prettier-ignore
+  expect(answers([money('customer'), ...presses.slice(1)])).toEqual([['no', []], ['no', []]]); // prettier-ignore
+});
+
 test('a sample takes the same calls every time, and about as many as it says', () => {
   const ids = Array.from({ length: 5_000 }, (_, at) => `call_${at}`);
   const taken = ids.filter((id) => isSampled({ id: 'quality', sample: 10 }, id));
@@ -90,7 +104,7 @@ test.each([
   ['sections: []', 'sections: Too small'],
   ['sections: [{ title: A, items: [{ id: a, question: Q, points: 1, auto: { when: { phrase: { any: [hello] } }, hit: a/b } }] }]', 'needs exactly one of when'], // prettier-ignore
   ['sections: [{ title: A, items: [{ id: a, question: Q, points: 1 }, { id: a, question: Q, points: 1 }] }]', 'two are the item a'], // prettier-ignore
-  ['sections: [{ title: A, items: [{ id: a, question: Q, points: 1, auto: { when: { entity: { type: NAME } } } }] }]', 'items.a: entity cannot be asked of an ended call'], // prettier-ignore
+  ['sections: [{ title: A, items: [{ id: a, question: Q, points: 1, auto: { when: { tag: sold } } }] }]', 'items.a: tag cannot be asked of an ended call'], // prettier-ignore
   ['sections: [{ title: A, items: [{ id: a, question: Q, points: 1, auto: { when: { phrase: { any: ["{nothing}"] } } } }] }]', 'nothing'], // prettier-ignore
   [`sections: [{ title: A, items: [${Array.from({ length: 10_000 }, (_, at) => `{ id: i${at}, question: Q, points: 1 }`).join(',')}] }]`, 'too big'], // prettier-ignore
   [`note: &a [x, x]\nb: &b [*a, *a, *a]\nc: &c [*b, *b, *b, *b, *b]\nd: [*c, *c, *c, *c, *c, *c, *c]\nsections: []`, 'alias'], // prettier-ignore

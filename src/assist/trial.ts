@@ -9,6 +9,8 @@ import { ruleSetOf, type CallScope, type RuleSet } from './rule-set.ts';
  * both parties.
  */
 export const settledS = 3;
+/** Live, a final comes about so long after its last word. The seconds that are judged by then are judged before it. */
+const heardLateS = 0.7;
 
 /** One thing that a call brought to the rules. */
 export type RuleInput =
@@ -17,6 +19,10 @@ export type RuleInput =
   | { kind: 'entity'; role: string; start: number; end: number; type: string; utteranceId: string }
   | { kind: 'dtmf'; end: number }
   | { kind: 'wait'; end: number };
+
+type SpeakingInput = { kind: 'speaking'; end: number };
+/** No sentence is longer; a final that claims to be would be walked through all the same. */
+const maxSpokenS = 120;
 
 /** The finals with their directions, where a rule waits for a meaning. The sentences are asked for one by one. */
 export async function understood(set: RuleSet, inputs: readonly RuleInput[]): Promise<RuleInput[]> {
@@ -46,14 +52,28 @@ export function* trialHits(
   isTrial = true,
 ): Generator<Hit[]> {
   const rules = new CallRules(set, call, isTrial);
-  for (const input of inputs.toSorted((one, other) => one.end - other.end)) {
-    yield rules.advance(input.end - (input.kind === 'wait' ? 0 : settledS));
+  const all = [...inputs, ...inputs.flatMap(underWay)];
+  for (const input of all.toSorted((one, other) => one.end - other.end)) {
+    yield rules.advance(input.end - (input.kind === 'wait' ? 0 : settledS - heardLateS));
     yield takenBy(rules, input);
   }
 }
 
-function takenBy(rules: CallRules, input: RuleInput): Hit[] {
+/** Live, partials say that somebody is speaking before the final comes: a long sentence is no silence. */
+function underWay(input: RuleInput): SpeakingInput[] {
+  if (input.kind !== 'final') return [];
+  const seconds = Math.min(maxSpokenS, Math.max(0, input.end - input.start));
+  return Array.from({ length: Math.ceil(seconds * 2) }, (_, half) => ({
+    kind: 'speaking',
+    end: input.start + half / 2,
+  }));
+}
+
+function takenBy(rules: CallRules, input: RuleInput | SpeakingInput): Hit[] {
   switch (input.kind) {
+    case 'speaking':
+      rules.speaking(input.end);
+      return [];
     case 'final':
       return rules.heard(input);
     case 'sentiment':

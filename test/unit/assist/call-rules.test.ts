@@ -3,7 +3,7 @@ import { CallRules } from '../../../src/assist/call-rules.ts';
 import type { Hit } from '../../../src/assist/hits.ts';
 import { starterPlaybooks } from '../../../src/assist/playbooks.ts';
 import { playbookFrom, ruleSetOf } from '../../../src/assist/rule-set.ts';
-import { testsOf, tryCall, type RuleInput } from '../../../src/assist/trial.ts';
+import { settledS, testsOf, tryCall, type RuleInput } from '../../../src/assist/trial.ts';
 
 const call = { direction: 'inbound', carrier: 'twilio', to: '+15550100', metadata: { campaign: 'spring' } }; // prettier-ignore
 
@@ -204,4 +204,31 @@ describe('a playbook that cannot be used says why', () => {
   ])('%s', (text, why) => {
     expect(() => playbookFrom(`id: test\n${text}`)).toThrow(why);
   });
+});
+
+test('a trial hears a long sentence as speech and judges the seconds in the order of a live call', () => {
+  const set = ruleSetOf([
+    playbookFrom(
+      `id: test\nstatus: live\nrules:\n${rule('quiet', '{ silence: { longer_than: 12 } }', '{ hint: { title: Say something } }')}${rule('asks', phrase('money back'), '{ hint: { title: Offer it } }')}`,
+    ),
+  ]);
+  const final = (text: string, start: number, end: number) => ({ kind: 'final', utteranceId: `u${end}`, legId: 'customer', role: 'customer', start, end, text }) as const; // prettier-ignore
+  // Eleven seconds of silence, and then a sentence that takes eight: its final comes when nineteen have passed.
+  const turns = [final('hello there', 0, 2), final('a long story of a lamp', 13, 21), final('my money back', 30, 31)]; // prettier-ignore
+  expect(namesOf(tryCall(set, call, [...turns, { kind: 'wait', end: 40 }]))).toEqual(['asks']);
+
+  // The same as it comes in live: partials while somebody speaks, a final a moment after its end, a tick a second.
+  const rules = new CallRules(set, call);
+  const live: Hit[] = [];
+  const comes = turns.flatMap((turn) => [
+    ...Array.from({ length: Math.ceil(turn.end - turn.start) }, (_, at) => ({ at: turn.start + at + 0.3, spoken: turn.start + at })), // prettier-ignore
+    { at: turn.end + 0.8, turn },
+  ]);
+  for (let second = 1; second <= 40; second++) {
+    for (const one of comes.filter(({ at }) => at >= second - 1 && at < second))
+      if ('turn' in one) live.push(...rules.heard(one.turn));
+      else rules.speaking(one.spoken);
+    live.push(...rules.advance(second - settledS));
+  }
+  expect(live).toEqual(tryCall(set, call, [...turns, { kind: 'wait', end: 40 - settledS }], false));
 });

@@ -185,6 +185,45 @@ test('a page whose origin is not listed gets no panel in its frame, and no token
   }
 }, 60_000);
 
+test('a supervisor’s token shows the board in a frame of another origin, without cookies, and a call of it', async () => {
+  await using speech = await FakeSpeech.start({ words: 'frames' });
+  await using desktop = await startDesktop();
+  await using app = await startApp({
+    env: {
+      TRUNKLINE_ROLES: 'bridge,console',
+      TRUNKLINE_SPEECH_URL: speech.url,
+      TRUNKLINE_API_KEYS: key,
+      TRUNKLINE_PANEL_ORIGINS: desktop.url,
+    },
+  });
+  const { token } = await ask(app, 'POST', '/api/panel/tokens', { scope: 'supervisor' });
+  desktop.page = desktopPage(app.url, token as string);
+  const opened = await open(desktop.url, { width: 400 });
+  const { page } = opened;
+  const panel = await until(() => page.frames().find((frame) => frame.url().startsWith(`${app.url}/panel`))); // prettier-ignore
+  await panel.getByText('No call is running.').waitFor();
+  const { say } = await callAt({ url: app.url, get: (path, init) => app.get(path, { ...init, headers: withKey }) }); // prettier-ignore
+  say(audio.subarray(0, 16_000));
+  const row = panel.getByRole('list', { name: 'Running calls' }).getByRole('link');
+  await row.waitFor();
+  expect(await violationsIn(panel)).toEqual([]);
+  await page.evaluate(`document.querySelector('iframe').width = 320`);
+  await eventually(() => panel.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true); // prettier-ignore
+  await page.emulateMedia({ colorScheme: 'dark' });
+  expect(await violationsIn(panel)).toEqual([]);
+  await opened.screenshot('panel-board');
+  // A key leads to the call, and a link back to all of them.
+  await panel.getByLabel('Agent').first().blur();
+  await page.keyboard.press('j');
+  await row.press('Enter');
+  await panel.getByRole('log').getByText('f3').first().waitFor();
+  expect(await violationsIn(panel)).toEqual([]);
+  await panel.getByRole('link', { name: 'All calls' }).click();
+  await row.waitFor();
+  expect(await page.context().cookies()).toEqual([]);
+  expect(opened.problems.filter((problem) => !problem.startsWith('other host') && !problem.includes('ERR_ABORTED'))).toEqual([]); // prettier-ignore
+}, 90_000);
+
 test('the demo shows the panel in a fake desktop, with a call of its own', async () => {
   await using app = await startApp({ env: { TRUNKLINE_ROLES: 'bridge,speech,console' } });
   const opened = await open(`${app.url}/panel/demo`);

@@ -4,6 +4,8 @@ import { every, type Loop } from '../../lib/every.ts';
 import type { OpenedByToken, TokenDoor } from '../../port/keys.ts';
 import type { Principal } from '../../port/principal.ts';
 import { pathOf, Problem } from '../../port/problem.ts';
+import type { PanelScope } from '../../protocol/panel.ts';
+import type { KeyScope } from '../../protocol/rights.ts';
 import type { Store } from '../../store/store.ts';
 import type { CallAgent } from '../records/call-agent.ts';
 import { opens, reaches, type PanelGrant } from './panel-grant.ts';
@@ -110,17 +112,22 @@ export function panelGrantOf(response: Response): PanelGrant | undefined {
   return response.locals['panel'] as PanelGrant | undefined;
 }
 
-/**
- * The holder as the table of rights knows one. The scope of a desktop's key covers all that a panel does; the token's
- * own list and reach have narrowed that before.
- */
+/** Scopes of keys that cover what a token of each scope opens. Its own list and reach have narrowed that before. */
+const keyScopesOf: Record<PanelScope, readonly KeyScope[]> = {
+  agent: ['assist'],
+  call: ['assist'],
+  supervisor: ['assist', 'read'],
+  qa: ['read'],
+};
+
+/** The holder as the table of rights knows one. */
 function principalFor({ id = 'signed', scope, agent, callId }: PanelGrant): Principal {
   const of = agent ?? callId;
   return {
     kind: 'token',
     id,
     name: `panel, ${scope}${of === undefined ? '' : ` ${of}`}`,
-    scopes: scope === 'qa' ? ['read'] : ['assist'],
+    scopes: keyScopesOf[scope],
     roles: [],
     agents: { own: [], team: [] },
   };

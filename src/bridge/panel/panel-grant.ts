@@ -25,6 +25,7 @@ const inCalls = ['agent', 'call', 'supervisor'] as const;
 export const panelRoutes: readonly OpenRoute[] = [
   { method: 'GET', path: '/api/panel/me', scopes: everybody },
   { method: 'GET', path: '/api/panel/live', scopes: ['agent', 'call'] },
+  { method: 'GET', path: '/api/board/live', scopes: ['supervisor'] },
   { method: 'GET', path: '/api/calls/{id}', scopes: everybody },
   { method: 'GET', path: '/api/calls/{id}/live', scopes: everybody },
   { method: 'GET', path: '/api/calls/{id}/assist', scopes: everybody },

@@ -57,7 +57,11 @@ export class BoardView {
   ];
   element;
 
-  constructor() {
+  /**
+   * The feed of the page, or one that shows a token.
+   * @param {(told: (message: BoardMessage) => void) => { close(): void }} [openFeed]
+   */
+  constructor(openFeed = (told) => new Feed('/api/board/live', told, () => undefined)) {
     this.#list.addEventListener('pointermove', () => (this.#movedAt = performance.now()));
     this.#list.addEventListener('pointerdown', () => (this.#isPressed = true));
     window.addEventListener('pointerup', this.#released);
@@ -94,9 +98,7 @@ export class BoardView {
       this.#list,
     );
     this.follow(location.hash);
-    /** @param {BoardMessage} message */
-    const told = (message) => this.#told(message);
-    this.#feed = new Feed('/api/board/live', told, () => undefined);
+    this.#feed = openFeed((message) => this.#told(message));
   }
 
   close() {

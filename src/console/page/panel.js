@@ -4,6 +4,7 @@ import { isStatus, messageOf } from './failures.js';
 import { awayText, connection } from './page-state.js';
 import { PanelCall } from './panel-call.js';
 import { Shortcuts } from './shortcuts.js';
+import { PanelBoard } from './panel-board.js';
 import { TokenFeed } from './token-feed.js';
 
 /** @import { BookedCall, PanelHolder, PanelMessage } from './shapes.ts' */
@@ -23,14 +24,20 @@ const origins = (
 
 /** @type {TokenFeed<PanelMessage> | undefined} */
 let feed;
+/** A supervisor has the board in place of own calls. @type {PanelBoard | undefined} */
+let board;
 /** @type {Map<string, { call: BookedCall, view: PanelCall }>} */
 const calls = new Map();
 /** @type {string | undefined} */
 let shownId;
 /** The page around the frame that handed the token over. Only that page is told of calls. */
 let desktop = '';
+window.addEventListener('hashchange', () => board?.follow());
 
-new Shortcuts(() => (shownId === undefined ? [] : (calls.get(shownId)?.view.shortcuts ?? [])));
+new Shortcuts(
+  () =>
+    board?.shortcuts ?? (shownId === undefined ? [] : (calls.get(shownId)?.view.shortcuts ?? [])),
+);
 connection.watch(() => setText(status, awayText()));
 
 window.addEventListener('message', ({ origin, source, data }) => {
@@ -59,10 +66,16 @@ if (window.parent !== window) window.parent.postMessage({ type: 'trunkline.ready
 async function start(token) {
   useToken(token);
   feed?.close();
+  board?.close();
+  board = undefined;
   try {
     const holder = await get('/api/panel/me');
     setText(who, nameOf(holder));
     setText(status, '');
+    if (holder.scope === 'supervisor') {
+      board = new PanelBoard(main, refused);
+      return;
+    }
     feed = new TokenFeed('/api/panel/live', take, refused);
     drawCalls();
   } catch (error) {

@@ -44,8 +44,8 @@ async function watch(app: App, headers: Record<string, string> = {}) {
       }
     }
   };
-  if (answer.status === 200) void read().catch(() => undefined);
-  return { status: answer.status, cards, told, [Symbol.dispose]: () => cancel.abort() };
+  const closed = answer.status === 200 ? read().catch(() => undefined) : Promise.resolve();
+  return { status: answer.status, cards, told, closed, [Symbol.dispose]: () => cancel.abort() };
 }
 
 const key = 'key-of-the-settings-in-the-test';
@@ -90,7 +90,7 @@ test('a card follows its call from the first word to the end: what was said, ale
   await until(() => cardOf(early) === undefined && cardOf(late) === undefined);
 });
 
-test('a supervisor sees the calls of their teams, and loses a call that goes elsewhere; an agent and a panel token get no board', async () => {
+test('a supervisor sees the calls of their teams, and loses a call that goes elsewhere; an agent and the panel of an agent get no board, and a supervisor’s panel gets it until its token is revoked', async () => {
   await using app = await startApp({ env: { TRUNKLINE_API_KEYS: key } });
   const post = (path: string, body: unknown): Promise<Response> =>
     app.get(path, { method: 'POST', headers: admin, body: JSON.stringify(body) });
@@ -122,7 +122,7 @@ test('a supervisor sees the calls of their teams, and loses a call that goes els
   expect(refused.status).toBe(403);
   for (const scope of [
     { scope: 'agent', agent: 'ann' },
-    { scope: 'supervisor' },
+    { scope: 'qa' },
     { scope: 'call', call_id: ids['ann'] },
   ]) {
     // prettier-ignore
@@ -130,6 +130,25 @@ test('a supervisor sees the calls of their teams, and loses a call that goes els
     using stolen = await watch(app, { authorization: `Bearer ${token}` });
     expect([scope.scope, stolen.status]).toEqual([scope.scope, 403]);
   }
+  const minted = (await (await post('/api/panel/tokens', { scope: 'supervisor', life_s: 600 })).json()) as { token: string; id: string }; // prettier-ignore
+  const bearer = { authorization: `Bearer ${minted.token}` };
+  using embedded = await watch(app, bearer);
+  await until(() => embedded.cards.size === 2);
+  // The board opens a call of it, and nothing that the panel of a supervisor did not open before.
+  expect((await app.get(`/api/calls/${ids['bob']}`, { headers: bearer })).status).toBe(200);
+  for (const path of [
+    '/api/calls',
+    '/api/live',
+    '/api/scores',
+    `/api/calls/${ids['bob']}/events`,
+    `/api/calls/${ids['bob']}/recording`,
+  ])
+    // prettier-ignore
+    expect([path, (await app.get(path, { headers: bearer })).status]).toEqual([path, 403]);
+  await app.get(`/api/panel/tokens/${minted.id}`, { method: 'DELETE', headers: admin });
+  await embedded.closed;
+  using late = await watch(app, bearer);
+  expect(late.status).toBe(401);
 });
 
 test.skipIf(postgresMissing !== undefined)(

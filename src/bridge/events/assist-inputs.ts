@@ -17,7 +17,7 @@ const Points = z.array(z.object({ sentiment: z.string() }));
  */
 export async function callInputs(db: Kysely<Database>, callId: string): Promise<RuleInput[]> {
   const [said, told] = [await saidInputs(db, callId), await toldInputs(db, callId)];
-  // What an event tells of an utterance comes after its final, as live.
+  // Entities come after the final that they stand in, as live.
   return [...said, ...told].toSorted((one, other) => one.end - other.end);
 }
 

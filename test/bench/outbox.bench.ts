@@ -12,6 +12,8 @@ import { temporaryFolder, temporaryStore } from '../support/store/store.ts';
 /*
  * The outbox's figures, all in one process on loopback, each part bounded.
  *
+ * Presets: the rate of the webhook where the ends of the same calls go to a CRM, too, each in turn.
+ *
  * Delay: legs say a final every two seconds each for ten seconds, each stored in a transaction of its own; the
  * time is from before the transaction to the receiver's having read the request. Throughput: a receiver that
  * takes 5 ms per request; 3,000 events of 200 calls are stored first, then the outbox starts. Backlog: 100,000
@@ -95,6 +97,38 @@ async function throughput(store: Store): Promise<string> {
   return `${Math.round(rate)} events/s with a receiver of 5 ms`;
 }
 
+/** The webhook's events a second where a CRM by its preset takes the ends of the same calls, or nobody does. */
+async function besidePreset(hasPreset: boolean): Promise<number> {
+  await using store = await temporaryStore();
+  const crm = await receiver(5);
+  const api = createServer((request, response) => {
+    request.resume().on('end', () => {
+      setTimeout(() => {
+        response.writeHead(200, { 'content-type': 'application/json' }).end('{"items":[]}');
+      }, 5);
+    });
+  });
+  await new Promise<void>((resolve) => api.listen(0, '127.0.0.1', resolve));
+  const url = `http://127.0.0.1:${(api.address() as AddressInfo).port}/`;
+  const endpoint = { name: 'own', preset: 'generic', url, token: 'token-0123456789abcdef' };
+  const config = hasPreset ? { endpoints: [endpoint] } : {};
+  await (await outboxOn(store, crm.url, { config }))[Symbol.asyncDispose]();
+  const calls = 60;
+  await fill(store, 3_000, calls);
+  for (let call = 0; call < calls; call++)
+    for (const type of ['call.completed', 'call.wrapped'] as const)
+      await store.transaction((tx) => enqueueEvent(tx, eventOf(`call_${call}`, type)));
+  const startedMs = performance.now();
+  const outbox = await outboxOn(store, crm.url, { config });
+  const events = 3_000 + 2 * calls;
+  while (crm.count() < events && performance.now() - startedMs < 60_000) await sleep(10);
+  const rate = (crm.count() / (performance.now() - startedMs)) * 1_000;
+  await outbox[Symbol.asyncDispose]();
+  crm.server.close();
+  api.close();
+  return rate;
+}
+
 /** Straight into the tables: a backlog of days is there in seconds. */
 async function fillAtOnce(store: Store, events: number, calls: number): Promise<void> {
   const { body } = await store.transaction((tx) => enqueueEvent(tx, eventOf('call_first')));
@@ -156,6 +190,16 @@ const parts: Record<string, () => Promise<void>> = {
   throughput: async () => {
     await using store = await temporaryStore();
     console.log(`SQLite: ${await throughput(store)}`);
+  },
+  presets: async () => {
+    const rounds = 3;
+    const rates = { without: [] as number[], with: [] as number[] };
+    for (let round = 0; round < rounds; round++) {
+      rates.without.push(await besidePreset(false));
+      rates.with.push(await besidePreset(true));
+    }
+    const shown = (all: number[]) => all.map((rate) => Math.round(rate)).join(', ');
+    console.log(`SQLite, events/s of the webhook: ${shown(rates.without)} alone, ${shown(rates.with)} with a preset on`); // prettier-ignore
   },
   postgres: async () => {
     if (postgresMissing !== undefined) return;

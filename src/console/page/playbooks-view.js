@@ -105,7 +105,7 @@ export class PlaybooksView {
     );
     this.#files.value = this.#chosen || this.#files.value;
     this.#save.disabled = closed !== null;
-    setText(this.#place, closed ?? `Saved in ${folder} of the node that answers this page. Calls that begin within ten seconds after it use it there, and on other nodes that read the same folder.`); // prettier-ignore
+    setText(this.#place, closed ?? `Save writes into ${folder} of the node that answers this page. Calls that begin there use it at once; other nodes that read the same folder follow within ten seconds.`); // prettier-ignore
   }
 
   /** @param {string} name */

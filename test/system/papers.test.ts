@@ -46,6 +46,8 @@ const notRun: Record<string, string> = {
     'the services of other firms',
   'config/docs/search.md: npx trunkline export call_01KAR9W3Q0M4Z7C2T5B8N1D6EX --format vtt':
     'wants a call of that id; test/system/bridge/search.test.ts asks the API for one',
+  'config/docs/languages.md: npx trunkline models pull whisper-base                     # hears 99 languages, 145 MB':
+    'fetches from the network; test/system/hearing/languages.test.ts and test/system/meaning/feelings.test.ts use both',
   'config/docs/search.md: npx trunkline models pull sentence-encoder-en':
     'fetches from the network; test/system/bridge/search-by-meaning.test.ts searches',
   'config/docs/recordings.md: npx trunkline transcribe call.wav                                      # call.txt beside it':

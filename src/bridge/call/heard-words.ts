@@ -157,7 +157,7 @@ export class HeardWords {
     this.#options.events.warn(
       'REDACTION_BY_FIGURES',
       isAbroad(code)
-        ? `${name} is spoken: mail addresses and rows of four digits or more are covered, whatever they are, and names are not`
+        ? `${name} is spoken: mail addresses and rows of four digits or more are covered, unless the words show what they count; names are covered beside a title alone`
         : `${name} is spoken: rows of four digits or more are covered, whatever they are, and nothing else is`,
       true,
     );

@@ -5,6 +5,7 @@ import { type CueAbroad, cueAbroad } from './cues-abroad.ts';
 import { datesAbroad, timesAbroad } from './days-abroad.ts';
 import { emailsAbroad } from './mail-abroad.ts';
 import { moneyAbroad } from './money-abroad.ts';
+import { namesAbroad } from './names-abroad.ts';
 import { type LanguageAbroad, plain } from './number-words.ts';
 import { tokensOf } from './numbers-abroad.ts';
 import { type RowAbroad, rowsAbroad } from './rows-abroad.ts';
@@ -40,7 +41,7 @@ const plus: Record<LanguageAbroad, RegExp> = {
 
 /**
  * The entities of a text in a language other than English: mail addresses, amounts, days, times, and every row of
- * digits by its form and by the words before it. Names are not looked for. `known` is what a text of one row is known to
+ * digits by its form and by the words before it. Names are found behind a title or a cue alone. `known` is what a text of one row is known to
  * be.
  */
 export function entitiesAbroad(text: string, about: About, known?: CueAbroad): ValuedSpan[] {
@@ -56,6 +57,7 @@ export function entitiesAbroad(text: string, about: About, known?: CueAbroad): V
     }
   };
   take(emailsAbroad(text, tokens, language));
+  take(namesAbroad(text, language));
   take(moneyAbroad(text, tokens, language));
   take(datesAbroad(text, tokens, { language, day: about.day }));
   take(timesAbroad(text, tokens, language));

@@ -3,7 +3,7 @@ import { isExplained, runAt } from '../entities/code-runs.ts';
 import type { CueKind } from '../entities/cue-kinds.ts';
 import { Doc } from '../entities/doc.ts';
 import { entitiesAbroad } from '../abroad/find-abroad.ts';
-import { isAbroad } from '../abroad/number-words.ts';
+import { isAbroad, type LanguageAbroad } from '../abroad/number-words.ts';
 import { openRowAbroad } from '../abroad/open-row.ts';
 import { findEntities } from '../entities/find-entities.ts';
 import { foundTypes } from '../entities/found-types.ts';
@@ -18,6 +18,7 @@ import { asksForCard, isForSomethingElse, turnsInForce } from './card-talk.ts';
 import { claimCarefully, claimNamesCarefully } from './careful.ts';
 import { echoesIn, isTooShortToKnow } from './echoes.ts';
 import { numberRows, withRows } from './number-rows.ts';
+import { isPlainNumber, namesSecret } from './plain-numbers.ts';
 import { wantedTypes } from './redaction-names.ts';
 import type { WrittenContext } from '../values/written.ts';
 import type { Word } from '../../protocol/addons.ts';
@@ -241,6 +242,7 @@ function lookFor({ entityTypes, asked = [], language, state }: RedactInput): Loo
   const wanted = wantedTypes(entityTypes);
   const wants = (type: string): boolean => !wanted || wanted.has(type);
   const askedKinds = askedFor(turnsInForce(asked), true);
+  const isAsked = (code: LanguageAbroad): boolean => asked.some((turn) => namesSecret(turn, code));
   const talk = { turns: asked, isOfCard: (state?.cardTexts ?? 0) > 0 || asksForCard(asked) };
   return {
     wanted,
@@ -268,8 +270,13 @@ function lookFor({ entityTypes, asked = [], language, state }: RedactInput): Loo
       if (language === undefined || !isAbroad(language))
         return withRows(entities, numberRows(text, language), text);
       // The finders of English stay: a card in figures is one in every language.
-      const abroad = entitiesAbroad(text, { language }).filter(({ type }) => wants(type));
-      return withRows(withRows(entities, abroad, text), numberRows(text, language), text);
+      // The answer to a question for a secret is covered, whatever it looks like.
+      const isSecret = (row: EntitySpan): boolean =>
+        askedKinds.length > 0 || isAsked(language) || !isPlainNumber(text, row, language);
+      const abroad = entitiesAbroad(text, { language }).filter(
+        (one) => wants(one.type) && (one.type !== 'NUMERICAL_PII' || isSecret(one)),
+      );
+      return withRows(withRows(entities, abroad, text), numberRows(text, language).filter(isSecret), text); // prettier-ignore
     },
   };
 }

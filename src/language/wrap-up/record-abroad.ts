@@ -1,8 +1,9 @@
 import { entitiesAbroad } from '../abroad/find-abroad.ts';
+import { namesAbroad } from '../abroad/names-abroad.ts';
 import { plain, type LanguageAbroad } from '../abroad/number-words.ts';
 import { splitSentences } from '../text/sentences.ts';
 import type { SpokenTurn } from '../types.ts';
-import { factsOf } from './named-facts.ts';
+import { factsOf, type CallFact } from './named-facts.ts';
 import { cuesAbroad } from './phrases-abroad.ts';
 import type { CallRecordDraft, PromiseField, RecordContext } from './record-draft.ts';
 
@@ -63,9 +64,20 @@ export function recordAbroad(
         ? { value: 'resolved', turns: [settled.turn] }
         : { value: 'unknown', turns: [] },
     promises: promises.slice(0, maxPromises).map(({ isPending: _isPending, ...promise }) => promise), // prettier-ignore
-    facts: factsOf(entities, turns, day),
+    facts: [...callerIn(sentences.filter(isCustomer), language), ...factsOf(entities, turns, day)],
     mood: null,
   };
+}
+
+const introduces = /\b(?:me llamo|mi nombre es|je m'appelle|mon nom est|je me nomme|ich heisse|mein name ist|mi chiamo|il mio nome e|chamo-me|me chamo|meu nome e|ik heet|mijn naam is)\s*$/; // prettier-ignore
+
+/** The customer's own name, where they say it. */
+function callerIn(sentences: readonly SentenceAbroad[], language: LanguageAbroad): CallFact[] {
+  for (const { text, turn } of sentences)
+    for (const { text: name, start } of namesAbroad(text, language))
+      if (introduces.test(plain(text.slice(0, start)).replaceAll('’', "'")))
+        return [{ kind: 'name', text: name, value: name, turns: [turn], isCustomers: true }];
+  return [];
 }
 
 function sentencesOf(turns: readonly SpokenTurn[]): SentenceAbroad[] {

@@ -296,7 +296,7 @@ test('a redacted call in another language covers its numbers, and says how far t
     'y la tarjeta es [NUMERICAL_PII_1] gracias',
   ]);
   const message =
-    'Spanish is spoken: mail addresses and rows of four digits or more are covered, whatever they are, and names are not';
+    'Spanish is spoken: mail addresses and rows of four digits or more are covered, unless the words show what they count; names are covered beside a title alone';
   expect(warnings).toMatchObject([{ code: 'REDACTION_BY_FIGURES', message }]);
   const told = (await app.events(stream.callId)).filter(({ type }) => type === 'call.warning');
   expect(told.map(({ data }) => data)).toEqual([{ code: 'REDACTION_BY_FIGURES', message }]);

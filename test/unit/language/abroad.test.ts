@@ -27,6 +27,12 @@ describe('what is said in another language, with its value', () => {
     ['it', 'Milleduecento euro il 3 aprile alle dieci e mezza, luca chiocciola libero punto it.', ['MONEY 1200.00 EUR', 'DATE 2026-04-03', 'TIME 10:30', 'EMAIL_ADDRESS luca@libero.it']],
     ['pt', 'O meu telefone é nove um dois, três quatro cinco, meia sete oito, às três e meia da tarde.', ['PHONE_NUMBER +351912345678', 'TIME 15:30']],
     ['nl', 'Bel mij op nul zes, twaalf, vierendertig, zesenvijftig, achtenzeventig, op 14 maart om half vier.', ['PHONE_NUMBER +31612345678', 'DATE 2026-03-14', 'TIME 03:30']],
+    ['es', 'Soy la señora García López y me llamo Ana.', ['NAME García López', 'NAME Ana']],
+    ['fr', 'Je m’appelle Luc Martin, passez-moi Madame de La Tour.', ['NAME Luc Martin', 'NAME de La Tour']],
+    ['de', 'Mein Name ist Jana Vogt, Frau Müller kennt mich. Was kann Herr sagen?', ['NAME Jana Vogt', 'NAME Müller']],
+    ['it', 'Il signor Rossi e la signora Bianchi.', ['NAME Rossi', 'NAME Bianchi']],
+    ['pt', 'O meu nome é Rui Costa.', ['NAME Rui Costa']],
+    ['nl', 'Mevrouw van der Berg, u spreekt met Sanne.', ['NAME van der Berg', 'NAME Sanne']],
     ['es', 'Nací en 1985, somos 1200 personas, quiero las dos.', []],
     ['de', 'Vierundzwanzig Stunden, achtzig Leute, ein Hund.', []],
     ['fr', 'Il y a un problème avec la deux, la trois et la quatre.', []],
@@ -160,10 +166,54 @@ describe.each(languagesAbroad)('redaction in %s', (language) => {
     expect(open.length / secrets.length).toBeLessThanOrEqual(0.01);
   });
 
-  test('leaves the lines without a secret', () => {
-    const plain = own.filter(({ kind }) => kind === 'none');
-    const changed = plain.filter(({ text }) => redacted([text]).join() !== text);
-    // An amount in the thousands is a row of four digits.
-    expect(changed.length).toBeLessThanOrEqual(1);
+  test('leaves the lines without a secret, but for one in fifty', () => {
+    const fixture = (name: string, column: number): string[] =>
+      readFileSync(join(import.meta.dirname, '../../fixtures/language', name), 'utf8')
+        .trimEnd()
+        .split('\n')
+        .map((line) => line.split('\t'))
+        .filter(([code]) => code === language)
+        .map((line) => line[column] ?? '');
+    // Lines written with these rules in mind, sentences of calls, and lines that are full of numbers.
+    const beside = own.filter(({ kind }) => kind === 'none').map(({ text }) => text);
+    const plain = [
+      ...beside,
+      ...fixture('sentiment-abroad.tsv', 2),
+      ...fixture('plain-abroad.tsv', 1),
+    ];
+    const changed = plain.filter((text) => redacted([text]).join() !== text);
+    console.log(`${language}: ${changed.length} of ${plain.length} plain lines changed: ${changed.join(' | ')}`); // prettier-ignore
+    expect(plain.length).toBeGreaterThanOrEqual(190);
+    expect(changed.length / plain.length).toBeLessThanOrEqual(1 / 50);
+  });
+});
+
+describe('a number that only counts something in another sentence', () => {
+  const shown = (text: string, asked: string[] = [], language = 'es') =>
+    redactAll({
+      pieces: [...asked.map((turn, index) => ({ voice: '1', index, text: turn, words: [], language })), { voice: '0', index: asked.length, text, words: [], language }],
+      entityTypes: types,
+      form: 'MARKER',
+      isLast: true,
+    }).pieces.at(-1)!.text; // prettier-ignore
+
+  test.each([
+    ['es', 'Mi pin es mil doscientos.', 'mil'],
+    ['es', 'La tarjeta caduca y acaba en 2019.', '2019'],
+    ['es', 'Mil doscientos.', 'doscientos'],
+    ['es', 'Claro, la clave del portal es 1998, apunte.', '1998'],
+    ['fr', 'Le pin est 1998, je crois bien.', '1998'],
+    ['de', 'Die letzten sind 2019, schauen Sie.', '2019'],
+    ['it', 'La parola segreta è 1998, ecco qui.', '1998'],
+    ['nl', 'De pas eindigt op 2019, zeg maar.', '2019'],
+    ['es', 'Son cuatro uno uno uno euros.', 'cuatro uno'],
+  ])('%s: "%s" is covered where it is a secret', (language, text, secret) => {
+    expect(shown(text, [], language)).not.toContain(secret);
+  });
+
+  test('is covered in the answer to a question for a secret', () => {
+    const text = 'Sí, claro, es el ciento veintitrés.';
+    expect(shown(text, ['¿Me dice el código de seguridad de la tarjeta?'])).not.toContain('ciento');
+    expect(shown('Nací en el año 1985 en Madrid.')).toContain('1985');
   });
 });

@@ -20,8 +20,9 @@ const hitsOfPage = 10_000;
 const mostStatements = 25;
 /** A filter that this many calls pass is compared with each hit here. Of a wider one, the database is asked. */
 const fewCalls = 5_000;
-/** Number of calls for which one statement tests the other conditions. */
-const callsAtOnce = 100;
+/** Number of calls for which the first statement tests the other conditions. Where none passes, later ones test more. */
+const firstCalls = 100;
+const mostCallsAtOnce = 400;
 export const hitsPerCall = 3;
 const mostHitsRead = 2_000;
 
@@ -61,18 +62,21 @@ export async function findSaid(ask: FindWords): Promise<FoundPage> {
   const found = new Map<string, number>();
   let place: SearchPlace | null = { ...firstPlace, below: ask.below };
   let hits = 0;
+  let callsAtOnce = firstCalls;
   for (let statement = 0; statement < mostStatements && place !== null; statement++) {
     const step: HitCalls = await hitCalls(store, driver, place);
     place = step.next;
     hits += step.hits;
     const calls = step.calls.filter(({ call_id }) => !found.has(call_id) && passes.perhaps(call_id)); // prettier-ignore
-    for (let at = 0; at < calls.length && found.size < limit; at += callsAtOnce) {
+    for (let at = 0; at < calls.length && found.size < limit;) {
       const some = calls.slice(at, at + callsAtOnce);
+      at += some.length;
       const ids = some.map(({ call_id }) => call_id);
       const held = await othersHold(ask, driver, ids, ask.below);
       const passed = held.size === 0 ? held : await passes.certainly([...held]);
       for (const { call_id, id } of some)
         if (passed.has(call_id) && found.size < limit) found.set(call_id, id);
+      if (passed.size === 0) callsAtOnce = Math.min(mostCallsAtOnce, callsAtOnce * 2);
     }
     if (found.size >= limit || hits >= hitsOfPage) break;
   }
@@ -148,7 +152,7 @@ export async function othersHold(
 }
 
 /** If the rows of the calls have more hits than this, each call is asked for by itself. */
-const mostHitsTogether = 4_000;
+const mostHitsTogether = 8_000;
 
 type RowRange = { least: number; most: number };
 

@@ -28,6 +28,14 @@ describe('the language of a leg', () => {
     expect(leg.now).toBeNull();
   });
 
+  test('is not English because a model that knows nothing else says so', () => {
+    const leg = new LegLanguage();
+    for (const confidence of [0.78, 0.7, 0.75]) leg.take(0, final('en', 4, confidence));
+    expect(leg.now).toBeNull();
+    for (const confidence of [0.94, 0.97]) leg.take(0, final('en', 4, confidence));
+    expect(leg.now).toBe('en');
+  });
+
   test('is not told because one final comes twice', () => {
     const leg = new LegLanguage();
     const once = final('es');

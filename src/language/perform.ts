@@ -1,4 +1,5 @@
 import { asBlock, needsProvider } from './block.ts';
+import { isAbroad } from './abroad/number-words.ts';
 import { notCovered } from './coverage.ts';
 import { findEntities } from './entities/find-entities.ts';
 import { redactStep } from './redaction/redact.ts';
@@ -140,6 +141,8 @@ function entitiesIn(
     });
 }
 
+const lateModel = 'some moods are unknown: the model did not answer in time';
+
 function languagesOf(utterances: readonly Utterance[]): string[] {
   return utterances.map(({ language }) => language);
 }
@@ -148,10 +151,10 @@ function sentimentsOf(
   utterances: readonly Utterance[],
   felt: FeltSentences | undefined,
 ): { results: SentimentItem[]; isEmpty: boolean; notCovered: string[] } {
-  return {
-    ...listed(utterances.flatMap((utterance) => sentimentsIn(utterance, felt))),
-    notCovered: notCovered('sentiment', languagesOf(utterances), felt !== undefined),
-  };
+  const results = utterances.flatMap((utterance) => sentimentsIn(utterance, felt));
+  const gaps = notCovered('sentiment', languagesOf(utterances), felt !== undefined);
+  const isLate = felt !== undefined && utterances.some(({ text, language }) => isAbroad(language) && splitSentences(text).some(({ start, end }) => !felt.has(text.slice(start, end)))); // prettier-ignore
+  return { ...listed(results), notCovered: isLate ? [...gaps, lateModel] : gaps };
 }
 
 function sentimentsIn(utterance: Utterance, felt: FeltSentences | undefined): SentimentItem[] {

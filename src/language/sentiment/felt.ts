@@ -7,6 +7,9 @@ import type { FeltSentences, SentenceFeelings } from '../types.ts';
 /** The share of a task's time in which feelings are asked for. The rest is kept for the task. */
 const shareOfTime = 0.6;
 
+/** A live sentence is asked for this often. */
+const tries = 3;
+
 const withFeelings = new Set<TaskName>(['sentiment', 'sentimentAll']);
 
 /**
@@ -29,7 +32,12 @@ export async function withFelt<K extends TaskName>(
   const untilMs = performance.now() + deadlineMs * shareOfTime;
   for (const text of sentencesOf(utterances)) {
     if (performance.now() >= untilMs || signal?.aborted) break;
-    if (!felt.has(text)) felt.set(text, (await feelings.of(text, isLive)) ?? 'unknown');
+    // The model may just be starting, which takes a second.
+    for (let left = tries; left > 0 && !felt.has(text); left--) {
+      if (performance.now() >= untilMs) break;
+      const label = await feelings.of(text, isLive);
+      if (label !== undefined) felt.set(text, label);
+    }
   }
   return { ...input, felt };
 }

@@ -58,4 +58,5 @@ test('a model that is too slow leaves the rest unknown, and the answer comes in 
   expect(block.error).toBeNull();
   expect(labels(block)).toHaveLength(400);
   expect(new Set(labels(block))).toEqual(new Set(['unknown']));
+  expect(block.not_covered).toContain('some moods are unknown: the model did not answer in time');
 });

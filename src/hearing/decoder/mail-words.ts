@@ -50,7 +50,9 @@ export function mailWordFor(
     /^(?:\.| dot\b)/i.test(next ?? '')
   )
     return 'gmail';
-  return /^(?:doc|dock|duck|duff|dog)$/i.test(word) && /\p{L}$/u.test(said) && /^ \p{L}/u.test(next ?? '')
+  return /^(?:doc|dock|duck|duff|dog)$/i.test(word) &&
+    /\p{L}$/u.test(said) &&
+    /^ \p{L}/u.test(next ?? '')
     ? 'dot'
     : undefined;
 }

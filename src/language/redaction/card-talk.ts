@@ -28,7 +28,7 @@ const otherAnswer = new RegExp(
   `\\b(?:how (?!about|come|many (?:digits|numbers)|long (?:is|will|does) (?:it|that|this|the card|your card|the one)\\b)` +
     `(?:m(?:any|uch)|[a-z]+ (?:is|are|was|were|did|do|does|have|has|will|would|a|'s))` +
     `|how (?:old|far|big|large|tall|heavy|wide|high|often|fast|soon|late|early)|what time|o'clock` +
-    `|which year (?:is|was|were|did|do)|which (?:gate|line|lane|row|car|rate|hour|limit|question|section)|what (?:hour|rate) |data (?:is|was|do|did|have)|area|dial|call you|phone|${numberedThings})\\b`,
+    `|which year (?:is|was|were|did|do)|which (?:gate|line|lane|row|rate|hour|limit|question|section)|what (?:hour|rate) |data (?:is|was|do|did|have)|area|dial|call you|phone|${numberedThings})\\b`,
   'i',
 );
 /** Questions for another day or time, also while the two speak of a card: "when did you buy it". */
@@ -52,7 +52,8 @@ export function isExplainedBy({ turns, isOfCard }: Talk): boolean {
  */
 export function isForSomethingElse({ turns }: Pick<Talk, 'turns'>): boolean {
   const last = turns.at(-1) ?? '';
-  return isQuestion(last) && isOther(last) && !asksForSecret(last);
+  const isMisheard = soundsLikeCard.test(last);
+  return isQuestion(last) && isOther(last) && !isMisheard && !asksForSecret(last);
 }
 
 /** The turns from the last question for something else on. What was asked before it is not asked any more. */
@@ -62,6 +63,9 @@ export function turnsInForce(turns: readonly string[]): readonly string[] {
   );
   return from > 0 ? turns.slice(from) : turns;
 }
+
+/** "Which car are we charging?" was a question for a card. */
+const soundsLikeCard = /\b(?:cars?|carts?|cord|guard|court|cloud|coat|quote)\b/i;
 
 function isQuestion(turn: string): boolean {
   return (

@@ -10,7 +10,7 @@ export const numberedThings = [
   // Money.
   'prices?|costs?|charges?|charged|fees?|bill(?:ed)?|rent|incomes?|salary|wages?|budget|discount|refund(?:ed)?|invoices?|balance|totals?|amounts?|sum|worth|(?<!verification )values?|comes? to|came to|dollars|deposit|premium|deductible|co-?pay|tax(?:es)?|penalty|loan|mortgage|debt|paid|pays?|owes?|owed|spent|spend',
   // Orders and cases.
-  'orders?|ordered|p ?o number|case|policy|claim|booking|booked|reservation|confirmation|tracking|parcel|package|shipment|employee|job|staff|reference|tickets?|docket|receipt|quote',
+  'orders?|ordered|p ?o number|case|policy|claim|booking|booked|reservation|confirmation|tracking|parcel|package|shipment|employee|job|staff|reference|tickets?|docket|receipt',
   // Places.
   'zip|post ?code|postal|rooms?|apartment|flat|suite|units?|floor|extension|house|street|avenue|address|building|seats?|platform|terminal|deck|bay|locker|department|aisle|shelf|cabin|pier|zone|ward|district|table|hall|level',
   // Ways and vehicles.

@@ -154,7 +154,7 @@ function stepOf(input: RedactInput): RedactOutput {
   if (isOtherQuestion(state.asked, look) && !input.flush) return afterQuestion(input, state);
   state.asked = asked;
   // No number goes on behind a question for something else.
-  if (isForSomethingElse({ turns: asked })) delete state.tail;
+  if (isForSomethingElse({ turns: asked }) && !isMidNumber(input)) delete state.tail;
   const held = state.held ?? [];
   delete state.held;
   // A slow speaker's number may have begun in a text that has left.
@@ -238,10 +238,20 @@ type Look = {
   isAbroad: boolean;
 };
 
-function lookFor({ entityTypes, asked = [], language, state }: RedactInput): Look {
+type MidStep = { state?: RedactionState | undefined; flush?: boolean | undefined };
+
+/** True while a card or another long number is read out: a question in between was misheard, or is answered later. */
+function isMidNumber({ state, flush }: MidStep): boolean {
+  // A flush has no text of its own: the last text that waits is the answer itself.
+  if ((state?.held?.length ?? 0) > (flush === true ? 1 : 0)) return true;
+  const digits = state?.tail ? (openRun(state.tail)?.digits ?? 0) : 0;
+  return digits >= 4 && digits < longestNumber - 1;
+}
+
+function lookFor({ entityTypes, asked = [], language, state, flush }: RedactInput): Look {
   const wanted = wantedTypes(entityTypes);
   const wants = (type: string): boolean => !wanted || wanted.has(type);
-  const askedKinds = askedFor(turnsInForce(asked), true);
+  const askedKinds = askedFor(isMidNumber({ state, flush }) ? asked : turnsInForce(asked), true);
   const isAsked = (code: LanguageAbroad): boolean => asked.some((turn) => namesSecret(turn, code));
   const talk = { turns: asked, isOfCard: (state?.cardTexts ?? 0) > 0 || asksForCard(asked) };
   return {

@@ -15,6 +15,8 @@ export type PromiseItem = {
   until?: string;
   /** "On Monday", and not before it. */
   isOn?: boolean;
+  /** The part of the day that was named: "evening". */
+  ofDay?: string;
   place: number;
   turns: number[];
 };
@@ -233,7 +235,16 @@ function dated(
     what: kept.replace(/,? then$/i, '').replace(/[,\s]+$/, ''),
     until: found.until,
     ...(onDay.test(found.text) ? { isOn: true } : {}),
+    ...(partOfDay(found.text) ?? {}),
   };
+}
+
+/** "This evening" and "in a few minutes" say more than the day does. */
+function partOfDay(said: string): { ofDay: string } | undefined {
+  if (/\bin (?:a few|a couple of|some) (?:minutes|moments)\b/i.test(said))
+    return { ofDay: 'minutes' };
+  const part = /\b(?:this (morning|afternoon|evening)|tonight)\b/i.exec(said);
+  return part === null ? undefined : { ofDay: part[1]?.toLowerCase() ?? 'evening' };
 }
 
 const onDay = /^(?:on )?(?:(?:next |this )?(?:mon|tues|wednes|thurs|fri|satur|sun)day|tomorrow|the \S+(?:st|nd|rd|th))\b(?!.*\b(?:latest|before))/i; // prettier-ignore

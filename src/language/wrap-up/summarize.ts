@@ -117,7 +117,7 @@ const contacts = /; (?:they have \w+ [\w ]+|it is their \w+ call)\.$/;
 
 /** "Promised by Friday, 4 December." right behind what was done, else the whole promise. */
 function promiseLine(
-  { who, what, subject, until, isOn }: PromiseField,
+  { who, what, subject, until, isOn, ofDay }: PromiseField,
   done: readonly ToldLine[],
   today?: string,
 ): string {
@@ -125,13 +125,17 @@ function promiseLine(
     until === undefined
       ? ''
       : until === today
-        ? ' the same day'
+        ? sameDay(ofDay)
         : `${/\b(?:before (?:noon|lunch|\d\S*)|first thing)$/i.test(what) || isOn === true ? ' on' : ' by'} ${written(until)}`;
   const rest = what.replace(/^\w+ ?/, '');
   const isOfDone = who === 'agent' && until !== undefined && rest !== '' && done.some(({ text }) => text.endsWith(`${rest}.`)); // prettier-ignore
   return isOfDone && isOn !== true
     ? `Promised${day.replace('the same', 'for the same')}.`
     : `${subject} will ${what.replace(/, (?=(?:before|after) \w+$)/, ' ')}${day}.`;
+}
+
+function sameDay(part = 'day'): string {
+  return part === 'minutes' ? ' within minutes' : ` the same ${part}`;
 }
 
 function withinWords(lines: readonly ToldLine[], limit: number): ToldLine[] {

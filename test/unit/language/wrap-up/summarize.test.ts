@@ -247,3 +247,12 @@ test('an amount of pounds and pence is one amount', () => {
   );
   expect(text).toContain('£53.20 off them');
 });
+
+test.each([
+  ["I'll email you the floor plan this evening.", 'Agent will email the customer the floor plan the same evening.'],
+  ["I'll email you the floor plan in a few minutes.", 'Agent will email the customer the floor plan within minutes.'],
+  ["I'll email you the floor plan today.", 'Agent will email the customer the floor plan the same day.'],
+])('the promise "%s" keeps its part of the day', (said, told) => {
+  const turns = call('How can I help you?', 'My floor plan never arrived.', said, 'Thank you.');
+  expect(summarize(turns, 'general', { day: '2026-12-02' })).toContain(told);
+}); // prettier-ignore

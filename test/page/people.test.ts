@@ -187,3 +187,41 @@ test('an admin changes a person on the page, gives them a new password and ends 
   );
   await page.context().close();
 });
+
+test('an admin adds a person on the page, who then signs in; a name that is taken is refused in words', async () => {
+  await using app = await startApp({ env: { TRUNKLINE_API_KEYS: key } });
+  await add(app, 'boss', 'admin');
+  const { page, ...opened } = await browser.open(`${app.url}/#/people`);
+  await page.getByLabel('Name').fill('boss');
+  await page.getByLabel('Password').fill(password);
+  await page.getByRole('button', { name: 'Sign in' }).first().click();
+  await page.getByRole('button', { name: 'Add a person' }).click();
+  const form = page.getByRole('form', { name: 'Add a person' });
+  await form.getByLabel('Signs in as').fill('boss');
+  await form.getByLabel('First password').fill('a-first-password');
+  await form.getByRole('button', { name: 'Add' }).click();
+  await page.getByText('there is a person "boss" already').waitFor();
+  await form.getByLabel('Signs in as').fill('carla');
+  await form.getByLabel('Shown name').fill('Carla Example');
+  await form.getByLabel('Teams').fill('north');
+  await form.getByLabel('Agent:').fill('2001');
+  for (const width of [1280, 390]) {
+    await page.setViewportSize({ width, height: 900 });
+    await opened.screenshot(`people-add-${width}`);
+    expect(await opened.violations()).toEqual([]);
+    expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
+  }
+  await form.getByRole('button', { name: 'Add' }).click();
+  await page.getByText('carla may sign in.').waitFor();
+  await page.getByRole('cell', { name: 'Carla Example' }).waitFor();
+  const answer = await app.get('/api/session', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ login: 'carla', password: 'a-first-password' }),
+  });
+  const cookie = answer.headers.get('set-cookie')?.split(';')[0] ?? '';
+  const state = await (await app.get('/api/session', { headers: { cookie } })).text();
+  expect(state).toContain('agent');
+  expect((await app.get('/api/people', { headers: { cookie } })).status).toBe(403);
+  await page.context().close();
+});

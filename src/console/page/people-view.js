@@ -2,7 +2,7 @@ import { erase, get, patch, post } from './api.js';
 import { h, setText, tryAction } from './dom.js';
 import { fullMoment } from './format.js';
 import { PageState } from './page-state.js';
-import { personForm } from './person-form.js';
+import { newPersonForm, personForm } from './person-form.js';
 
 /** @import { ApiKeyShown, ApiPerson } from './shapes.ts' */
 
@@ -31,7 +31,12 @@ export class PeopleView {
       this.#said,
       this.#people.element,
       this.#person,
-      h('p', { class: 'quiet' }, '“npx trunkline people add” adds a person.'),
+      h(
+        'p',
+        {},
+        h('button', { type: 'button', onclick: () => this.#openNew() }, 'Add a person'),
+        h('span', { class: 'quiet' }, ' or “npx trunkline people add”.'),
+      ),
       this.#keys.element,
       this.#keyForm(),
       this.#signIns.element,
@@ -105,6 +110,20 @@ export class PeopleView {
   #button(verb, name, path) {
     const run = () => this.#do(() => erase(path));
     return h('button', { type: 'button', 'aria-label': `${verb} ${name}`, onclick: run }, verb);
+  }
+
+  #openNew() {
+    const form = newPersonForm({
+      add: (person) =>
+        void this.#do(async () => {
+          await post('/api/people', person);
+          this.#person.replaceChildren();
+          setText(this.#said, `${person.login} may sign in.`);
+        }),
+      close: () => this.#person.replaceChildren(),
+    });
+    this.#person.replaceChildren(form);
+    form.querySelector('input')?.focus();
   }
 
   /** @param {ApiPerson} person */

@@ -56,6 +56,7 @@ import type {
   ApiKeyShown,
   AuditPage,
   ApiPerson,
+  NewPerson,
   PersonChange,
   PersonList,
   SignInList,
@@ -307,6 +308,7 @@ export type AnswerToPost<Path extends string> = Path extends '/api/session'
 
 export type {
   ApiPerson,
+  NewPerson,
   PersonChange,
   ApiKeyShown,
   SignInState,

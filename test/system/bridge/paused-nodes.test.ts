@@ -72,7 +72,7 @@ test.skipIf(missing !== undefined)(
       return until(async () => {
         const call = await newestCall(paused);
         const events = call === undefined ? [] : await eventsAt(paused, call.id);
-        return events.at(-1)?.type === 'call.completed' && events[0].call.carrier_call_id === callSid && call; // prettier-ignore
+        return events.some(({ type }) => type === 'call.completed') && events[0].call.carrier_call_id === callSid && call; // prettier-ignore
       }, 60_000);
     };
     // A recording is on its way to the object store: all of it has left the node.

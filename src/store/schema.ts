@@ -244,7 +244,7 @@ type SavedSearchesTable = { name: string; query: string; saved_at: number };
 /** The progress of adding earlier calls. */
 type SaidBacklogTable = { name: string; before_call: string; next_id: number; done: number };
 
-/** What a row of `said` means, as 384 bytes. Triggers delete it together with the words. */
+/** The meaning of a row of `said`, as 384 bytes. Triggers delete it together with the words. */
 type SaidDirectionsTable = {
   /** Increases in the order in which rows are committed: nodes read what is new. */
   seq: Generated<number>;

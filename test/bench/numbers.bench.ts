@@ -127,7 +127,7 @@ async function heardMasked(
   const config = RecogniserConfig.parse({ ...model, processes: 1 });
   await using recogniser = await startRecogniser({ config, log: silentLog, secondReader });
   await until(() => recogniser.status().state === 'ready', 60_000);
-  return await heardInRecordings(recogniser, recorded);
+  return await heardInRecordings(recogniser, recorded, ({ half }) => setting('SHOW', '') === half);
 }
 
 async function hearAlone(all: readonly SpokenNumber[], model: RealModel): Promise<HeardCall[]> {

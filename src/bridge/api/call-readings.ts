@@ -84,7 +84,7 @@ export function callReadings(options: CallReadingsOptions): Router {
       callId: request.params.id,
       request,
       response,
-      onlyEnded: options.isRedacted,
+      isRedacted: options.isRedacted,
     });
   });
 

@@ -5,7 +5,7 @@ import type {
   RedactionState,
   Redacted,
 } from '../../language/redaction/redact.ts';
-import { timelineOf } from '../../language/timing.ts';
+import { surroundingsIn } from '../../language/timing.ts';
 import type { Utterance, Word } from '../../protocol/addons.ts';
 import type { BridgeConfig } from '../config.ts';
 import {
@@ -313,10 +313,10 @@ function redactedFinal(final: Final, redacted: Redacted): Final {
   return { ...withText(spoken, written), ...(hidden.length === 0 ? {} : { hidden }) };
 }
 
-/** The times of the redacted words. For a final that was not checked, the whole final. */
+/** The times of the redacted words, up to their neighbours. For a final that was not checked, the whole final. */
 function hiddenIn({ data }: Final, { text, covered }: Redacted): { start: number; end: number }[] {
   if (text === unseen) return [{ start: data.start, end: data.end }];
-  const at = timelineOf({ ...data });
+  const at = surroundingsIn(data);
   return covered.map(({ start, end }) => at(start, end));
 }
 

@@ -5,7 +5,8 @@ import { Problem } from '../../port/problem.ts';
 import { sendRange } from '../../port/range.ts';
 import type { Role } from '../../protocol/events.ts';
 import type { Database } from '../../store/schema.ts';
-import { hiddenOf, legRecordFrom, legsOf } from '../events/call-rows.ts';
+import { gapsOf, hiddenOf, legRecordFrom, legsOf } from '../events/call-rows.ts';
+import { isInRecording } from '../records/incomplete.ts';
 import type { Recordings } from './recordings.ts';
 import { recordingRoles } from '../roles.ts';
 import type { StreamEncoding } from '../streams.ts';
@@ -197,24 +198,27 @@ type RecordingPlace = {
 };
 
 type RecordingRequest = RecordingPlace & {
-  /** If true, calls in progress are refused: words that are said now are not redacted yet. */
-  onlyEnded?: boolean;
+  /**
+   * If true, calls in progress are refused, because words that are said now are not redacted yet, and speech that no
+   * service heard has a tone: nobody knows what it reveals.
+   */
+  isRedacted?: boolean;
   request: Request<{ id: string }>;
   response: Response;
 };
 
 /** Answers `GET /api/calls/{id}/recording`: a stereo WAV, or any range of it. */
 export async function sendRecording(options: RecordingRequest): Promise<void> {
-  const { db, callId, request, response } = options;
+  const { db, callId, isRedacted = false, request, response } = options;
   const call = await db
     .selectFrom('calls')
     .select(['id', 'state'])
     .where('id', '=', callId)
     .executeTakeFirst();
   if (call === undefined) throw new Problem(404, 'call not found');
-  if (options.onlyEnded === true && call.state !== 'ended')
+  if (isRedacted && call.state !== 'ended')
     throw new Problem(409, 'the call is redacted: ask for its recording when it has ended');
-  const recording = await recordingOf(options);
+  const recording = await recordingOf(options, isRedacted ? await unheardOf(db, callId) : []);
   if (recording === undefined) throw new Problem(404, 'the call has no recording');
   await sendRange(request, response, {
     bytes: recording.bytes,
@@ -224,12 +228,10 @@ export async function sendRecording(options: RecordingRequest): Promise<void> {
 }
 
 /** The audio of a call that this node can read. Undefined if there is none. */
-export async function recordingOf({
-  db,
-  recordings,
-  callId,
-  stereoRoles,
-}: RecordingPlace): Promise<StereoRecording | undefined> {
+export async function recordingOf(
+  { db, recordings, callId, stereoRoles }: RecordingPlace,
+  unheard: readonly HiddenSpan[] = [],
+): Promise<StereoRecording | undefined> {
   const legs: RecordedLeg[] = [];
   for (const row of await legsOf(db, callId)) {
     const recording = await recordings.of(row.id);
@@ -241,5 +243,11 @@ export async function recordingOf({
       read: (from, to) => recording.read(from, to),
     });
   }
-  return legs.length === 0 ? undefined : new StereoRecording(legs, await hiddenOf(db, callId));
+  if (legs.length === 0) return undefined;
+  return new StereoRecording(legs, [...(await hiddenOf(db, callId)), ...unheard]);
+}
+
+/** The seconds of the recording that no service heard. */
+async function unheardOf(db: Kysely<Database>, callId: string): Promise<HiddenSpan[]> {
+  return (await gapsOf(db, callId)).filter(({ cause }) => isInRecording(cause));
 }

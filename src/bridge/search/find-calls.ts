@@ -217,7 +217,7 @@ async function hitCalls(
   const id = role === undefined ? sql`t.id` : sql`case when t.role = ${role} then t.id end`;
   const { rows } = await sql<{ call_id: string; id: number | null; least: number; hits: number }>`
     select t.call_id, max(${id}) as id, min(t.id) as least, count(*) as hits
-    from (${hitsIn(kind, condition, range, place.most)}) h cross join said t where t.id = h.id
+    from ${rowsIn(kind, hitsIn(kind, condition, range, place.most))}
     group by t.call_id order by max(t.id) desc`.execute(db);
   const hits = rows.reduce((sum, row) => sum + row.hits, 0);
   const calls = rows
@@ -277,8 +277,15 @@ function hitsIn(
   return kind === 'sqlite'
     ? sql`select rowid as id from said_words where said_words match ${sqliteMatch(condition)}
         ${top === undefined ? sql`` : sql`and rowid < ${boundOf(top)}`} order by rowid desc limit ${most}`
-    : sql`select id from said where words @@ ${postgresQuery(condition)}
+    : sql`select id, call_id, role from said where words @@ ${postgresQuery(condition)}
         and id < ${top} and id >= ${bottom} order by id desc limit ${most}`;
+}
+
+/** The rows `t` of hits. Postgres has read them already: a join might read the whole table again. */
+function rowsIn(kind: Store['kind'], hits: RawBuilder<unknown>): RawBuilder<unknown> {
+  return kind === 'sqlite'
+    ? sql`(${hits}) h cross join said t where t.id = h.id`
+    : sql`(${hits}) t`;
 }
 
 function nextPlace(

@@ -16,6 +16,7 @@ const partDigits = 4;
 export async function heardInRecordings(
   recogniser: Recogniser,
   calls: readonly MaskedCall[],
+  isShown: (said: SpokenNumber) => boolean,
 ): Promise<string> {
   const lines: string[] = [];
   for (const recorded of [false, true]) {
@@ -29,6 +30,7 @@ export async function heardInRecordings(
         texts.push(heard.text());
       }
       const digits = texts.map(digitsIn);
+      if (isShown(said)) lines.push(`${said.kind} ${said.value}: ${texts.join(' | ')}`);
       counts.words += texts.join(' ').split(/\s+/).filter(Boolean).length;
       if (digits.some((one) => one.includes(said.value))) counts.whole += 1;
       else if (partsOf(said.value).some((part) => digits.some((one) => one.includes(part))))

@@ -56,6 +56,27 @@ test('no file of the data folder has the sound of a redacted number once its cal
   expect(loudness(3.5).every((channel) => channel > 2_900 && channel < 3_100)).toBe(true);
 });
 
+test('what no service heard of a redacted call has a tone in all that can be played, and stays on the disk to be read again', async () => {
+  const audio = { customer: seededAudio(240_000, 5), agent: seededAudio(240_000, 6) };
+  await using call = await startCall(secretsOnly, {}, audio);
+  await call.say('customer', 'it was forty two dollars', 3);
+  const { id, legs } = await call.json();
+  const gap = { call_id: id, leg_id: legs[0].id, session_id: 'session', kind: 'call.gap', role: 'customer' } as const; // prettier-ignore
+  await call.store.db
+    .insertInto('leg_results')
+    .values([
+      { ...gap, key: 'deadline:1', start_s: 8, end_s: 10, text: '' },
+      { ...gap, key: 'carrier:1', start_s: 14, end_s: 15, text: '' },
+    ])
+    .execute();
+  await call.end();
+  const loudness = await call.loudness();
+  const isTone = (second: number) => loudness(second).every((channel) => channel > 2_900 && channel < 3_100); // prettier-ignore
+  expect([3, 8.1, 9.8, 14.5].map(isTone)).toEqual([false, true, true, false]);
+  const unheard = audio.customer.subarray(8 * bytesPerSecond, 10 * bytesPerSecond);
+  expect(await filesWith(join(call.dataDir, 'journal', 'legs'), unheard)).toHaveLength(1);
+});
+
 test('a call without redacted words keeps its audio as it came', async () => {
   const audio = { customer: seededAudio(240_000, 3), agent: seededAudio(240_000, 4) };
   await using call = await startCall(secretsOnly, {}, audio);

@@ -131,7 +131,7 @@ describe('trunkline transcribe', () => {
     const first = await transcribe(own, ['call.wav']);
     expect(first).toMatchObject({ code: 0, out: '' });
     expect(first.errors).toMatch(
-      /call\.wav: uploading .*\n[^]*call\.wav: done in .* s: call\.txt\n/,
+      /call\.wav: uploading .*\n[^]*call\.wav: done in .* s, English: call\.txt\n/,
     );
     expect(await contentOf(own, 'call.txt')).toBe('my card is lost\n');
     await writeFile(join(own, 'call.txt'), 'corrected by hand\n');

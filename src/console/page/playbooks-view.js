@@ -8,6 +8,8 @@ import { YamlEditor } from './yaml-editor.js';
 
 /** @import { PlaybookFileList } from './shapes.ts' */
 
+/** The server tries no longer text while somebody types. */
+const mostTried = 131_072;
 /** Typing rests this long before the text is checked and tried. */
 const restMs = 500;
 const newName = 'new.yaml';
@@ -155,6 +157,10 @@ export class PlaybooksView {
   }
 
   async #try() {
+    if (this.#editor.text.length > mostTried) {
+      setText(this.#trying, 'A text of more than 128 KiB is checked when it is saved, not while you type.'); // prettier-ignore
+      return;
+    }
     const asking = new AbortController();
     this.#asking = asking;
     setText(this.#trying, 'Trying it on past calls …');

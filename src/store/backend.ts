@@ -16,9 +16,9 @@ export const maxCloseMs = 4_000;
 
 /**
  * A part that stops waits this long for its work at the database. As after a crash, the next start continues that work.
- * Without this limit, a database that does not answer would delay the shutdown of one part after another.
+ * A database that does not answer delays one part after another: together they have nine seconds.
  */
-export const maxDatabaseWaitMs = 1_000;
+export const maxDatabaseWaitMs = 500;
 
 /** The interface of a database to the store. */
 export type Backend = {

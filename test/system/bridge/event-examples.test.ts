@@ -7,8 +7,12 @@ import { seededAudio } from '../../support/speech/audio.ts';
 import { FakeSpeech } from '../../support/speech/fake-speech.ts';
 import { temporaryStore } from '../../support/store/store.ts';
 
-/** Parts that differ between calls: metadata of the operator, ids of the carrier, gaps, and the chapters of a long call. */
-const ofOneCall = /^custom_metadata\.(crmCase|carrier_ids)|^data\.(?:gaps|chapters)\[/;
+/**
+ * Parts that differ between calls: metadata of the operator, ids of the carrier, the language from when it is sure, gaps,
+ * and the chapters of a long call.
+ */
+const ofOneCall =
+  /^custom_metadata\.(crmCase|carrier_ids)|^call\.language$|^data\.(?:gaps|chapters)\[/;
 
 /** `data.transcript[].text` and the like: every field, whatever its value. Lists count by what their items have. */
 function fieldsOf(value: unknown, path = ''): string[] {

@@ -36,14 +36,14 @@ export function surroundingsIn(utterance: Utterance): Timeline {
   };
 }
 
-type PlacedWord = { from: number; to: number; word: Word };
+type FoundWord = { from: number; to: number; word: Word };
 
 /**
  * Locates each word of an utterance in its text. Each search begins where the last word ended. A word that the text does
  * not contain is skipped.
  */
-function placedWords({ text, words }: Utterance): PlacedWord[] {
-  const placed: PlacedWord[] = [];
+function placedWords({ text, words }: Utterance): FoundWord[] {
+  const placed: FoundWord[] = [];
   let at = 0;
   for (const word of words) {
     const written = word.word.trim();

@@ -226,6 +226,11 @@ export class Dispatcher {
       config.leaseMs,
       room.probe,
     );
+    // It was switched off while the claims were made.
+    if (claims.length > 0 && this.#disabled.has(work.endpoint.name)) {
+      await this.#tables.claims.giveBack(claims);
+      return false;
+    }
     work.full = claims.length === limit;
     for (const claim of claims) {
       const courier = new Courier(
@@ -266,8 +271,12 @@ export class Dispatcher {
       isCrowded: () => work.full,
       onGone: async (reason) => {
         log.error({ endpoint: endpoint.name, reason }, 'endpoint switched off: its events wait');
-        await tables.endpoints.disableEndpoint(endpoint.name, reason);
+        // Nothing more is sent while this is written.
         this.#disabled.set(endpoint.name, reason);
+        await tables.endpoints.disableEndpoint(endpoint.name, reason).catch((error: unknown) => {
+          this.changed();
+          throw error;
+        });
       },
       onRecovered: async () => {
         await tables.claims.wakeHeld(endpoint.name);

@@ -227,7 +227,12 @@ describe('the delivery contract', () => {
     await using outbox = await outboxOn(store, crm.url);
     const issued = [...(await several(store, 'call_1', 3)), ...(await several(store, 'call_2', 2))];
     outbox.wake();
-    await until(async () => (await outbox.deliveries.endpoints())[0]!.disabled_at !== null);
+    await until(() => outbox.notes!().join().includes('webhook is switched off'));
+    // Requests that were on their way have arrived when their attempts are written down.
+    await until(async () => {
+      const { items } = await outbox.deliveries.list({ limit: 10 });
+      return items.reduce((sum, { attempts }) => sum + attempts, 0) === crm.requests.length;
+    });
     const requests = crm.requests.length;
     gone = false;
     outbox.wake();

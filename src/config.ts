@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import type * as Yaml from 'yaml';
 import { z } from 'zod';
 import { AssistConfig } from './assist/config.ts';
@@ -20,6 +19,7 @@ import {
   type SettingField,
 } from './lib/settings.ts';
 import { shownSetting } from './lib/without-secrets.ts';
+import { yaml } from './lib/yaml.ts';
 import { NodesConfig, nodesProblems } from './nodes/config.ts';
 import { ObjectsConfig, objectsProblems } from './objects/config.ts';
 import { OutboxConfig } from './outbox/config.ts';
@@ -187,8 +187,7 @@ function parseFile(path: string, readFile: (path: string) => string): Record<str
       { cause },
     );
   }
-  // The library is loaded only if there is a settings file, because the process starts faster without it.
-  const { parseDocument } = createRequire(import.meta.url)('yaml') as typeof Yaml;
+  const { parseDocument } = yaml();
   let document: Yaml.Document.Parsed;
   let content: unknown;
   try {

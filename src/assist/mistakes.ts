@@ -1,6 +1,6 @@
-import { createRequire } from 'node:module';
 import type * as Yaml from 'yaml';
 import { reasonOf } from '../lib/errors.ts';
+import { yaml } from '../lib/yaml.ts';
 
 /** The way to a value in a file: names of keys, and numbers of items. */
 type MistakePlace = readonly (string | number)[];
@@ -48,8 +48,4 @@ function offsetOf(document: Yaml.Document, place: MistakePlace): number | undefi
     if (isNode(node) && node.range) return node.range[0];
   }
   return undefined;
-}
-
-function yaml(): typeof Yaml {
-  return createRequire(import.meta.url)('yaml') as typeof Yaml;
 }

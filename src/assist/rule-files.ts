@@ -1,11 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import type * as Yaml from 'yaml';
 import type { z } from 'zod';
 import { digestOf } from '../lib/digest.ts';
 import { reasonOf } from '../lib/errors.ts';
+import { yaml } from '../lib/yaml.ts';
 import { RuleFileError } from './mistakes.ts';
 
 /* The YAML files that people write, playbooks and scorecards: one of them, a folder of them, and those that come with the program. */
@@ -25,7 +24,7 @@ export function ruleFileFrom<T extends object>(
   text: string,
 ): T & { digest: string } {
   if (text.length > maxFileBytes) throw new Error(tooLong(kind));
-  const { parse } = createRequire(import.meta.url)('yaml') as typeof Yaml;
+  const { parse } = yaml();
   const parsed = schema.safeParse(parse(text, { maxAliasCount: 20 }));
   if (!parsed.success)
     throw new RuleFileError(

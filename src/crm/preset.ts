@@ -1,8 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import type * as Yaml from 'yaml';
 import { z } from 'zod';
 import { nearestName } from '../lib/nearest-name.ts';
+import { yaml } from '../lib/yaml.ts';
 import type { AuthSetting } from './auth.ts';
 import { MappingStep, RateLimits } from './step.ts';
 
@@ -83,7 +82,7 @@ export function presetNamed(name: string): Preset {
     );
   }
   const text = readFileSync(new URL(`./presets/${name}.yaml`, import.meta.url), 'utf8');
-  const { parse } = createRequire(import.meta.url)('yaml') as typeof Yaml;
+  const { parse } = yaml();
   const preset = Preset.parse(parse(text));
   read.set(name, preset);
   return preset;

@@ -1,7 +1,7 @@
 import { extname } from 'node:path';
-import { parse } from 'yaml';
 import { z } from 'zod';
 import { digestOf } from '../lib/digest.ts';
+import { yaml } from '../lib/yaml.ts';
 import { csvRows } from './csv.ts';
 import { textOfHtml } from './html-text.ts';
 
@@ -82,7 +82,7 @@ function withoutFrontMatter(text: string): {
   if (found === null) return { front: FrontMatter.parse({}), body: text };
   let data: unknown;
   try {
-    data = parse(found[1] ?? '', { maxAliasCount: 10 }) ?? {};
+    data = yaml().parse(found[1] ?? '', { maxAliasCount: 10 }) ?? {};
   } catch {
     throw new Error('the lines between --- at its head are no YAML');
   }

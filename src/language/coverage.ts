@@ -1,6 +1,5 @@
+import { languageName } from '../lib/language-name.ts';
 import { isAbroad } from './abroad/number-words.ts';
-
-const names = new Intl.DisplayNames('en', { type: 'language' });
 
 type AskedOf = 'entities' | 'sentiment' | 'summary' | 'chapters';
 
@@ -16,7 +15,7 @@ export function notCovered(
   return [...new Set(languages)].flatMap((language) => {
     if (language === 'en' || language === '') return [];
     const missing = (isAbroad(language) ? understood(asked, hasFeelings) : unknownTo)[asked];
-    return missing === undefined ? [] : [`${nameOf(language)}: ${missing}`];
+    return missing === undefined ? [] : [`${languageName(language)}: ${missing}`];
   });
 }
 
@@ -37,11 +36,3 @@ const unknownTo: Record<AskedOf, string> = {
   summary: 'the summary is of sentences alone; reasons and promises are not told in this language',
   chapters: 'chapters are cut by their words alone',
 };
-
-function nameOf(language: string): string {
-  try {
-    return names.of(language) ?? language;
-  } catch {
-    return language;
-  }
-}

@@ -1,5 +1,6 @@
 import type { Transaction } from 'kysely';
 import { z } from 'zod';
+import { parseJson } from '../../lib/json.ts';
 import type { Database } from '../../store/schema.ts';
 import type { Store } from '../../store/store.ts';
 import { insertKeys, tagKey, type CallKey } from '../events/call-keys.ts';
@@ -93,11 +94,7 @@ function textsBelow(value: unknown, isMeant: (name: string) => boolean, name = '
     : [];
 }
 
+/** A text of a version that wrote another form has no words for the search. */
 function parsed(text: string | null): unknown {
-  if (text === null) return undefined;
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined; // a text of a version that wrote another form has no words for the search
-  }
+  return text === null ? undefined : parseJson(text);
 }

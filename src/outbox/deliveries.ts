@@ -189,6 +189,12 @@ export class Deliveries {
   }
 }
 
+/** The last failure of an endpoint that has taken no event since. */
+export function failureSince({ last_failure: failure, last_success_at: success }: ApiEndpoint) {
+  if (failure === null) return undefined;
+  return success === null || failure.at > success ? failure : undefined;
+}
+
 function callDeliveryOf(row: LaneRow): ApiCallDelivery {
   const { head, nextAttemptAt } = row;
   return {

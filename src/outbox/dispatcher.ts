@@ -4,6 +4,8 @@ import { every, type Loop } from '../lib/every.ts';
 import type { Logger } from '../lib/log.ts';
 import { maxDatabaseWaitMs } from '../store/backend.ts';
 import { Breaker, EndpointTrouble } from './breaker.ts';
+import type { ApiEndpoint } from '../protocol/delivery-reports.ts';
+import { failureSince } from './deliveries.ts';
 import { Courier, type CourierOptions } from './courier.ts';
 import type { Endpoint, OutboxConfig } from './config.ts';
 import { breakerOpen, countFromZero } from './metrics.ts';
@@ -128,11 +130,13 @@ export class Dispatcher {
   }
 
   /** An earlier process saw endpoints fail. Such a trouble is over when the endpoint takes an event from this one. */
-  remember(
-    failed: readonly { name: string; failure?: { at: number; reason: string } | undefined }[],
-  ): void {
-    for (const { name, failure } of failed)
-      if (failure !== undefined) this.#works.get(name)?.trouble.begins(failure.at, failure.reason);
+  remember(endpoints: readonly ApiEndpoint[]): void {
+    for (const endpoint of endpoints) {
+      const failure = failureSince(endpoint);
+      if (failure === undefined) continue;
+      const { trouble } = this.#works.get(endpoint.name) ?? {};
+      trouble?.begins(Date.parse(failure.at), failure.reason ?? 'unknown');
+    }
   }
 
   /** Something may be due. */

@@ -7,12 +7,13 @@ import type { Part } from '../port/part.ts';
 import type { Database } from '../store/schema.ts';
 import { maxDatabaseWaitMs } from '../store/backend.ts';
 import type { Store } from '../store/store.ts';
+import type { ApiEndpoint } from '../protocol/delivery-reports.ts';
 import type { CallEventType } from '../protocol/events.ts';
 import { endpointsOf, type Endpoint, type OutboxConfig, typesOf } from './config.ts';
 import { ContactLookups } from './contact-lookups.ts';
 import { connectionRoutes } from './connections-api.ts';
 import { ConnectedEndpoints } from './connected-endpoints.ts';
-import { Deliveries, deliveriesApi } from './deliveries.ts';
+import { Deliveries, deliveriesApi, failureSince } from './deliveries.ts';
 import { Dispatcher } from './dispatcher.ts';
 import { Housekeeping } from './housekeeping.ts';
 import { Mapping } from './mapping.ts';
@@ -69,7 +70,6 @@ export async function startOutbox(options: OutboxOptions): Promise<Outbox> {
   /** Those of the settings, and those that were connected since. */
   const all = () => [...endpoints, ...(connections?.endpoints ?? [])];
   const disabled = await tables.endpoints.saveEndpoints(all());
-  const waiting = await waitingBefore(all(), tables);
   const housekeeping = new Housekeeping({
     config,
     tables,
@@ -88,12 +88,14 @@ export async function startOutbox(options: OutboxOptions): Promise<Outbox> {
     client: options.client,
     onParked: () => housekeeping.countSoon(),
   });
-  dispatcher.start(disabled);
+  const deliveries = new Deliveries(tables, all, () => dispatcher.changed());
+  /** The endpoints for which calls waited when this process began. */
+  const waiting = (await deliveries.endpoints()).filter(({ waiting_calls: calls }) => calls > 0);
   dispatcher.remember(waiting);
+  dispatcher.start(disabled);
   connections?.start();
   housekeeping.onDue = () => dispatcher.wake();
   housekeeping.onSet = (byMs) => dispatcher.shiftClaims(byMs);
-  const deliveries = new Deliveries(tables, all, () => dispatcher.changed());
   const contacts = new ContactLookups({ ...options, ...tables.crm, endpoints: all, clock, log });
   let closing: Promise<void> | undefined;
   const close = async (): Promise<void> => {
@@ -143,47 +145,25 @@ function healthsOf(dispatcher: Dispatcher, housekeeping: Housekeeping): Record<s
   };
 }
 
-/** An endpoint for which calls waited when this process began. `failure` is set if no event arrived after it. */
-type WaitingBefore = {
-  name: string;
-  calls: number;
-  failure: { at: number; reason: string } | undefined;
-};
-
-async function waitingBefore(
-  endpoints: readonly Endpoint[],
-  tables: OutboxTables,
-): Promise<WaitingBefore[]> {
-  const found: WaitingBefore[] = [];
-  for (const { name } of endpoints) {
-    const { waiting, lastFailure, lastSuccessAt } = await tables.lanes.health(name);
-    if (waiting === 0) continue;
-    const isLast = lastFailure !== null && lastFailure.at > (lastSuccessAt ?? 0);
-    const failure = isLast
-      ? { at: lastFailure.at, reason: lastFailure.reason ?? 'unknown' }
-      : undefined;
-    found.push({ name, calls: waiting, failure });
-  }
-  return found;
-}
-
-function waitingNotes(waiting: readonly WaitingBefore[], { disabled }: Dispatcher): string[] {
-  return waiting.flatMap(({ name, calls, failure }) => {
+function waitingNotes(waiting: readonly ApiEndpoint[], { disabled }: Dispatcher): string[] {
+  return waiting.flatMap((endpoint) => {
+    const { name, waiting_calls: calls } = endpoint;
     if (disabled.has(name)) return [];
     const wait = calls === 1 ? '1 call waits' : `${calls} calls wait`;
-    const last = failure === undefined ? '' : `, last failure ${utcMinute(failure.at)}: ${failure.reason}`; // prettier-ignore
+    const failure = failureSince(endpoint);
+    const last = failure === undefined ? '' : `, last failure ${utcMinute(failure.at)}: ${failure.reason ?? 'unknown'}`; // prettier-ignore
     return [`${wait} for webhook ${name}${last} (npx trunkline deliveries list)`];
   });
 }
 
 /** Such as `2026-12-04 09:30 UTC`. */
-function utcMinute(atMs: number): string {
-  return `${new Date(atMs).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
+function utcMinute(at: string): string {
+  return `${at.slice(0, 16).replace('T', ' ')} UTC`;
 }
 
 function notesOf(
   dispatcher: Dispatcher,
-  waiting: readonly WaitingBefore[],
+  waiting: readonly ApiEndpoint[],
   warnings: readonly string[],
 ): string[] {
   return [

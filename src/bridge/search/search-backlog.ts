@@ -61,10 +61,8 @@ export class SearchBacklog implements AsyncDisposable {
   async #step(): Promise<'more' | 'finished' | 'done'> {
     const { store } = this.#options;
     return store.transaction(async (tx) => {
-      let select = tx.selectFrom('said_backlog').selectAll().where('name', '=', 'calls');
-      if (store.kind === 'postgres') select = select.forUpdate();
-      const place = await select.executeTakeFirst();
-      if (place === undefined || place.done === 1) return 'done';
+      const place = await lockedPlace(store.kind, tx, 'calls');
+      if (place === undefined) return 'done';
       let found = tx
         .selectFrom('calls')
         .select(['id', 'notes', 'summary'])
@@ -129,10 +127,8 @@ export class SearchBacklog implements AsyncDisposable {
   async #writtenStep(): Promise<'more' | 'finished' | 'done'> {
     const { store } = this.#options;
     return store.transaction(async (tx) => {
-      let select = tx.selectFrom('said_backlog').selectAll().where('name', '=', 'written');
-      if (store.kind === 'postgres') select = select.forUpdate();
-      const place = await select.executeTakeFirst();
-      if (place === undefined || place.done === 1) return 'done';
+      const place = await lockedPlace(store.kind, tx, 'written');
+      if (place === undefined) return 'done';
       let found = tx
         .selectFrom('calls')
         .select(['id', 'tags', 'custom_metadata', 'summary'])
@@ -201,6 +197,17 @@ export class SearchBacklog implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await within(this.#options.clock, maxDatabaseWaitMs, this.#steps.stop());
   }
+}
+
+/** The place that a backlog has reached, held until the step is stored. Undefined if nothing is left. */
+async function lockedPlace(
+  kind: Store['kind'],
+  tx: Transaction<Database>,
+  name: 'calls' | 'written',
+) {
+  const select = tx.selectFrom('said_backlog').selectAll().where('name', '=', name);
+  const place = await (kind === 'postgres' ? select.forUpdate() : select).executeTakeFirst();
+  return place?.done === 1 ? undefined : place;
 }
 
 /** Columns of all rows that stand beside a call. */

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { readFileSync } from 'node:fs';
 import type { App } from '../../support/process/app.ts';
 import { recognisersOf } from '../../support/process/recognisers.ts';
+import { buildWavHeader } from '../../support/speech/wav-file.ts';
 import { lineNoises, musicOnHold } from '../../support/recognition/noises.ts';
 import { type Prompt, telephonePrompts } from '../../support/recognition/prompts.ts';
 import { inQuiet, throughGsm } from '../recognition/audio.ts';
@@ -381,20 +382,8 @@ async function jobOf(app: App, audio: Int16Array, language: string) {
 }
 
 function wavOf(samples: Int16Array): Buffer<ArrayBuffer> {
-  const head = Buffer.alloc(44);
-  head.write('RIFF', 0);
-  head.writeUInt32LE(36 + samples.byteLength, 4);
-  head.write('WAVEfmt ', 8);
-  head.writeUInt32LE(16, 16);
-  head.writeUInt16LE(1, 20);
-  head.writeUInt16LE(1, 22);
-  head.writeUInt32LE(8_000, 24);
-  head.writeUInt32LE(16_000, 28);
-  head.writeUInt16LE(2, 32);
-  head.writeUInt16LE(16, 34);
-  head.write('data', 36);
-  head.writeUInt32LE(samples.byteLength, 40);
-  return Buffer.concat([head, Buffer.from(samples.buffer, samples.byteOffset, samples.byteLength)]);
+  const data = Buffer.from(samples.buffer, samples.byteOffset, samples.byteLength);
+  return Buffer.concat([buildWavHeader(data.length), data]);
 }
 
 /** Processor seconds of the recogniser processes that run now. */

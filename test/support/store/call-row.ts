@@ -24,3 +24,14 @@ export function callRow(id: string, startedAt: number) {
     recover_tries: 0,
   };
 }
+
+/** The finals of that call, five seconds each, as rows of its leg's results. */
+export function finalRows(
+  callId: string,
+  lines: readonly (readonly [role: 'agent' | 'customer', text: string])[],
+) {
+  return lines.map(([role, text], at) => ({
+    ...{ leg_id: `leg${callId}`, session_id: 'session', kind: 'call.transcript', key: String(at) },
+    ...{ call_id: callId, role, start_s: at * 5, end_s: at * 5 + 4, text },
+  }));
+}

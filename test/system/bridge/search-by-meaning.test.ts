@@ -6,7 +6,7 @@ import { testBridge } from '../../support/bridge/test-bridge.ts';
 import { WordMeaning } from '../../support/meaning/word-meaning.ts';
 import { until } from '../../support/process/until.ts';
 import { FakeSpeech } from '../../support/speech/fake-speech.ts';
-import { callRow } from '../../support/store/call-row.ts';
+import { callRow, finalRows } from '../../support/store/call-row.ts';
 import { postgresMissing, startPostgres } from '../../support/store/postgres.ts';
 import { temporaryStore } from '../../support/store/store.ts';
 
@@ -30,15 +30,7 @@ describe.each(['SQLite', 'Postgres'])('the search by meaning on %s', (kind) => {
     const id = newId('call', startedAt);
     await store.transaction(async (tx) => {
       await tx.insertInto('calls').values(callRow(id, startedAt)).execute();
-      await tx
-        .insertInto('leg_results')
-        .values(
-          lines.map(([role, text], at) => ({
-            leg_id: `leg${id}`, session_id: 'session', kind: 'call.transcript', key: String(at), call_id: id, role,
-            start_s: at * 5, end_s: at * 5 + 4, text,
-          })), // prettier-ignore
-        )
-        .execute();
+      await tx.insertInto('leg_results').values(finalRows(id, lines)).execute();
     });
     names.set(id, name);
     return id;

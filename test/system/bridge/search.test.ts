@@ -8,6 +8,7 @@ import { newId } from '../../../src/lib/ids.ts';
 import { testBridge } from '../../support/bridge/test-bridge.ts';
 import { until } from '../../support/process/until.ts';
 import { FakeSpeech } from '../../support/speech/fake-speech.ts';
+import { callRow, finalRows } from '../../support/store/call-row.ts';
 import { postgresMissing, startPostgres } from '../../support/store/postgres.ts';
 import { temporaryStore } from '../../support/store/store.ts';
 
@@ -45,41 +46,9 @@ describe.each(['SQLite', 'Postgres'])('the search on %s', (kind) => {
     const startedAt = Date.UTC(2026, 0, 1, hours++);
     const id = newId('call', startedAt);
     await store.transaction(async (tx) => {
-      await tx
-        .insertInto('calls')
-        .values({
-          id,
-          node: 'node-1',
-          carrier: 'twilio',
-          carrier_call_id: `CA${name}`,
-          state: 'ended',
-          direction: 'inbound',
-          from_number: '+15550100123',
-          to_number: '+15550100200',
-          started_at: startedAt,
-          zero_at: startedAt,
-          hung_up_at: startedAt + 60_000,
-          ended_at: startedAt + 60_500,
-          end_reason: 'stop',
-          custom_metadata: '{}',
-          overrides: '{}',
-          warnings: '[]',
-          counts: '{}',
-          paused: 0,
-          summary_due: 0,
-          has_recording: 0,
-          recover_tries: 0,
-        }) // prettier-ignore
-        .execute();
-      await tx
-        .insertInto('leg_results')
-        .values(
-          lines.map(([role, text], at) => ({
-            leg_id: `leg${id}`, session_id: 'session', kind: 'call.transcript', key: String(at), call_id: id, role,
-            start_s: at * 5, end_s: at * 5 + 4, text,
-          })), // prettier-ignore
-        )
-        .execute();
+      const call = { ...callRow(id, startedAt), carrier_call_id: `CA${name}` };
+      await tx.insertInto('calls').values(call).execute();
+      await tx.insertInto('leg_results').values(finalRows(id, lines)).execute();
     });
     await store.db
       .insertInto('call_keys')

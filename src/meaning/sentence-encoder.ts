@@ -11,7 +11,7 @@ export const graphFile = 'sentences.onnx';
 export const vocabularyFile = 'vocab.txt';
 /** The encoder of many languages has this file in place of a vocabulary. */
 export const piecesFile = 'pieces.bin';
-/** That encoder was taught with one of two words in front of each text. This one is for texts that are compared. */
+/** The encoder of many languages was taught with one of two words in front of each text. This one is for comparisons. */
 const lead = 'query: ';
 
 /** The network that gives a sentence its direction. It blocks while it runs, so only a process of its own holds it. */

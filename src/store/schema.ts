@@ -248,7 +248,7 @@ type SaidBacklogTable = { name: string; before_call: string; next_id: number; do
 type SaidDirectionsTable = {
   /** Increases in the order in which rows are committed: nodes read what is new. */
   seq: Generated<number>;
-  /** That of the row in `said`. */
+  /** The id of the row in `said`. */
   id: number;
   call_id: string;
   role: string;

@@ -133,7 +133,7 @@ async function byMeaning(
   return {
     page: async (before = 0, limit) => {
       const found = await findNear({ store, near, direction: asked, role: role?.toLowerCase(), filters, before, limit }); // prettier-ignore
-      if (found === undefined) throw new Problem(503, 'too many search by meaning at once: try again soon'); // prettier-ignore
+      if (found === undefined) throw new Problem(503, 'too many searches by meaning at once: try again soon'); // prettier-ignore
       return found;
     },
     marksIn: () => [],

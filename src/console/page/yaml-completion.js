@@ -9,8 +9,8 @@ import { placeIn } from './yaml-place.js';
 const maxShown = 40;
 
 /**
- * What may stand at the caret by the schema: keys that are not there yet, or the values of the key. `length` is that of
- * the word that a completion replaces.
+ * Finds what may stand at the caret by the schema: keys that are not there yet, or the values of the key. A completion
+ * replaces a word of this `length`.
  * @param {JsonSchema} schema
  * @param {string} text
  * @param {number} caret

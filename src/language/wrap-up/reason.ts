@@ -32,7 +32,7 @@ const times =
 const nth =
   /^(?:and |so |but )?(?:this|it)(?: is|'s) (?:now |already )?(?:the|my) (second|third|fourth|fifth|sixth|tenth) (?:time (?:i(?:'ve| have)? ?(?:called|call|rung|phoned|rang|am calling|'m calling)|we(?:'ve| have)? (?:called|rung))|call)\b/i;
 
-/** That the customer has called before: a reader of the record wants to know. */
+/** The customer's own words about earlier contacts: a reader of the record wants to know. */
 function contactsOf(
   statements: readonly CallStatement[],
   told: string,

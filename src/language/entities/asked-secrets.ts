@@ -88,7 +88,9 @@ export function askedFor(turns: readonly string[], isCareful = false): CueKind[]
       (words <= unmarkedWords && unmarked.test(text.trim()));
     const named = isAsked || (isCareful && words <= longestWords) ? kindsIn(text) : [];
     const kinds = isAsked ? named : named.filter((kind) => kind === 'cvv' || kind === 'expiry');
-    if (kinds.length > 0) asked = kinds;
+    // "The routing number?", and then "And the account?"
+    const isOfBank = asked.includes('routing') && kinds.length === 1 && kinds[0] === 'account';
+    if (kinds.length > 0) asked = isOfBank ? ['bank'] : kinds;
     else if (words > longestWords || (text.includes('?') && words > shortestWords)) asked = [];
   }
   return asked;

@@ -1,4 +1,5 @@
 import { secretKinds } from '../entities/asked-secrets.ts';
+import { cueOf } from '../entities/code-cues.ts';
 import { isExplained, runAt, type Run } from '../entities/code-runs.ts';
 import type { CueKind } from '../entities/cue-kinds.ts';
 import type { Doc } from '../entities/doc.ts';
@@ -55,7 +56,9 @@ export function claimAsked(doc: Doc, wants: (type: string) => boolean): void {
     if (!run) continue;
     const type = typeFor(kinds, run);
     const isOther =
-      isExplained(doc, run) || (run.digits <= mostNamed && isNamedOtherwise(doc, run));
+      isExplained(doc, run) ||
+      (run.digits <= mostNamed && isNamedOtherwise(doc, run)) ||
+      isOwnNumber(doc, run);
     if (type !== undefined && !isOther) doc.claim(type, run.from, run.to);
     i = Math.max(i, run.to - 1);
   }
@@ -90,6 +93,21 @@ function typeFor(kinds: readonly CueKind[], { digits, chars }: Run): string | un
   return secret !== undefined && digits >= shortestPiece ? typeOf[secret] : undefined;
 }
 
+/** "You can call me at" and "the tracking number is" directly before a number that is too short for a card. */
+function isOwnNumber(doc: Doc, run: Run): boolean {
+  if (run.digits > longestOwn || doc.asked.some((kind) => kind === 'ssn' || kind === 'bank'))
+    return false;
+  const start = doc.tokens[run.from]?.start ?? 0;
+  const said = doc.text.slice(Math.max(0, start - reachBefore), start);
+  if (/\b(?:call|reach|phone|ring|text) (?:me|us)(?: back)? (?:at|on)[\s,:]*$/i.test(said))
+    return true;
+  const cue = cueOf(doc, run.from, run.to);
+  return cue?.adjacent === true && cue.at >= 0 && (cue.kind === 'id' || cue.kind === 'phone');
+}
+
+const longestOwn = 11;
+/** So many characters before a number are looked at. */
+const reachBefore = 60;
 const shortestPiece = 2;
 /** A longer number is taken out whatever its own sentence calls it. */
 const mostNamed = 6;

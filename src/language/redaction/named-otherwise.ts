@@ -12,13 +12,13 @@ export const numberedThings = [
   // Orders and cases.
   'orders?|ordered|p ?o number|case|policy|claim|booking|booked|reservation|confirmation|tracking|parcel|package|shipment|employee|job|staff|reference|tickets?|docket|receipt',
   // Places.
-  'zip|post ?code|postal|rooms?|apartment|flat|suite|units?|floor|extension|house|street|avenue|address|building|seats?|platform|terminal|deck|bay|locker|department|aisle|shelf|cabin|pier|zone|ward|district|table|hall|level',
+  'zip|post ?code|postal|rooms?|apartment|flat|suite|units?|floor|extension|house|street|avenue|address|building|seats?|platform|terminal|deck|bay|locker|department|aisle|shelf|cabin|pier|zone|ward|district|table|hall|level|branch|lot|gate number',
   // Ways and vehicles.
   'flight|train|bus|tram|taxi|cab|route|highway|exit|truck|engine|miles?|mileage|kilomet\\w+|distance|speed',
   // Measures.
   'sizes?|shoe|temperature|heating|thermostat|degrees|pressure|meter|reading|weigh\\w*|weight|height|length|width|depth|volume|frequency|dos(?:e|age)|calories|pulse|percent(?:age)?|scores?|points|grade|quantity|count|square|age|aged|ages|voltage|capacity|scale|display|oven|fridge|freezer|boiler|thermo\\w+|humidity|maximum|minimum|average|difference|interest',
   // Parts of a whole, and things that are counted.
-  'versions?|model|channel|station|pages?|chapter|step|option|error|item|people|guests|party|employees|son|daughter|child|mother|father|dad|mom|mum|husband|wife|brother|sister|grand\\w+|nights|copies|items|pieces|boxes|stamps|minutes|hours|days|weeks|bedrooms|prescription|units',
+  'versions?|model|plan|offer|bid|ratio|agent|week|channel|station|pages?|chapter|step|option|error|item|people|guests|party|employees|son|daughter|child|mother|father|dad|mom|mum|husband|wife|brother|sister|grand\\w+|nights|copies|items|pieces|boxes|stamps|minutes|hours|days|weeks|bedrooms|prescription|units',
   // Days.
   'birthday|born|appointment|anniversary|wedding|holiday|meeting|exam|concert|game|match|lesson|class|trip|vacation|surgery|check-?in|check-?out|pick-?up|delivery|departure|arrival|deadline',
 ].join('|');
@@ -28,12 +28,14 @@ const things = new RegExp(`^(?:${numberedThings})$`);
 const tellings =
   /^(?:turned|turns|waited|waiting|departs?|departed|leaves|arrives?|arrived|happened|bought|moved|since|lives?|living|lived|about|around|nearly|almost|roughly|approximately|drove|earns?|earned|took|lasted|returned|received|sent|used|counted|measured|measures|stayed|starts?|started|opens?|opened|closes?|closed|lands?|landed|boards?|built)$/;
 /** Directly before a number: "half past ten", "under twelve". */
-const compared = /^(?:past|after|before|under|over|above|below|between|than|approximately)$/;
+const compared = /^(?:past|after|before|under|over|above|below|between|than|approximately|minus)$/;
 /** Before "code": one of these has nothing to do with a card. */
 const otherCode = /^(?:zip|post|postal|area|error|promo|discount|booking|order|country|dress|bar)$/;
 /** A word behind it: "nine thirty when I called", "two hundred and fifty of them", "four twelve Oak Avenue". */
 const namesBehind =
   /^(?:when|twice|altogether|avenue|street|road|lane|drive|boulevard|total|tonight|tomorrow|yesterday|screen|queue|last|next|ago|old|tall|long|wide|away|left)$/;
+/** "The three twenty model" */
+const kindsBehind = /^(?:model|plan|version|bus|train|tram|flight|route|highway|series)$/;
 /** A plural is counted: "two hundred guests". */
 const counted =
   /^(?!(?:yes|thanks|this|his|was|is|as|us|does|says|reads|plus|expires|runs|numbers|figures|digits|goes|ends|less|its|cards)$)[a-z]{3,}[^su\W]s$/;
@@ -43,7 +45,7 @@ const reads =
   /^(?:have|has|had|got|gave|give|given|said|say|see|read|wrote|put|printed|need|want|asked|can|could|don't)$/;
 /** A sentence with one of these words may speak of a card. */
 const ofCard =
-  /^(?:cards?|visa|mastercard|amex|code|cvv|cvc|csc|security|digits?|numbers|back|front|reverse|signature|valid|good|until|till|thru|through|expir\w*|exp|runs?|ends?|ending|rest|social|ssn|strip\w*|magnetic|plastic|side|bottom|top|printed|date|month|year)$/;
+  /^(?:same|cards?|visa|mastercard|amex|code|cvv|cvc|csc|security|digits?|numbers|back|front|reverse|signature|valid|good|until|till|thru|through|expir\w*|exp|runs?|ends?|ending|rest|social|ssn|strip\w*|magnetic|plastic|side|bottom|top|printed|date|month|year)$/;
 
 /** Words behind a number that tell nothing of it. */
 const empty =
@@ -65,15 +67,37 @@ export function isNamedOtherwise(doc: Doc, run: NamedRun): boolean {
   const isOfCard = (word: string, at: number): boolean =>
     ofCard.test(word) && !(word === 'code' && otherCode.test(before[at + 1] ?? ''));
   if (before.some(isOfCard) || behind.some((word) => ofCard.test(word))) return false;
+  if (before.some((word) => things.test(word))) return true;
+  // "It starts with four one one one": only a thing that has such a number explains it.
+  if (isReadOut(run)) return false;
   return (
     compared.test(before[0] ?? '') ||
-    before.some((word) => things.test(word) || tellings.test(word)) ||
+    isTimeOrAge(run, before) ||
+    kindsBehind.test(behind[0] ?? '') ||
+    (behind[0] === 'out' && behind[1] === 'of') ||
+    before.some((word) => tellings.test(word)) ||
     before.some((word, at) => others.test(word) && at > 0 && !reads.test(before[at - 1] ?? '')) ||
     counted.test(behind[0] ?? '') ||
     (behind[0] === 'of' && /^(?:them|these|those|us|you)$/.test(behind[1] ?? '')) ||
     behind.some((word) => namesBehind.test(word)) ||
     isAmidst(doc, run)
   );
+}
+
+/** "At ten forty", "I am thirty one" and "it was two thousand nineteen". */
+function isTimeOrAge({ pieces = [] }: NamedRun, before: readonly string[]): boolean {
+  const [first = '', second] = pieces.map(({ chars }) => Number(chars));
+  const chars = pieces.map((piece) => piece.chars).join('');
+  if (before[0] === 'at' && second !== undefined && pieces.length === 2)
+    return Number(first) >= 1 && Number(first) <= 12 && second >= 10 && second <= 59;
+  if (before[0] === "i'm" || (before[0] === 'am' && before[1] === 'i'))
+    return pieces.length === 1 && /^[1-9]\d$/.test(chars);
+  return before[0] === 'was' && /^(?:19[5-9]\d|20[01]\d)$/.test(chars) && pieces.length <= 2;
+}
+
+/** True for four digits or more that are said one by one: a part of a card, and no count, time or amount. */
+export function isReadOut({ pieces = [] }: Pick<NamedRun, 'pieces'>): boolean {
+  return pieces.length >= 4 && pieces.every(({ chars }) => chars.length === 1);
 }
 
 /** True for a number of a sentence that goes on. A secret is said digit by digit, and a new clause begins behind it. */

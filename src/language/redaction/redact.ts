@@ -13,6 +13,7 @@ import type { EntitySpan } from '../types.ts';
 import { markerLabel } from '../../protocol/entity-types.ts';
 import { joinFinals } from '../text/join-finals.ts';
 import { claimAsked, wantedKinds } from './asked-types.ts';
+import { claimReadOut } from './read-out.ts';
 import { claimShortAnswer } from './short-answers.ts';
 import { asksForCard, isForSomethingElse, turnsInForce } from './card-talk.ts';
 import { claimCarefully, claimNamesCarefully } from './careful.ts';
@@ -272,6 +273,7 @@ function lookFor({ entityTypes, asked = [], language, state, flush }: RedactInpu
             claimCarefully(doc, wanted);
             claimShortAnswer(doc, wants, talk);
             claimAsked(doc, wants);
+            claimReadOut(doc, wants, talk);
           },
           last: (doc) => claimNamesCarefully(doc, wanted),
         },

@@ -79,7 +79,7 @@ type DigitStretch = {
 };
 
 const likeDigits =
-  /^(?:for|to|too|won|ate|or|our|are|ah|a|oh|o|owe|of|off|free|tree|sex|sick|sicks|mine|nigh|tan|nein|fife|heaven|hate|far|fort|so|though)$/;
+  /^(?:for|to|too|won|ate|or|our|are|ah|a|oh|o|owe|of|off|free|tree|sex|sick|sicks|mine|nigh|tan|nein|fife|heaven|hate|far|fort|so|though|go|know|low)$/;
 const aroundNumbers =
   /^(?:and|then|okay|ok|yes|yeah|yep|yup|sure|no|wait|sorry|so|it's|its|it|is|that's|that|this|this's|would|be|will|let|me|let's|see|look|looking|looks|like|says|say|said|reads|shows|here|there|there's|i|i've|i'm|have|got|think|believe|guess|the|hold|on|second|moment|sec|just|right|well|great|perfect|thanks|thank|you|correct|all|alright|please|number|numbers|date|code|digits|dash|slash|flash|end|month|year|at|in|my|card|hi|hello|hm|hmm|mm|if|they|gotcha|repeat|again|hyphen|stroke)$/;
 
@@ -180,7 +180,9 @@ function stretchesIn(doc: Doc, parts: readonly AnswerPart[]): DigitStretch[] {
 function mayBeDigit(doc: Doc, parts: readonly AnswerPart[], index: number): boolean {
   const part = parts[index];
   if (part?.kind !== 'like') return false;
-  return index === 0 || !/^(?:of|off|so|a|are|our|to|too|though)$/.test(doc.word(part.from));
+  return (
+    index === 0 || !/^(?:of|off|so|a|are|our|to|too|though|go|know|low)$/.test(doc.word(part.from))
+  );
 }
 
 /** After a question for the date or the code, two digits are a piece of them. */

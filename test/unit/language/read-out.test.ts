@@ -1,0 +1,62 @@
+import { expect, test } from 'vitest';
+import { redactStep, type RedactionState } from '../../../src/language/redaction/redact.ts';
+
+type Party = 'agent' | 'customer';
+
+/** The texts that leave a talk, in which "A: " is the agent. Each turn ends the wait of the other party. */
+function shown(lines: readonly string[]): string[] {
+  let numbers: RedactionState['numbers'] = {};
+  const states = new Map<Party, Omit<RedactionState, 'numbers'>>();
+  const said: { party: Party; text: string }[] = [];
+  const texts: string[] = [];
+  const step = (party: Party, text: string | undefined): void => {
+    const asked = said.filter((turn) => turn.party !== party).map((turn) => turn.text);
+    const { released, state } = redactStep({
+      ...(text === undefined ? { text: '', flush: true } : { text, mayHold: true }),
+      entityTypes: ['PCI', 'SSN'],
+      form: 'MARKER',
+      asked: asked.slice(-4),
+      state: { ...states.get(party), numbers },
+    });
+    numbers = state.numbers;
+    states.set(party, state);
+    texts.push(...released.map((one) => one.text));
+  };
+  for (const line of lines) {
+    const party = line.startsWith('A: ') ? 'agent' : 'customer';
+    step(party === 'agent' ? 'customer' : 'agent', undefined);
+    step(party, line.slice(3));
+    said.push({ party, text: line.slice(3) });
+  }
+  for (const party of ['agent', 'customer'] as const) step(party, undefined);
+  return texts;
+}
+
+const number =
+  /\b(?:zero|oh|one|two|three|four|five|six|seven|eight|nine|eleven|twelve|\w+teen|\w+ty|hundred|thousand)\b/gi;
+
+test.each([
+  ['goes on after an interruption', ['A: Your card number?', "C: It's a Visa, four one one one.", 'A: mm-hm', 'C: Sorry, I dropped it. Where was I?', 'A: You gave me half of it.', 'C: Right. Two two two two, three three three three.']],
+  ['is read back in hundreds', ['A: Your card number please.', "C: It's four thousand one hundred eleven, one one one one.", 'A: Four thousand one hundred eleven, one one one one. Go on.', 'C: Eleven eleven, eleven twelve.']],
+  ['is read out by the agent', ['A: Okay, so the card is five three oh eight.', 'C: Yes.', 'A: Four oh six three.', 'C: Right.', 'A: Eight four twelve.']],
+  ['is offered', ['A: Thank you.', 'C: Do you want my card number? Five three oh eight four oh six three.', 'A: Sure.', 'C: Eight four one two oh five three eight.']],
+  ['begins with what it starts with', ['A: The card number please.', 'C: It starts with four one one one. Then triple zero, one.']],
+  ['is told at a hold', ["A: Please hold.", "C: Okay, I'll just read it out, four one one one, two two two two", 'C: three three three three, four four four four']],
+  ['is an account behind a routing number', ['A: Routing number?', 'C: Zero two one, zero zero zero, zero two one.', 'A: And account?', 'C: One two three four five six seven eight nine.']],
+  ['has a date with a misheard zero', ['A: Valid on til?', 'C: Go five, twenty eight.']],
+])('a card that %s is covered', (_, lines) => {
+  const left = shown(lines)
+    .map((text) => text.replace(/\[[A-Z_]+_\d+\]/g, ''))
+    .filter((text) => (text.match(number)?.length ?? 0) > 1);
+  expect(left).toEqual([]);
+}); // prettier-ignore
+
+test.each([
+  ['A: Your card is on file, the one ending in four two four two.'],
+  ['A: Your card number?', 'C: One moment.', 'A: Meanwhile, what is the best number for you?', 'C: You can call me at two one two, five five five, oh one four seven.'],
+  ['C: I paid by card, and the tracking number is nine four zero zero one one one.'],
+  ['C: I want a new card. My order is four four one seven.'],
+  ['C: It is the library card four four one seven.'],
+])('another number beside talk of a card stays: %s', (...lines) => {
+  expect(shown(lines).join(' ')).not.toContain('[');
+}); // prettier-ignore

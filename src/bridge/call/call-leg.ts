@@ -5,11 +5,46 @@ import type { Role } from '../../protocol/events.ts';
 import { LegLanguage } from '../records/leg-language.ts';
 import { bytesPerSecondOf, type LegRecord } from '../records/leg-record.ts';
 import type { StreamEncoding } from '../streams.ts';
+import type { RecoveredLeg } from '../journal/journal-recovery.ts';
 import type { Leg } from '../leg/leg-audio.ts';
 import type { LastFinal } from '../records/timeline.ts';
 
 /** While a leg has received a frame from its stream within this time, a second stream for the same track is ignored. */
 const ownerSilenceMs = 1_000;
+
+/** A leg as an earlier process or another node left it: empty for a new one. */
+export type LeftLeg = {
+  recovered?: RecoveredLeg | undefined;
+  /** The position of the leg's start on the call's clock. */
+  offsetS?: number | undefined;
+  /** The leg's seconds, by channel, up to which words are stored. */
+  told?: readonly (number | undefined)[] | undefined;
+};
+
+/** Collects what a leg needs to go on: `untilS` is the call time up to which its words are stored, by role. Pure. */
+export function leftLeg(
+  { channels, channelRoles }: Pick<LegRecord, 'channels' | 'channelRoles'>,
+  {
+    recovered,
+    offsetMs,
+    untilS,
+  }: {
+    recovered: RecoveredLeg | undefined;
+    offsetMs: number | null;
+    untilS: ReadonlyMap<string, number> | undefined;
+  },
+): LeftLeg {
+  if (offsetMs === null) return { recovered };
+  const offsetS = offsetMs / 1_000;
+  // Voices of a mixed leg have roles of their own. Two channels with one role cannot be told apart here.
+  const roles = channels === 1 ? [[...(untilS?.keys() ?? [])]] : channelRoles.map((role) => [role]);
+  const isClear = channels === 1 || new Set(channelRoles).size === channelRoles.length;
+  const told = roles.map((of) => {
+    const ends = isClear ? of.flatMap((role) => untilS?.get(role) ?? []) : [];
+    return ends.length === 0 ? undefined : Math.max(...ends) - offsetS;
+  });
+  return { recovered, offsetS, told };
+}
 
 /** The audio of one party in a call: its place on the call's clock, and the stream that may write into it. */
 export class CallLeg {
@@ -55,18 +90,14 @@ export class CallLeg {
   #longestMs = 0;
   #reopened = false;
 
-  constructor(
-    record: LegRecord,
-    audio: Leg,
-    taken: { offsetS?: number | undefined; again: boolean },
-  ) {
+  constructor(record: LegRecord, audio: Leg, left: LeftLeg) {
     this.record = record;
     this.audio = audio;
     this.language = new LegLanguage(record.languages);
-    this.offsetS = taken.offsetS;
+    this.offsetS = left.offsetS;
     const { encoding } = record;
     // A leg that continues after a restart was already checked by the previous process.
-    if (!taken.again && (encoding === 'mulaw' || encoding === 'alaw'))
+    if (left.recovered === undefined && (encoding === 'mulaw' || encoding === 'alaw'))
       this.#companding = new CompandingCheck(encoding);
   }
 

@@ -1,5 +1,12 @@
 import type { Logger } from '../../lib/log.ts';
-import { legRecordFrom, legsOf, recordFrom, type CallRow } from '../events/call-rows.ts';
+import {
+  legRecordFrom,
+  legsOf,
+  recordFrom,
+  toldUntilOf,
+  type CallRow,
+} from '../events/call-rows.ts';
+import { leftLeg } from './call-leg.ts';
 import { lengthOf } from './length.ts';
 import { recoveredLive, type CallState } from './call-state.ts';
 import type { Call } from './call.ts';
@@ -111,12 +118,13 @@ async function recoverCall(calls: Calls, row: CallRow): Promise<Call> {
   if (row.state === 'live') await call.events.assistance.restore(env.store.db);
   if (row.state !== 'ended') {
     const left: LeftResults[] = [];
+    const told = await toldUntilOf(env.store.db, row.id);
     for (const record of open) {
       const recovered = env.journal.recovered.get(record.id);
+      const about = legRecordFrom(record, env.config.stereoRoles);
       const leg = call.openLeg(
-        legRecordFrom(record, env.config.stereoRoles),
-        recovered,
-        record.offset_ms === null ? undefined : record.offset_ms / 1_000,
+        about,
+        leftLeg(about, { recovered, offsetMs: record.offset_ms, untilS: told.get(record.id) }),
       );
       const waiting = recovered?.snapshot.waiting;
       if (waiting !== undefined) left.push({ leg, waiting });

@@ -8,7 +8,7 @@ import { CallLanguage } from './call-language.ts';
 import { CallHoles, gapDetails } from './holes.ts';
 import { CallEnding } from './call-ending.ts';
 import { shareLegs } from './leg-states.ts';
-import { CallLeg } from './call-leg.ts';
+import { CallLeg, type LeftLeg } from './call-leg.ts';
 import type { CallEnvironment } from './environment.ts';
 import { AgentBinding } from './binding.ts';
 import { ContactSearch } from './contact-search.ts';
@@ -32,7 +32,6 @@ import type {
   StreamEvent,
   StreamStart,
 } from '../streams.ts';
-import type { RecoveredLeg } from '../journal/journal-recovery.ts';
 import type { LegGap } from '../records/ledger.ts';
 import { Leg } from '../leg/leg-audio.ts';
 import type { LegState } from '../leg/session-state.ts';
@@ -416,19 +415,19 @@ export class Call {
 
   // --- legs --------------------------------------------------------------------------------------
 
-  openLeg(record: LegRecord, recovered?: RecoveredLeg, offsetS?: number): CallLeg {
-    const audio = this.#openAudio(record, () => leg, recovered);
-    const leg: CallLeg = new CallLeg(record, audio, { offsetS, again: recovered !== undefined });
+  openLeg(record: LegRecord, left: LeftLeg = {}): CallLeg {
+    const audio = this.#openAudio(record, () => leg, left);
+    const leg: CallLeg = new CallLeg(record, audio, left);
     this.#legs.set(record.id, leg);
     this.language.asked(leg);
     audio.begin();
     // A crash may have come before the rows of the leg's sessions. An erasure must find all sessions.
-    if (recovered !== undefined)
+    if (left.recovered !== undefined)
       for (const session of audio.sessions()) this.events.sessionOpened(record, session);
     return leg;
   }
 
-  #openAudio(record: LegRecord, leg: () => CallLeg, recovered?: RecoveredLeg): Leg {
+  #openAudio(record: LegRecord, leg: () => CallLeg, { recovered, told }: LeftLeg): Leg {
     const { config, journal, speech, clock } = this.#env;
     return new Leg({
       legId: record.id,
@@ -441,6 +440,7 @@ export class Call {
       numberPauseS: config.numberPauseS,
       paused: this.isPaused,
       recovered,
+      told,
       waiting: () => this.events.waitingOf(record.id),
       log: this.#log,
       clock,

@@ -6,6 +6,7 @@ import {
   legRecordFrom,
   legsOf,
   recordFrom,
+  toldUntilOf,
   type CallRow,
   type LegRow,
 } from '../events/call-rows.ts';
@@ -16,6 +17,7 @@ import { bridgeMetrics } from '../metrics.ts';
 import type { RecoveredLeg } from '../journal/journal-recovery.ts';
 import type { Call } from './call.ts';
 import type { Calls } from './calls.ts';
+import { leftLeg } from './call-leg.ts';
 import type { CallEnvironment } from './environment.ts';
 import { lengthOf } from './length.ts';
 import { callKey } from '../records/call-record.ts';
@@ -211,8 +213,8 @@ type FoundLegs = {
   recovered: Map<string, RecoveredLeg>;
   /** Legs whose last session was lost together with the node. Nobody knows which words the session still held. */
   silent: Set<string>;
-  /** The call time up to which each leg has words. */
-  heardUntil: Map<string, number>;
+  /** The call time up to which each leg has words, by role. */
+  told: Map<string, Map<string, number>>;
   unrecordedS: number;
 };
 
@@ -223,7 +225,7 @@ async function findLegs(
   open: readonly LegRow[],
 ): Promise<FoundLegs> {
   const states = await sharedStates(env, callId);
-  const heardUntil = await heardUntilOf(env, callId);
+  const told = await toldUntilOf(env.store.db, callId);
   const recovered = new Map<string, RecoveredLeg>();
   const silent = new Set<string>();
   let unrecordedS = 0;
@@ -239,7 +241,7 @@ async function findLegs(
       unrecordedS = Math.max(unrecordedS, taken.unrecordedBytes / rate);
     }),
   );
-  return { recovered, silent, heardUntil, unrecordedS };
+  return { recovered, silent, told, unrecordedS };
 }
 
 function openLegs(
@@ -247,16 +249,17 @@ function openLegs(
   call: Call,
   row: CallRow,
   going: readonly LegRow[],
-  { recovered, silent, heardUntil }: FoundLegs,
+  { recovered, silent, told }: FoundLegs,
   { heardToMs, mayHaveHeardToMs }: { heardToMs: number; mayHaveHeardToMs: number | undefined },
 ): void {
   for (const record of going) {
+    const about = legRecordFrom(record, env.config.stereoRoles);
+    const untilS = told.get(record.id);
     const leg = call.openLeg(
-      legRecordFrom(record, env.config.stereoRoles),
-      recovered.get(record.id),
-      record.offset_ms === null ? undefined : record.offset_ms / 1_000,
+      about,
+      leftLeg(about, { recovered: recovered.get(record.id), offsetMs: record.offset_ms, untilS }),
     );
-    leg.heardUntilS = heardUntil.get(record.id) ?? 0;
+    leg.heardUntilS = Math.max(0, ...(untilS?.values() ?? []));
     if (silent.has(record.id)) call.holes.unsaid(leg);
     if (row.zero_at === null) continue;
     call.holes.lostWithNode(leg, (heardToMs - row.zero_at) / 1_000);
@@ -291,20 +294,6 @@ async function sharedStates(
     .where('call_id', '=', callId)
     .execute();
   return new Map(rows.map(({ leg_id, state }) => [leg_id, JSON.parse(state) as SharedLegState]));
-}
-
-async function heardUntilOf(
-  { store }: CallEnvironment,
-  callId: string,
-): Promise<Map<string, number>> {
-  const rows = await store.db
-    .selectFrom('leg_results')
-    .select((eb) => ['leg_id', eb.fn.max('end_s').as('end_s')])
-    .where('call_id', '=', callId)
-    .where('kind', '=', 'call.transcript')
-    .groupBy('leg_id')
-    .execute();
-  return new Map(rows.map(({ leg_id, end_s }) => [leg_id, end_s]));
 }
 
 async function takeIn(

@@ -261,6 +261,24 @@ export async function hiddenOf(db: Kysely<Database>, callId: string): Promise<Sp
   return rows.flatMap(({ text }) => HiddenSpans.parse(JSON.parse(text)));
 }
 
+/** The call time up to which the words of each leg are stored, by role. */
+export async function toldUntilOf(
+  db: Kysely<Database>,
+  callId: string,
+): Promise<Map<string, Map<string, number>>> {
+  const rows = await db
+    .selectFrom('leg_results')
+    .select((eb) => ['leg_id', 'role', eb.fn.max('end_s').as('end_s')])
+    .where('call_id', '=', callId)
+    .where('kind', '=', 'call.transcript')
+    .groupBy(['leg_id', 'role'])
+    .execute();
+  const legs = new Map<string, Map<string, number>>();
+  for (const { leg_id, role, end_s } of rows)
+    legs.set(leg_id, (legs.get(leg_id) ?? new Map<string, number>()).set(role, finite(end_s)));
+  return legs;
+}
+
 type GapRow = GapSpan & { role: string };
 
 /** The gaps that the call has declared, in order of time, including those from earlier runs of the process. */

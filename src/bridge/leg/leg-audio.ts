@@ -36,6 +36,11 @@ export type LegOptions = {
    * ledger.
    */
   recovered?: RecoveredLeg | undefined;
+  /**
+   * The leg's seconds, by channel, up to which words are stored. The journal on disk may be older than they are: after
+   * a kill, on a full disk, at another node.
+   */
+  told?: readonly (number | undefined)[] | undefined;
   /** Returns the results that the call holds and has not sent as events yet. They are journalled with the leg. */
   waiting?(): WaitingResults | undefined;
   log: Logger;

@@ -12,7 +12,14 @@ import type { LegRequest } from '../session/leg-request.ts';
 import { legTotals } from './metrics.ts';
 import { pastOf, PastSessions, unknownPast } from './past-sessions.ts';
 import { spokenBy } from './session-span.ts';
-import { knownOf, saidBefore, snapshotOf, unsaidOf, type KnownSession } from './session-records.ts';
+import {
+  knownOf,
+  saidBefore,
+  snapshotOf,
+  toldPositions,
+  unsaidOf,
+  type KnownSession,
+} from './session-records.ts';
 import {
   heedsAck,
   isAsking,
@@ -58,6 +65,7 @@ type LegSessionsOptions = {
   ledger: Pick<LegLedger, 'settled' | 'end' | 'isSettled'>;
   store: LegStore;
   left: LegSnapshot | undefined;
+  told?: readonly (number | undefined)[] | undefined;
   onMessage(message: ServerMessage, sessionId: string, offsetS: number): void;
   onSession?(session: LegSession): void;
   /** Called when the service has everything before this leg position. */
@@ -92,6 +100,8 @@ export class LegSessions {
   readonly #ledger: LegSessionsOptions['ledger'];
   readonly #store: LegStore;
   readonly #known: KnownSession[];
+  /** Leg positions, by channel, up to which an earlier process had stored words. */
+  readonly #told: readonly number[];
   readonly #past: PastSessions;
   readonly #abort = new AbortController();
   /** The time at which the leg began. In the queue for sessions, the oldest leg comes first. */
@@ -120,6 +130,7 @@ export class LegSessions {
     this.#request = options.request;
     this.#sinceMs = clock.monotonicMs();
     this.#known = (left?.sessions ?? []).map(knownOf);
+    this.#told = toldPositions(options.told ?? [], options.ledger.end, options.bytesPerSecond);
     this.#past = new PastSessions({
       speech: options.speech,
       clock,
@@ -423,7 +434,7 @@ export class LegSessions {
   #startNew(made: MadeSession): void {
     const { id, service } = made;
     const base = this.#ledger.settled;
-    const from = saidBefore(this.#known, base);
+    const from = saidBefore(this.#known, base, this.#told);
     this.#known.push({ id, service, base, isUnfetched: true, from });
     legTotals.sessions++;
     this.#start(made, base, []);

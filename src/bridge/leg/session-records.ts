@@ -23,11 +23,30 @@ export function snapshotOf({ isUnfetched: _now, ...session }: KnownSession): Ses
 }
 
 /**
- * Leg positions, by channel, up to which the sessions so far have returned words. Only positions beyond `base` are
- * listed: finals can overtake acks, so a new session may hear audio again whose words must not be reported twice. Pure.
+ * The leg positions up to which words are stored. None is beyond the audio that this process found: what comes there
+ * next is new, even where an earlier process had received and lost other audio for it. Pure.
  */
-export function saidBefore(sessions: readonly KnownSession[], base: number): number[] | undefined {
-  const from: number[] = [];
+export function toldPositions(
+  toldS: readonly (number | undefined)[],
+  end: number,
+  bytesPerSecond: number,
+): number[] {
+  return Array.from(toldS, (seconds = 0) =>
+    Math.max(0, Math.min(end, Math.round(seconds * bytesPerSecond))),
+  );
+}
+
+/**
+ * Leg positions, by channel, up to which the sessions so far have returned words, or an earlier process had stored them
+ * (`told`). Only positions beyond `base` are listed: finals can overtake acks, so a new session may hear audio again
+ * whose words must not be reported twice. Pure.
+ */
+export function saidBefore(
+  sessions: readonly KnownSession[],
+  base: number,
+  told: readonly number[] = [],
+): number[] | undefined {
+  const from: number[] = [...told];
   for (const { said } of sessions)
     for (const [channel, position] of (said ?? []).entries())
       from[channel] = Math.max(from[channel] ?? 0, position ?? 0);

@@ -34,6 +34,8 @@ export async function fleetOf(
 ): Promise<Fleet> {
   const stack = new AsyncDisposableStack();
   const speech = stack.use(await FakeSpeech.start());
+  // On a busy machine a line is silent for longer than a test means it to be.
+  speech.script.silenceHasNoWords = true;
   const databaseUrl = (await postgres?.newDatabase()) ?? '';
   const start = async (
     at: number,

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { speak, testBridge, type AnyJson } from '../../support/bridge/test-bridge.ts';
@@ -212,4 +212,44 @@ test('a call stored but never heard ends after a restart without a session for n
   const ended = await app.ended(callId);
   expect(ended.data.legs[0].ledger).toMatchObject({ received: 0, acknowledged: 0 });
   expect(await until(() => app.bridge.calls.all.length === 0)).toBe(true);
+});
+
+test('words that are stored are told once, although the journal on disk is older than they are and their session is gone', async () => {
+  await using speech = await FakeSpeech.start();
+  // Finals overtake acknowledgements, which a full disk holds back.
+  speech.script.ack = () => undefined;
+  await using store = await temporaryStore();
+  const audio = seededAudio(40_000, 7);
+  const [before, after] = [audio.subarray(0, 24_000), audio.subarray(24_000)];
+  const journal = join(store.dataDir, 'journal');
+  const older = join(store.dataDir, 'journal-older');
+  let callId = '';
+  {
+    await using app = await testBridge({ store, speechUrl: speech.url });
+    const { stream } = await app.open();
+    callId = stream.callId;
+    // Less than a second: the service says nothing yet.
+    await speak(stream, 'inbound', before.subarray(0, 7_840));
+    const [session] = await until(() => {
+      const all = [...speech.sessions.values()];
+      return all[0]?.bytes.length === 7_840 && all;
+    });
+    await until(() => readdirSync(join(journal, 'wal')).length > 0);
+    await speak(stream, 'inbound', before.subarray(7_840));
+    await until(async () => (await app.callOf()).transcript.length === 3);
+    // What a disk that refuses has: the audio, and the leg as it was before its words came.
+    cpSync(journal, older, { recursive: true });
+    session!.state = 'gone';
+  }
+  rmSync(journal, { recursive: true });
+  cpSync(older, journal, { recursive: true });
+  delete speech.script.ack;
+  await using app = await testBridge({ store, speechUrl: speech.url, config: { rejoinWaitMs: 30_000 } }); // prettier-ignore
+  const { stream } = await app.open({ streamId: 'MZ2' });
+  await speak(stream, 'inbound', after);
+  stream.end('stop');
+  const ended = await app.ended(callId);
+  const { ledger } = ended.data.legs[0];
+  expect(ledger.acknowledged + ledger.gaps).toBe(ledger.received);
+  expect((await app.callOf()).transcript.map((turn: AnyJson) => turn.text)).toEqual(wordsOf(audio));
 });

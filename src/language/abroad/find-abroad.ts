@@ -2,13 +2,14 @@ import { isIban, isLuhn } from '../text/check-digits.ts';
 import { e164 } from '../text/phones.ts';
 import type { EntityValue, ValuedSpan } from '../types.ts';
 import { type CueAbroad, cueAbroad } from './cues-abroad.ts';
-import { datesAbroad, timesAbroad } from './days-abroad.ts';
+import { datesAbroad } from './days-abroad.ts';
 import { emailsAbroad } from './mail-abroad.ts';
 import { moneyAbroad } from './money-abroad.ts';
 import { namesAbroad } from './names-abroad.ts';
 import { type LanguageAbroad, plain } from './number-words.ts';
 import { tokensOf } from './numbers-abroad.ts';
 import { type RowAbroad, rowsAbroad } from './rows-abroad.ts';
+import { timesAbroad } from './times-abroad.ts';
 
 type About = {
   language: LanguageAbroad;

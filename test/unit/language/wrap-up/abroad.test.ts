@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { performTask } from '../../../../src/language/perform.ts';
 import { textOfWrapUp } from '../../../../src/language/wrap-up/edited-text.ts';
+import { Counts } from '../../../support/language/language-scores.ts';
+import { callsAbroad, scoreWrapUps } from '../../../support/language/wrap-up-calls.ts';
 
 /** A call of two parties, each line with the one who says it. */
 const callOf = (lines: readonly string[]) =>
@@ -49,6 +51,23 @@ describe('the record of a call in another language', () => {
       expect(record).toMatchObject({ reason: null, done: [], promises: [], facts: [], outcome: { value: 'unknown' } }); // prettier-ignore
     },
   );
+
+  test.each([
+    ['seen', 0.9],
+    ['unseen', 0.85],
+    ['later', 0.8],
+  ] as const)('of whole calls is right and proven (%s)', (half, least) => {
+    const score = scoreWrapUps(callsAbroad(half));
+    const all = new Counts();
+    for (const one of [score.reason, score.done, score.outcome, score.promises, score.facts]) {
+      all.hits += one.hits;
+      all.extra += one.extra;
+      all.missed += one.missed;
+    }
+    expect(all.f1, score.lines.join('\n')).toBeGreaterThanOrEqual(least);
+    expect(score.withoutSource).toEqual([]);
+    expect(score.wrongNames).toEqual([]);
+  });
 
   test('a question is no promise, and a customer’s own promise is theirs', () => {
     const { wrap_up: record } = insightOf('es', [

@@ -88,10 +88,12 @@ function withCents(doc: Doc, end: number): number {
   const cents = smallAt(doc.tokens, at);
   if (!cents || cents.value >= 100) return end;
   if (coins.has(doc.word(cents.next))) return cents.next + 1;
-  if (!isClauseEnd(doc, cents.next) && !/^(?:off|from|back|out)$/.test(doc.word(cents.next)))
-    return end;
+  const after = doc.word(cents.next);
+  // "Fifty three pounds twenty off me" may be heard as "of me".
+  const isOff = /^(?:off|from|back|out)$/.test(after) || (after === 'of' && /^(?:me|us|my|our|you|your|them|the)$/.test(doc.word(cents.next + 1))); // prettier-ignore
+  if (!isClauseEnd(doc, cents.next) && !isOff) return end;
   // "thirty eight dollars and thirty six": the word "cents" is often swallowed.
-  const isBare = hasAnd ? cents.value >= 10 : at === end && cents.value >= 5;
+  const isBare = hasAnd ? cents.value >= 10 : cents.value >= (at === end ? 5 : 20);
   return isBare ? cents.next : end;
 }
 

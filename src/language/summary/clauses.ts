@@ -21,9 +21,10 @@ const stutter =
 
 export function clausesOf(turns: readonly SpokenTurn[]): Clause[] {
   const clauses: Clause[] = [];
-  for (const [index, turn] of turns.entries())
-    for (const span of splitSentences(turn.text))
-      for (const piece of breathe(turn.text.slice(span.start, span.end))) {
+  for (const [index, turn] of turns.entries()) {
+    const said = turn.text.replace(torn, (_, before: string, next: string) => `${before} ${/ed$|^(?:a|an|the|it|that|to|your|my|our|you|we|they)$/i.test(next) ? next.toLowerCase() : next}`); // prettier-ignore
+    for (const span of splitSentences(said))
+      for (const piece of breathe(said.slice(span.start, span.end)).flatMap(apart)) {
         const text = tidy(piece);
         if (text === '') continue;
         clauses.push({
@@ -35,7 +36,27 @@ export function clausesOf(turns: readonly SpokenTurn[]): Clause[] {
             text.endsWith('?') || (!/[.!]$/.test(piece.trim()) && looksLikeQuestion(text)),
         });
       }
+  }
   return clauses;
+}
+
+/** A recogniser that heard a pause ended the sentence in its middle: "I've gone ahead and. Cancelled it". */
+const torn =
+  /\b(and|or|because|the|a|an|my|your|our|their|i've|we've|i'll|we'll|i'm|we're|you're|you'll|of|with|from|has been|have been)[.] +([\p{L}\p{N}']+)/giu;
+
+/**
+ * New statements in speech without marks: "that's wrong the customer drives", "ignore it it takes three weeks". Behind
+ * these words the next ones cannot belong to the same clause.
+ */
+const runOn =
+  /(?<!\b(?:and|but|so|because|that|if|when|where|what|who|how|which|why|until|before|after|since|while|as|than|once|unless|though|whether|like|think|thought|know|knew|said|say|says|told|tell|tells|hope|guess|believe|sure|afraid|sorry|see|mean|feel|find|hear|heard|wish|suppose|bet|understand|check|thing|way|time|day|reason|all|everything|something|anything|only|looks?|seems?|sounds?|or|now|then|not|the|to|of|for|with|in|on|at|is|are|was|be|yes|yeah|no|okay|well|right))\s(?=(?:it's|it takes|there's|nobody's|you don't have to|that's (?:wrong|right|why))\b)|(?<=\b(?:too|today|tomorrow|it|them|you|me|us|here|there|later))\s(?=(?:i'll|we'll|i've|we've) )/i;
+const leastRunOnWords = 8;
+
+function apart(sentence: string): string[] {
+  if (/[,;:]|^(?:once|if|when|as soon as|after|before|until|unless|while|since)\b/i.test(sentence)) return [sentence]; // prettier-ignore
+  if (wordsIn(sentence) < leastRunOnWords) return [sentence];
+  const pieces = sentence.split(runOn);
+  return pieces.every((piece) => wordsIn(piece) >= 2) ? pieces : [sentence];
 }
 
 /** Cuts a long sentence without marks where a new statement begins. Recognised speech may have no full stops. */

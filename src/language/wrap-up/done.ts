@@ -8,6 +8,7 @@ import {
   baseOf,
   isAction,
   isParticiple,
+  participleOf,
   pastOf,
   pastOfBase,
 } from './verbs.ts';
@@ -51,6 +52,8 @@ const meant =
   /^(?:let me|i'll|i will|we'll|i can|i'm going to) (?:just |now |quickly |go ahead and )*(\w+) (.+)$/i;
 /** A call has at most this many actions in its record, but for the second half of a sentence. */
 const maxActions = 40;
+/** "Get another one out to you" is something that an agent does. */
+const isGot = /\b(?:out|over|across|off) to you\b|\b(?:booked|sent|sorted|moved|changed)\b/i;
 /** The words do not say what was done. */
 const nothingNamed = /^Agent (?:did|sent|made|put) (?:it|that|this|them|so)$/;
 /** "Done" may speak of what the agent set out to do at most this many statements before. */
@@ -73,7 +76,7 @@ export function doneIn(statements: readonly CallStatement[]): DoneItem[] {
   return items;
 }
 
-const itsNumber = /^(?:the|your) ((?:[a-z]+ )?(?:reference|number|code))(?: number)?(?: is|:|'s) ((?:[A-Z]+[- ]?)?\d[\d -]*\d)[.]?$/i; // prettier-ignore
+const itsNumber = /^(?:(?:the|your) )?((?:[a-z]+ )?(?:reference|number|code))(?: number)?(?: is|:|'s|) ((?:[A-Z]+[- ]?)?\d[\d -]*\d)[.]?$/i; // prettier-ignore
 
 /** "I've opened a claim. The claim number is 20576." is one line of the record. */
 function withNumber(
@@ -114,7 +117,9 @@ function stemsOf(text: string): Set<string> {
 
 /** "I've blocked the account and opened a dispute" are two. */
 function ownActions(statement: CallStatement, place: number): DoneItem[] {
-  const text = statement.text.replace(/^(?:no|yes|right|okay)[.,] /i, '');
+  const text = asDeed(
+    statement.text.replace(/^(?:no|yes|right|okay)[.,] |\bgone ahead and /gi, ''),
+  );
   const has = /^((?:i|we)(?:'ve| have)) .+? and (?:also )?(\w+) /i.exec(text);
   const second = has?.[2];
   const pieces =
@@ -129,11 +134,43 @@ function twoActions(text: string, lead: string, second: string): string[] {
   return [`${text.slice(0, at)}.`, `${lead} ${text.slice(at).replace(/^ and (?:also )?/i, '')}`];
 }
 
+/** The words behind a verb that show a deed for the customer. */
+const forThem =
+  /\b(?:for you|just now|(?:off|on|onto|to|into|from) your|back to you)\b|, (?:the )?reference\b/i;
+const misheard: readonly (readonly [RegExp, (base: string) => boolean])[] = [
+  [/^(i|we)(?:'d (?=\w+ (?:that|it|this|them|those)\b)| (?!'))(?:just |now )?(\w+) (?=(?:that|it|this|those|them|the|your|an?|another|you)\b)/i, isAction],
+  [/^(i|we)(?:'ve| have) (?:just |now |all )?(\w+) (?=\w)/i, isAction],
+]; // prettier-ignore
+
+/**
+ * "I've cancelled it" as recognisers write it: "I'd cancel it for you", "I've cancel it", "Cancelled it". Words behind
+ * the verb must show a deed where the verb alone does not.
+ */
+function asDeed(text: string): string {
+  if (/\b(?:if|but|would|need|have to|usually|always)\b/i.test(text)) return text;
+  const spent = /^(i|we)(?:'ve| have)? (?:just )?spent (?=.* back to (?:you|your)\b)/i;
+  if (spent.test(text)) return text.replace(spent, '$1 have sent ');
+  for (const [place, [pattern, isVerb]] of misheard.entries()) {
+    const [, who = '', base = ''] = pattern.exec(text) ?? [];
+    const verb = base.toLowerCase();
+    if (base === '' || !isVerb(verb) || participleOf(verb) === verb) continue;
+    if (place === 0 && !forThem.test(text)) continue;
+    return text.replace(pattern, `${who} have ${participleOf(verb)} `);
+  }
+  const [, alone = ''] = /^(?:all |just )?(\w+) (?:that|it|this|them|you|your)\b/i.exec(text) ?? [];
+  const verb = actionOf(alone);
+  return verb !== undefined && participleOf(verb) !== verb
+    ? `I have ${text.slice(0, 1).toLowerCase()}${text.slice(1)}`
+    : text;
+}
+
 /** "I've refunded it", "I'm cancelling that now", "I just sent you a link". */
 function ownAction({ text, turn }: CallStatement, place: number): DoneItem | undefined {
   const plain = plainOf(text);
   const participle = perfect.exec(plain)?.[1];
   if (participle !== undefined) {
+    // "We've been cut off" tells of somebody else's deed.
+    if (/^\S+(?: have)? (?:\w+ )?been\b/i.test(plain)) return undefined;
     if (noAction.has(participle.toLowerCase())) return undefined;
     const verb = actionOf(participle) ?? baseOf(participle) ?? (isParticiple(participle) ? participle.toLowerCase() : undefined); // prettier-ignore
     if (verb === undefined) return undefined;
@@ -145,7 +182,7 @@ function ownAction({ text, turn }: CallStatement, place: number): DoneItem | und
   const doing = goingOn.exec(plain)?.[1];
   const base = doing === undefined ? undefined : actionGoingOn(doing);
   const [, just, past = ''] = simplePast.exec(plain) ?? simplePast.exec(text) ?? [];
-  const isPast = just !== undefined || !unsureAlone.has(past.toLowerCase());
+  const isPast = just !== undefined || forThem.test(text) || !unsureAlone.has(past.toLowerCase());
   const before = isPast ? actionOf(past) : undefined;
   const verb = base ?? before;
   if (verb === undefined) return undefined;
@@ -218,6 +255,10 @@ function lowered(thing: string): string {
 function confirmed(statements: readonly CallStatement[], place: number): DoneItem | undefined {
   const statement = statements[place];
   if (statement === undefined || !finished.test(statement.text)) return undefined;
+  const next = statements[place + 1];
+  // "That's gone through for you, a replacement has been ordered": the words behind say what was done.
+  if (next?.turn === statement.turn && passiveAction(statements, place + 1) !== undefined)
+    return undefined;
   const asked = requested(statements, place);
   if (asked !== undefined) return asked;
   for (let at = place - 1; at >= Math.max(0, place - reach); at--) {
@@ -225,7 +266,8 @@ function confirmed(statements: readonly CallStatement[], place: number): DoneIte
     if (before?.role !== 'agent' || before.isConditional) continue;
     const match = meant.exec(withoutEnd(plainOf(before.text)));
     const verb = match?.[1]?.toLowerCase();
-    if (match === null || verb === undefined || !isAction(verb)) continue;
+    if (match === null || verb === undefined) continue;
+    if (!isAction(verb) && !(verb === 'get' && isGot.test(match[2] ?? ''))) continue;
     const told = retold(`I will ${verb} ${match[2] ?? ''}.`, 'agent', 'Agent');
     const text = told?.replace(/^Agent will /, 'Agent agreed to ');
     if (text === undefined) continue;
@@ -234,12 +276,17 @@ function confirmed(statements: readonly CallStatement[], place: number): DoneIte
   return undefined;
 }
 
+const ordered =
+  /^(?:(?:can|could|would|will) you|please) (?:please |just )*(\w+) ([^,]+?)(?:,? and (?:i|we)\b.*)?$/i;
+
 /** "Could you take me off the list?" ... "That's done for you." */
 function requested(statements: readonly CallStatement[], place: number): DoneItem | undefined {
-  const at = statements.slice(0, place).findLastIndex(({ role }) => role === 'customer');
+  const last = statements.slice(0, place).findLastIndex(({ role }) => role === 'customer');
+  if (place - last > 2) return undefined;
+  const at = statements.findLastIndex((one, index) => index <= last && one.turn === statements[last]?.turn && ordered.test(withoutEnd(plainOf(one.text)))); // prettier-ignore
   const before = statements[at];
-  if (before === undefined || place - at > 2) return undefined;
-  const order = /^(?:(?:can|could|would|will) you|please) (?:please |just )*(\w+) ([^,]+?)(?:,? and (?:i|we)\b.*)?$/i.exec(withoutEnd(plainOf(before.text))); // prettier-ignore
+  if (before === undefined) return undefined;
+  const order = ordered.exec(withoutEnd(plainOf(before.text)));
   const verb = order?.[1]?.toLowerCase();
   if (order === null || verb === undefined || !isAction(verb)) return undefined;
   const told = retold(`I want you to ${verb} ${order[2] ?? ''}.`, 'customer', 'Customer');

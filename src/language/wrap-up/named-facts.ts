@@ -43,7 +43,8 @@ export function factsOf(
     if (kind === 'number' && (!figure.test(said) || said.length < 3)) continue;
     const turn = turnAt(turns, role, start);
     if (turn < 0) continue;
-    const meant = kind === 'date' ? asMeant(said, text, turns[turn]?.text ?? '') : said;
+    const words = turns[turn]?.text ?? '';
+    const meant = kind === 'date' ? asMeant(said, text, words, turns[turn - 1]) : kind === 'time' ? inTheEvening(said, text, words) : said; // prettier-ignore
     const same = facts.find((fact) => fact.kind === kind && fact.value === meant);
     if (same !== undefined) {
       if (!same.turns.includes(turn) && same.turns.length < maxProofs) same.turns.push(turn);
@@ -60,12 +61,30 @@ const past =
   /\b(?:was|were|had|been|did|hit|went|came|made|took|paid|ordered|happened|arrived|missed|since|delivered|liked|posted|repaired|signed|switched|called|spoke|told|should have (?:been|\w+ed)|meant to|last)\b/i;
 const dayOfMonth = /^(?:on )?the [a-z]+(?:[ -][a-z]+)?$|^(?:on )?the \d{1,2}(?:st|nd|rd|th)$/i;
 
-/** A bare weekday or day of a month in a sentence that speaks of the past is the last one: "somebody hit my car on Sunday". */
-function asMeant(value: string, text: string, turn: string): string {
+/** "Ten o'clock tonight" is 22:00. */
+function inTheEvening(value: string, text: string, turn: string): string {
+  const behind = turn.slice(turn.indexOf(text) + text.length);
+  const hour = Number(value.slice(0, 2));
+  const isLate = /^,? (?:tonight|this (?:afternoon|evening))\b/i.test(behind) && hour >= 1 && hour < 12; // prettier-ignore
+  return isLate ? `${hour + 12}${value.slice(2)}` : value;
+}
+
+const asksPast = /\bwhen (?:was|were|did|had)\b[^?]*\?\s*$/i;
+
+/**
+ * A bare weekday or day of a month in a sentence that speaks of the past is the last one: "somebody hit my car on
+ * Sunday". So it is in a short answer to "When was that?".
+ */
+function asMeant(value: string, text: string, turn: string, asked: SpokenTurn | undefined): string {
   const isOfMonth = dayOfMonth.test(text);
   if (!weekday.test(text) && !isOfMonth) return value;
   const sentence = turn.split(/[.?!]\s/).find((one) => one.toLowerCase().includes(text.toLowerCase())) ?? turn; // prettier-ignore
-  if (!past.test(sentence) || /\b(?:will|'ll|going to|would|could)\b/i.test(sentence)) return value;
+  const isAnswer = asksPast.test(asked?.text ?? '') && wordsIn(sentence) <= 6;
+  if (
+    (!isAnswer && !past.test(sentence)) ||
+    /\b(?:will|'ll|going to|would|could)\b/i.test(sentence)
+  )
+    return value;
   // "Booked for Saturday" was said of a day to come.
   if (new RegExp(`\\b(?:for|until|till|by|next) (?:the )?${text.replace(/[^\p{L}\p{N} ]/gu, '.')}`, 'i').test(sentence)) return value; // prettier-ignore
   const meant = new Date(value);

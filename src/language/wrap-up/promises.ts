@@ -88,11 +88,15 @@ function correctedDay(clean: string, role: string, day: string | undefined): str
   return found !== undefined && found.start === 0 && found.text.length === words?.length ? found.until : undefined; // prettier-ignore
 }
 
+/** "I'll get another one out to you" is kept once it is ordered. */
+const supplies = /^(?:order|send|place|dispatch|ship|replace|resend|post)$/;
+
 function add(items: PromiseItem[], item: PromiseItem, done: readonly DoneItem[]): void {
   const [verb = ''] = item.what.split(' ');
   // The agent carried it out before the call was over.
   const isDone = item.who === 'agent' && done.some((one) => one.place > item.place && one.verb === verb && likeness(one.text, item.what) >= 0.5); // prettier-ignore
-  if (isDone) return;
+  const isOrdered = item.who === 'agent' && verb === 'get' && done.some((one) => one.place > item.place && one.place - item.place <= 8 && supplies.test(one.verb)); // prettier-ignore
+  if (isDone || isOrdered) return;
   const at = items.findIndex((one) => one.who === item.who && one.subject === item.subject && (one.what.split(' ')[0] === verb || likeness(one.what, item.what) >= 0.75) && likeness(one.what, item.what) >= 0.5); // prettier-ignore
   const before = items[at];
   if (before === undefined) items.push(item);

@@ -11,7 +11,7 @@ const purpose =
 const wish =
   /\b(?:i|we)(?:'d|'re| would| just| really| also)* (?:looking (?:for|to)|after|hoping|like|want|wanted|need|needed|love|wish|prefer)\b|\b(?:i was hoping|i'm (?:looking|trying|after|hoping|interested)|i am (?:looking|trying|interested)|can i|could i|may i|can you|could you|i have a question|i've got a question|make a complaint|complain)\b/i;
 const trouble =
-  /\b(?:drop\w*|stop\w*|broke\w*|fault\w*|missing|wrong|never|didn't|doesn't|haven't|hasn't|isn't|aren't|wasn't|can't|cannot|no longer|not work\w*|error|lost|stolen|pinched|nicked|late|damag\w*|fail\w*|problem|trouble|issue|mistake|leak\w*|flood\w*|too (?:high|much)|reject\w*|expire\w*|delay\w*|charged|twice|scratch\w*|crack\w*|snapped|slow|cut off|locked|cancel\w*|down|overdue|runs? out|waiting|still|no (?:internet|signal|heating|hot water|picture|sound|sign)|packed in|hit|nobody|owe|gone out|taken|bill|don't (?:know|recogni[sz]e)|wasn't me)\b/i;
+  /\b(?:drop\w*|stop\w*|broke\w*|fault\w*|missing|wrong|never|didn't|doesn't|haven't|hasn't|isn't|aren't|wasn't|(?:did|does|has|have|is|are|was) not|can't|cannot|no longer|not work\w*|error|lost|stolen|pinched|nicked|late|damag\w*|fail\w*|problem|trouble|issue|mistake|leak\w*|flood\w*|too (?:high|much)|reject\w*|expire\w*|delay\w*|charged|twice|scratch\w*|crack\w*|snapped|slow|cut off|locked|cancel\w*|down|overdue|runs? out|waiting|still|no (?:internet|signal|heating|hot water|picture|sound|sign)|packed in|hit|nobody|owe|gone out|taken|bill|don't (?:know|recogni[sz]e)|wasn't me)\b/i;
 const outbound =
   /\b(?:i'm|i am|we're|just) (?:calling|ringing|phoning) (?:to|about|because|regarding|from .* (?:to|about))\b/i;
 const greeting = /\b(?:how are you|my name is|this is|date of birth)\b|\b(?:here|speaking)\.?$/i;
@@ -167,6 +167,9 @@ const news =
   /^(?:i|we)(?: just)? (?:wanted to|'d like to|want to) let you know (?:that (?=\w)|(?=(?:(?:my|our|the) (?:\w+ ){1,3}?|i|we|there|he|she|it)(?:is|was|will|has|have|needs?|won't|can't|isn't|am|are)\b))/i;
 const introduction =
   /^(?:my name(?:'s| is)|this is|it's|i'm) (?:\p{Lu}[\p{L}'-]+ ?){1,3}(?:(?:from|with|at) [^,]{2,40})?(?:, | and )(?=(?:i|we|my|our)\b)/iu;
+/** "Gareth, Joyce Whitlock here": whom the caller greets, and who calls. */
+const greeted =
+  /^(?:\p{Lu}\p{Ll}+, )?(?:\p{Lu}[\p{L}'-]+ ){1,3}(?:here|speaking|calling)(?: from [^,.]{2,40})?[,.] (?=\p{L})/u;
 const opening =
   /^(?:(?:hello|hi|hey|hiya|yeah|yes|right|so|listen|well|good morning|morning|evening|oh|um|er|uh|okay|the thing is|basically|actually|it's just|only)[,. ]+)+/i;
 
@@ -178,7 +181,7 @@ function toldReason(statement: CallStatement, who: 'Customer' | 'Agent'): string
     '',
   );
   let said = plainOf(
-    wished.replace(opening, '').replace(introduction, '').replace(news, ''),
+    wished.replace(opening, '').replace(greeted, '').replace(introduction, '').replace(news, ''),
   ).replace(/^(?:just|only) (?=ringing|calling)/i, '');
   if (/^(?:ringing|calling|phoning)\b/i.test(said))
     said = `I'm ${said.slice(0, 1).toLowerCase()}${said.slice(1)}`;

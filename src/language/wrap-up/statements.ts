@@ -9,8 +9,11 @@ export type CallStatement = Pick<Clause, 'turn' | 'role' | 'text' | 'isQuestion'
 
 /** A new statement begins here although the sentence goes on. */
 const joint =
-  /(?:,|;)?\s+(?:and|but|so|then)\s+(?=(?:i|we|he|she|they|it|you|that)(?:'ll|'ve|'m|'re|'s| will| have| am| is| wanted)\b)|,?\s+but\s+(?=(?:i|we) (?:can|can't|cannot)\b)|,\s+(?=(?:i|we|he|she|they|it|you|that)(?:'ll|'ve|'m|'s| will| have)\b)|,?\s+and\s+(?=(?:the|your|our|my)(?: [\w-]+){1,3}?(?: will| should|'ll| is| are| has| have)\b)|(?<=\bfor you),\s+|,\s+(?=it (?:takes|starts|ends|was|is|keeps|gets)\b)|(?<=\b(?:apologi[sz]e|sorry|understand))\s+(?=(?:i|we)(?:'ll|'ve| will| have)\b)/i;
+  /(?:,|;)?\s+(?:and|but|so|then)\s+(?=(?:i|we|he|she|they|it|you|that)(?:'ll|'ve|'m|'re|'s| will| have| am| is| wanted)\b)|,?\s+but\s+(?=(?:i|we) (?:can|can't|cannot)\b)|,\s+(?=(?:i|we|he|she|they|it|you|that)(?:'ll|'ve|'m|'s| will| have)\b)|,?\s+and\s+(?=(?:the|your|our|my)(?: [\w-]+){1,3}?(?: will| should|'ll| is| are| has| have)\b)|(?<=\bfor you),\s+|,\s+(?=(?:i|we) (?:put|sent|spent|took|made|got|\w{3,}ed)\b)|,\s+(?=(?:please|keep|make sure|don't|be sure)\b)|,\s+(?=it (?:takes|starts|ends|was|is|keeps|gets)\b)|(?<=\b(?:apologi[sz]e|sorry|understand))\s+(?=(?:i|we)(?:'ll|'ve| will| have)\b)/i;
 const condition = /\b(?:if|unless|otherwise|in case|as long as|provided)\b|^once\b/i;
+
+/** "If it fails, ring us, I'll also send you a text": the second half does not depend on the first. */
+const besides = /^(?:i|we)(?:'ll| will) also\b/i;
 
 /** A statement that is longer than this, in characters, is none that a person would write down. */
 const maxCharacters = 400;
@@ -29,7 +32,7 @@ const saidAs: readonly (readonly [RegExp, string])[] = [
 ]; // prettier-ignore
 /** "... and you have a great day": the closing belongs to no statement. */
 const closing =
-  /(?:^|[,;.]?\s+(?:(?:and|so)\s+)?)(?:(?:you|please)\s+)?(?:have|enjoy) (?:a|an|the|your)(?: (?:really|very))? (?:great|good|nice|lovely|wonderful|fantastic|blessed|safe|pleasant|rest)\b[^.?!]{0,50}[.?!]?$|,?\s+(?:and\s+)?(?:thank you|thanks)(?: (?:so|very) much)? for (?:calling|your (?:call|patience|time|help))\b[^.?!]{0,40}[.?!]?$/i;
+  /(?:^|[,;.]?\s+(?:(?:and|so)\s+)?)(?:(?:you|please)\s+)?(?:have|enjoy) (?:a|an|the|your)(?: (?:really|very))? (?:great|good|nice|lovely|wonderful|fantastic|blessed|safe|pleasant|rest)\b[^.?!]{0,50}[.?!]?$|(?:,| then)+\s+(?:(?:thank you|thanks|cheers)(?: (?:ever )?(?:so|very) much)?|bye(?: bye)?)[.!]?$|,?\s+(?:and\s+)?(?:thank you|thanks)(?: (?:so|very) much)? for (?:calling|your (?:call|patience|time|help))\b[^.?!]{0,40}[.?!]?$/i;
 
 function plainly(text: string): string {
   let plain = text;
@@ -51,7 +54,13 @@ export function statementsOf(turns: readonly SpokenTurn[]): CallStatement[] {
     return pieces
       .map((piece) => piece.trim())
       .filter((piece) => /[\p{L}\p{N}]/u.test(piece))
-      .map((piece) => ({ turn, role, text: asSentence(piece), isQuestion, isConditional }));
+      .map((piece) => ({
+        turn,
+        role,
+        text: asSentence(piece),
+        isQuestion,
+        isConditional: isConditional && (!besides.test(piece) || condition.test(piece)),
+      }));
   });
 }
 

@@ -5,6 +5,8 @@ const clear: readonly (readonly [RegExp, string])[] = [
   [/\bi'd (?=(?:also |really |just )?(?:like|love|prefer|rather|appreciate)\b)/gi, 'I would '],
   [/\bwe'd (?=(?:also |really |just )?(?:like|love|prefer|rather|appreciate)\b)/gi, 'we would '],
   [/\b(it|that|he|she|they)'ll\b/gi, '$1 will'],
+  // "Once it's fixed" tells a state.
+  [/(?<=\b(?:when|once|until|till|if|as soon as) (?:it|that|everything))'s (?=\w+ed\b)/gi, ' is '],
   // "The floor's ruined" tells a state; "the boiler's packed in" what happened.
   [/(?<=\b(?:the|my|our|your|this|that) \w+)'s (?=(?!(?:stopp|di|arriv|end|expir|start|crash|explod|pack|snapp|fail|happen|crack|turn|vanish|disappear)ed\b)\w+ed(?:[.,;!]|$))/gi, ' is '],
   [/\b(\w+)'s (?=(?:now |all |been |just )*(?:\w+ed|gone|put|set|sent|done|taken|down|broken|snapped|cut)\b)/gi, '$1 has '],

@@ -60,6 +60,11 @@ export function pastOfBase(base: string): string {
   return doubled.test(base) ? `${base}${base.slice(-1)}ed` : `${base}ed`;
 }
 
+/** "Take" gives "taken": the form behind "I have". */
+export function participleOf(base: string): string {
+  return irregular.find(([one]) => one === base)?.[2] ?? pastOfBase(base);
+}
+
 const doubled =
   /^(?:cancel|log|swap|ship|stop|submit|resubmit|refer|transfer|drop|flag|cap|pop|enrol)$/;
 

@@ -148,7 +148,7 @@ function scoreCall(call: WrapUpCall, score: WrapUpScore): void {
 
 /** Words that a record adds: who it speaks of, and the verbs with which it tells. */
 const added =
-  /^(?:agent|customer|custom|compan\w*|themsel\w*|ask\w*|report\w*|want\w*|need\w*|agre\w*)$/;
+  /^(?:agent|customer|custom|compan\w*|themsel\w*|ask\w*|report\w*|want\w*|need\w*|agr\w*)$/;
 
 /** True if every word of the text was said in the turns that are given as its proof. */
 function isProven(text: string, turns: readonly number[], call: WrapUpCall): boolean {

@@ -1,0 +1,115 @@
+import { expect, test } from 'vitest';
+import { recordOf } from '../../../../src/language/wrap-up/record.ts';
+import { entitiesOfTurns } from '../../../../src/language/values/of-turns.ts';
+
+/* Records of turns as recognisers write them: without small words, without marks, with breaks in mid-sentence. */
+
+const about = { day: '2026-12-01', callingCode: '44' };
+
+function recordFrom(...texts: string[]) {
+  const turns = texts.map((text, place) => ({ role: place % 2 === 0 ? 'agent' : 'customer', text, start: place * 3, end: place * 3 + 2 })); // prettier-ignore
+  return recordOf(turns, { entities: entitiesOfTurns(turns, about, 'en'), ...about });
+}
+
+function doneAfter(...texts: string[]): string[] {
+  return recordFrom('How can I help?', 'My lamp arrived broken.', ...texts).done.map(({ text }) => text); // prettier-ignore
+}
+
+test.each([
+  ["I've cancel the order for you.", 'Agent cancelled the order'],
+  ["I'd log that as a claim for you, reference 91835.", 'Agent logged that as a claim (reference 91835)'], // prettier-ignore
+  ['I put a credit on for you.', 'Agent put a credit on'],
+  ['Cancelled it for you.', 'Agent cancelled it'],
+  ['Sorry about that, I spent the twenty pounds back to your card just now.', "Agent sent the £20.00 back to the customer's card"], // prettier-ignore
+  ["I've gone ahead and. Refunded the twenty pounds.", 'Agent refunded the £20.00'],
+])('"%s" tells a deed', (said, told) => {
+  expect(doneAfter(said)).toEqual([told]);
+});
+
+test.each([
+  "I'd cancel that for you if you had the number.",
+  "I'd move you to the family plan for you.",
+  'We cancel your order for you whenever you need.',
+  'We have been cut off from your line.',
+  'I would log that for you.',
+  'Cancelled orders are refunded within a week.',
+])('"%s" tells none', (said) => {
+  expect(doneAfter(said)).toEqual([]);
+});
+
+test('what the agent set out to do is done once it has gone through, and is no promise any more', () => {
+  const record = recordFrom(
+    'How can I help?',
+    'My lamp arrived broken.',
+    "What I'll do is get another one out to you.",
+    'Thanks.',
+    "Right, that's all gone through for you.",
+  );
+  expect(record.done.map(({ text, turns }) => [text, turns])).toEqual([
+    ['Agent agreed to get another one out to the customer', [2, 4]],
+  ]);
+  expect(record.outcome.value).toBe('resolved');
+});
+
+test('an order that the customer gave before the last sentence of a turn is what was done', () => {
+  const record = recordFrom(
+    'Shall I take you off the list?',
+    "Could you take me off for now. I don't know yet.",
+    "That's done for you.",
+  );
+  expect(record.done.map(({ text }) => text)).toEqual(['Agent took the customer off for now']);
+});
+
+test('two statements without a mark between them are told apart', () => {
+  const record = recordFrom(
+    'How can I help?',
+    'My lamp arrived broken.',
+    'I will send a new one on Friday it takes two days.',
+  );
+  expect(record.promises.map(({ what, until }) => [what, until])).toEqual([['send a new one', '2026-12-04']]); // prettier-ignore
+});
+
+test('politeness and orders behind a comma are no part of a promise', () => {
+  const record = recordFrom(
+    'The surveyor will be in touch by Monday, keep the receipt.',
+    "I'll pop in tomorrow, then, thank you ever so much.",
+  );
+  expect(record.promises.map(({ what, until }) => [what, until])).toEqual([
+    ['be in touch', '2026-12-07'],
+    ['pop in', '2026-12-02'],
+  ]);
+});
+
+test('a promise beside a condition is kept, one under it is none', () => {
+  const record = recordFrom(
+    "If it isn't back, ring us and we'll get someone out, I'll also drop you a text when it's fixed.",
+    'Thanks.',
+  );
+  expect(record.promises.map(({ what }) => what)).toEqual([
+    'drop the customer a text when it is fixed',
+  ]);
+});
+
+test('a greeting and a name that may be misheard are no part of the reason', () => {
+  const record = recordFrom(
+    'Claims, this is Gary.',
+    "Hello, Gareth, Joyce Woodlock here, the washing machine's flooded the kitchen.",
+  );
+  expect(record.reason?.text).toBe(
+    'Customer reported that the washing machine has flooded the kitchen.',
+  );
+});
+
+test('amounts, hours and days are kept as they were meant', () => {
+  const { facts } = recordFrom(
+    'When was the delivery?',
+    'Saturday. You took fifty three pounds twenty of me, and twenty four pounds, ninety nine.',
+    "They say it is back by ten o'clock tonight.",
+  );
+  expect(facts.map(({ kind, value }) => [kind, value])).toEqual([
+    ['date', '2026-11-28'],
+    ['amount', '53.20'],
+    ['amount', '24.99'],
+    ['time', '22:00'],
+  ]);
+});

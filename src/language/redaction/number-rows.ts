@@ -121,6 +121,54 @@ export function numberRows(text: string, language = 'en'): EntitySpan[] {
   }));
 }
 
+/** A date or a code of a card is this short. */
+const leastShort = 2;
+/** Number words that are English words, too. */
+const english = new Set(
+  'six once cent cents zero million millions um un elf due vent dix tre null set'.split(' '),
+);
+/** Between the month and the year of a card: "nueve del veintisiete". */
+const withinDates = new Set(
+  'y et und e en del de du di do da van von des barra barre slash schrägstrich streepje guion guión'.split(
+    ' ',
+  ),
+);
+const months =
+  /^(?:enero|febrero|marzo|abril|mayo|junio|julio|agosto|septiembre|setiembre|octubre|noviembre|diciembre|janvier|février|mars|avril|mai|juin|juillet|août|septembre|octobre|novembre|décembre|januar|februar|märz|april|juni|juli|august|september|oktober|november|dezember|gennaio|febbraio|aprile|maggio|giugno|luglio|settembre|ottobre|dicembre|janeiro|fevereiro|março|maio|junho|julho|setembro|outubro|novembro|dezembro|januari|februari|maart|mei|augustus|december)$/;
+
+/** The rows that answer a question for a secret: two digits or more, and a month with its year. */
+export function shortRows(text: string, language: string): EntitySpan[] {
+  const spans = readers.flatMap(({ digitsOf }) => {
+    const found: TextRange[] = [];
+    let row: (TextRange & { digits: number; own: number }) | undefined;
+    const close = (): void => {
+      if (row && row.digits >= leastShort && (language !== 'en' || row.own > 0)) found.push(row);
+      row = undefined;
+    };
+    for (const match of text.matchAll(/\p{N}+|[\p{L}\p{M}]+/gu)) {
+      const word = match[0].toLowerCase();
+      const [start, end] = [match.index, match.index + word.length];
+      if (row && start - row.end > mostBetween + longestWithin) close();
+      if (row && withinDates.has(word)) continue;
+      const isFigures = /^\p{N}/u.test(word);
+      const digits = isFigures ? word.length : months.test(word) ? leastShort : digitsOf(word);
+      if (digits === undefined) {
+        close();
+        continue;
+      }
+      row ??= { start, end, digits: 0, own: 0 };
+      row.end = end;
+      row.digits += digits;
+      row.own += isFigures || english.has(word) || months.test(word) ? 0 : 1;
+    }
+    close();
+    return found;
+  });
+  return joined(spans).map(({ start, end }) => ({ type: 'NUMERICAL_PII', text: text.slice(start, end), start, end })); // prettier-ignore
+}
+/** The longest word between two numbers of a date, with its spaces. */
+const longestWithin = 14;
+
 type TextRange = { start: number; end: number };
 
 function rowsOf(text: string, digitsOf: DigitsOf, and: string, isEnglish: boolean): TextRange[] {

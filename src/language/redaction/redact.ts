@@ -14,6 +14,7 @@ import { markerLabel } from '../../protocol/entity-types.ts';
 import { joinFinals } from '../text/join-finals.ts';
 import { claimAsked, wantedKinds } from './asked-types.ts';
 import { claimReadOut } from './read-out.ts';
+import { shortAnswersAbroad } from './short-abroad.ts';
 import { claimShortAnswer } from './short-answers.ts';
 import { asksForCard, isForSomethingElse, turnsInForce } from './card-talk.ts';
 import { claimCarefully, claimNamesCarefully } from './careful.ts';
@@ -264,6 +265,8 @@ function lookFor({ entityTypes, asked = [], language, state, flush }: RedactInpu
     open: (text) => openAbroad(text, language) ?? openRun(text),
     // Without a list, everything is searched for, including the kinds found only on request.
     find: (text) => {
+      const about = { turns: asked, kinds: wantedKinds(askedKinds, wants), language };
+      const short = wants('CVV') ? shortAnswersAbroad(text, about) : [];
       const entities = findEntities(
         text,
         wanted ? [...wanted] : foundTypes,
@@ -280,7 +283,7 @@ function lookFor({ entityTypes, asked = [], language, state, flush }: RedactInpu
         askedKinds,
       );
       if (language === undefined || !isAbroad(language))
-        return withRows(entities, numberRows(text, language), text);
+        return withRows(entities, [...numberRows(text, language), ...short], text);
       // The finders of English stay: a card in figures is one in every language.
       // The answer to a question for a secret is covered, whatever it looks like.
       const isSecret = (row: EntitySpan): boolean =>
@@ -288,7 +291,7 @@ function lookFor({ entityTypes, asked = [], language, state, flush }: RedactInpu
       const abroad = entitiesAbroad(text, { language }).filter(
         (one) => wants(one.type) && (one.type !== 'NUMERICAL_PII' || isSecret(one)),
       );
-      return withRows(withRows(entities, abroad, text), numberRows(text, language).filter(isSecret), text); // prettier-ignore
+      return withRows(withRows(entities, abroad, text), [...numberRows(text, language).filter(isSecret), ...short], text); // prettier-ignore
     },
   };
 }

@@ -85,7 +85,7 @@ export function callText(
       .join('\n'),
     options.transcript === false || !Array.isArray(told.transcript)
       ? ''
-      : [words.transcript, ...told.transcript.map(lineOf)].join('\n'),
+      : [words.transcript, ...told.transcript.map((turn) => lineOf(turn, words))].join('\n'),
   ].filter((part) => part !== '');
   const plain = parts.join('\n\n');
   if (options.html !== true) return cutText(plain, options.max);
@@ -208,9 +208,9 @@ export function lineWith(name: string, text: string): string {
   return text === '' ? '' : `${name}: ${text}`;
 }
 
-function lineOf({ role, text, start }: SaidTurn): string {
+function lineOf({ role, text, start }: SaidTurn, words: RecordWords): string {
   const seconds = Math.max(0, Math.floor(Number(start) || 0));
-  const who = textOf(role);
+  const who = inWords(words.roles, textOf(role));
   const name = who === '' ? '' : `${who.charAt(0).toUpperCase()}${who.slice(1)}: `;
   return `[${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}] ${name}${textOf(text)}`;
 }

@@ -7,6 +7,8 @@ export type RecordWords = {
   page: string;
   recording: string;
   transcript: string;
+  /** The names of the two parties. Any other role keeps its own. */
+  roles: Record<string, string>;
   mood: string;
   moods: Record<string, string>;
   fromTo: (from: string, to: string) => string;
@@ -34,6 +36,7 @@ const english: RecordWords = {
   page: 'Call in Trunkline',
   recording: 'Recording',
   transcript: 'Transcript',
+  roles: {},
   mood: 'Mood of the customer',
   moods: { mixed: 'at times negative, at times positive' },
   fromTo: (from, to) => `${from} at first, ${to} at the end`,
@@ -52,6 +55,7 @@ const english: RecordWords = {
 const others: Record<string, RecordWords> = {
   es: {
     ...{ locale: 'es', page: 'Llamada en Trunkline', recording: 'Grabación', transcript: 'Transcripción', mood: 'Ánimo del cliente', outcome: 'Resultado', disposition: 'Clasificación', suggested: 'sugerida', named: 'Datos mencionados' },
+    roles: { agent: 'Agente', customer: 'Cliente' },
     moods: { positive: 'positivo', neutral: 'neutro', negative: 'negativo', mixed: 'a ratos negativo, a ratos positivo', unknown: 'no consta' },
     outcomes: { resolved: 'resuelto', open: 'pendiente' },
     fromTo: (from, to) => `${from} al principio, ${to} al final`,
@@ -60,6 +64,7 @@ const others: Record<string, RecordWords> = {
   },
   fr: {
     ...{ locale: 'fr', page: 'Appel dans Trunkline', recording: 'Enregistrement', transcript: 'Transcription', mood: 'Humeur du client', outcome: 'Résultat', disposition: 'Classement', suggested: 'suggéré', named: 'Éléments cités' },
+    roles: { agent: 'Agent', customer: 'Client' },
     moods: { positive: 'positive', neutral: 'neutre', negative: 'négative', mixed: 'tantôt négative, tantôt positive', unknown: 'inconnue' },
     outcomes: { resolved: 'résolu', open: 'en suspens' },
     fromTo: (from, to) => `${from} au début, ${to} à la fin`,
@@ -68,6 +73,7 @@ const others: Record<string, RecordWords> = {
   },
   de: {
     ...{ locale: 'de', page: 'Anruf in Trunkline', recording: 'Aufnahme', transcript: 'Mitschrift', mood: 'Stimmung des Kunden', outcome: 'Ergebnis', disposition: 'Einordnung', suggested: 'Vorschlag', named: 'Genannt wurden' },
+    roles: { agent: 'Agent', customer: 'Kunde' },
     moods: { positive: 'positiv', neutral: 'neutral', negative: 'negativ', mixed: 'mal negativ, mal positiv', unknown: 'unbekannt' },
     outcomes: { resolved: 'erledigt', open: 'offen' },
     fromTo: (from, to) => `anfangs ${from}, am Ende ${to}`,
@@ -76,6 +82,7 @@ const others: Record<string, RecordWords> = {
   },
   it: {
     ...{ locale: 'it', page: 'Chiamata in Trunkline', recording: 'Registrazione', transcript: 'Trascrizione', mood: 'Umore del cliente', outcome: 'Esito', disposition: 'Classificazione', suggested: 'suggerita', named: 'Dati citati' },
+    roles: { agent: 'Operatore', customer: 'Cliente' },
     moods: { positive: 'positivo', neutral: 'neutro', negative: 'negativo', mixed: 'a tratti negativo, a tratti positivo', unknown: 'non noto' },
     outcomes: { resolved: 'risolto', open: 'in sospeso' },
     fromTo: (from, to) => `${from} all’inizio, ${to} alla fine`,
@@ -84,6 +91,7 @@ const others: Record<string, RecordWords> = {
   },
   pt: {
     ...{ locale: 'pt', page: 'Chamada no Trunkline', recording: 'Gravação', transcript: 'Transcrição', mood: 'Disposição do cliente', outcome: 'Resultado', disposition: 'Classificação', suggested: 'sugerida', named: 'Dados referidos' },
+    roles: { agent: 'Agente', customer: 'Cliente' },
     moods: { positive: 'positiva', neutral: 'neutra', negative: 'negativa', mixed: 'ora negativa, ora positiva', unknown: 'desconhecida' },
     outcomes: { resolved: 'resolvido', open: 'pendente' },
     fromTo: (from, to) => `${from} no início, ${to} no fim`,
@@ -92,6 +100,7 @@ const others: Record<string, RecordWords> = {
   },
   nl: {
     ...{ locale: 'nl', page: 'Gesprek in Trunkline', recording: 'Opname', transcript: 'Transcript', mood: 'Stemming van de klant', outcome: 'Resultaat', disposition: 'Indeling', suggested: 'voorstel', named: 'Genoemd' },
+    roles: { agent: 'Medewerker', customer: 'Klant' },
     moods: { positive: 'positief', neutral: 'neutraal', negative: 'negatief', mixed: 'nu eens negatief, dan weer positief', unknown: 'onbekend' },
     outcomes: { resolved: 'opgelost', open: 'open' },
     fromTo: (from, to) => `eerst ${from}, aan het eind ${to}`,

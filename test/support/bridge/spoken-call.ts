@@ -16,7 +16,12 @@ export type SpokenCall = AsyncDisposable & {
    * Sends a final with its entities, as a speech service does. The agent speaks after everything before was reported,
    * unless the agent's session is late.
    */
-  say(who: Side, text: string, at: number, order?: { isLate: boolean }): Promise<void>;
+  say(
+    who: Side,
+    text: string,
+    at: number,
+    order?: { isLate?: boolean; language?: string; wordS?: number },
+  ): Promise<void>;
   /** Sends the words of an utterance that is not over yet. */
   begin(who: Side, text: string, at: number): void;
   end(): Promise<void>;
@@ -87,9 +92,9 @@ export async function startCall(
       const text = await response.text();
       return { status: response.status, body: text === '' ? undefined : JSON.parse(text) };
     },
-    async say(who, text, at, { isLate } = { isLate: false }) {
+    async say(who, text, at, { isLate = false, language = 'en', wordS = 0.1 } = {}) {
       if (who === 'agent' && !isLate) await allTold();
-      const utterance = utteranceOf(text, at);
+      const utterance = { ...utteranceOf(text, at, wordS), language };
       const id = `00_${at}`;
       send(who, { type: 'transcript', data: { id, is_final: true, utterance } });
       const { results } = performTask('entities', { utterance });
@@ -137,14 +142,14 @@ export async function startCall(
   };
 }
 
-function utteranceOf(text: string, at: number) {
+function utteranceOf(text: string, at: number, wordS = 0.1) {
   const words = text.split(' ').map((word, place) => ({
     word: ` ${word}`,
-    start: at + place / 10,
-    end: at + place / 10 + 0.1,
+    start: at + place * wordS,
+    end: at + (place + 1) * wordS,
     confidence: 1,
   }));
-  const end = at + words.length / 10;
+  const end = at + words.length * wordS;
   return { start: at, end, confidence: 1, channel: 0, language: 'en', text: ` ${text}`, words };
 }
 

@@ -1,4 +1,4 @@
-import { cardinalAt, smallAt } from '../text/numbers.ts';
+import { cardinalAt, hundredthsAt, smallAt } from '../text/numbers.ts';
 import type { Doc } from './doc.ts';
 
 const signs = new Set(['$', '£', '€', '¥', '₹']);
@@ -68,6 +68,10 @@ function named(doc: Doc, i: number): number {
 function amountAt(doc: Doc, i: number): number {
   const whole = cardinalAt(doc.tokens, i);
   if (!whole) return 0;
+  // "Twelve point five dollars", but not the seven of "point five six seven dollars".
+  if (isBehindPoint(doc, i)) return 0;
+  const decimals = hundredthsAt(doc.tokens, i);
+  if (decimals) return smallAt(doc.tokens, decimals.next) ? 0 : decimals.next;
   // "nineteen ninety five dollars"
   const cents = smallAt(doc.tokens, whole.next);
   const isPair =
@@ -77,6 +81,15 @@ function amountAt(doc: Doc, i: number): number {
     whole.value < 1_000 &&
     doc.tokens[i]?.kind === 'word';
   return isPair ? cents.next : whole.next;
+}
+
+/** Decimals have at most this many words. */
+const mostDecimals = 6;
+
+function isBehindPoint(doc: Doc, i: number): boolean {
+  let at = i - 1;
+  while (at > i - mostDecimals && smallAt(doc.tokens, at)) at -= 1;
+  return doc.word(at) === 'point';
 }
 
 /** Matches the cents behind "forty dollars": "and fifty cents", "fifty", "ninety nine". */
@@ -90,7 +103,7 @@ function withCents(doc: Doc, end: number): number {
   if (coins.has(doc.word(cents.next))) return cents.next + 1;
   const after = doc.word(cents.next);
   // "Fifty three pounds twenty off me" may be heard as "of me".
-  const isOff = /^(?:off|from|back|out)$/.test(after) || (after === 'of' && /^(?:me|us|my|our|you|your|them|the)$/.test(doc.word(cents.next + 1))); // prettier-ignore
+  const isOff = /^(?:off|from|back|out)$/.test(after) || (after === 'of' && /^(?:me|us|my|our|you|your|the)$/.test(doc.word(cents.next + 1))); // prettier-ignore
   if (!isClauseEnd(doc, cents.next) && !isOff) return end;
   // "thirty eight dollars and thirty six": the word "cents" is often swallowed.
   const isBare = hasAnd ? cents.value >= 10 : cents.value >= (at === end ? 5 : 20);

@@ -99,6 +99,34 @@ export function cardinalAt(tokens: readonly TextToken[], i: number): Cardinal | 
   return { value: total + current, next };
 }
 
+/**
+ * The hundredths of a number with a point, in words: "twelve point five", "point oh five", "one point two million".
+ * Undefined if the number has no point.
+ */
+export function hundredthsAt(tokens: readonly TextToken[], i: number): Cardinal | undefined {
+  const whole = cardinalAt(tokens, i);
+  const decimals = whole && decimalsAt(tokens, whole.next);
+  if (!decimals) return undefined;
+  const scale = scales.get(tokens[decimals.next]?.lower ?? '');
+  const value = (whole.value * 100 + decimals.value) * (scale ?? 1);
+  return { value, next: decimals.next + (scale === undefined ? 0 : 1) };
+}
+
+function decimalsAt(tokens: readonly TextToken[], i: number): Cardinal | undefined {
+  if (tokens[i]?.lower !== 'point') return undefined;
+  let digits = '';
+  let next = i + 1;
+  while (digits.length < 2) {
+    const { lower = '' } = tokens[next] ?? {};
+    const small = lower === 'oh' ? { value: 0, next: next + 1 } : smallAt(tokens, next);
+    const more = String(small?.value ?? '');
+    if (small === undefined || digits.length + more.length > 2) break;
+    digits += more;
+    next = small.next;
+  }
+  return digits === '' ? undefined : { value: Number(digits.padEnd(2, '0')), next };
+}
+
 /** Matches digits with thousands commas and decimals as one number, or words below a hundred. */
 function written(tokens: readonly TextToken[], i: number): Cardinal | undefined {
   const token = tokens[i];

@@ -1,4 +1,4 @@
-import { cardinalAt, smallAt } from '../text/numbers.ts';
+import { cardinalAt, hundredthsAt, smallAt } from '../text/numbers.ts';
 import { tokenize } from '../text/tokens.ts';
 import type { EntityValue } from '../types.ts';
 
@@ -41,7 +41,8 @@ export function moneyOf(text: string, callingCode: string | undefined): EntityVa
 }
 
 /** The amount in hundredths. */
-function amountOf(text: string): number | undefined {
+function amountOf(said: string): number | undefined {
+  const text = said.replace(/(\d) point (?=\d{1,2}\b)/i, '$1.');
   // A recogniser may write half of an amount in figures: "3 hundred and 40 pounds".
   const [, hundreds, tens] = /\b(\d{1,2}) hundred(?: and)?(?: (\d{1,2}))?\b/i.exec(text) ?? [];
   if (hundreds !== undefined) return (Number(hundreds) * 100 + Number(tens ?? 0)) * 100;
@@ -57,6 +58,8 @@ function amountOf(text: string): number | undefined {
   for (let i = 0; i < tokens.length; i++) {
     const whole = cardinalAt(tokens, i);
     if (!whole) continue;
+    const decimals = hundredthsAt(tokens, i);
+    if (decimals) return decimals.value;
     if (hundredth.test(tokens[whole.next]?.lower ?? '')) return whole.value;
     let at = whole.next;
     let isNamed = false;

@@ -2,7 +2,7 @@ import { askedFor } from '../entities/asked-secrets.ts';
 import { Doc } from '../entities/doc.ts';
 import { findEntities } from '../entities/find-entities.ts';
 import { family } from '../entities/gazetteer.ts';
-import { spellingEnd } from '../entities/spelled.ts';
+import { spelledLetters, spellingEnd } from '../entities/spelled.ts';
 import { joinFinals } from '../text/join-finals.ts';
 import type { EntitySpan, EntityValue, ValueContext } from '../types.ts';
 import { inCapitals, valueOf } from './value.ts';
@@ -112,7 +112,7 @@ function namesAsSpelled(text: string, heard: readonly PlacedEntity[]): PlacedEnt
   for (let i = 0; i < doc.tokens.length; i++) {
     const end = spellingEnd(doc, i);
     if (end === 0) continue;
-    const letters = doc.tokens.slice(i, end).filter(({ kind }) => kind === 'word').map(({ lower }) => lower).join(''); // prettier-ignore
+    const letters = spelledLetters(doc, i).join('');
     const from = doc.tokens[i]?.start ?? 0;
     const to = doc.tokens[end - 1]?.end ?? from;
     const reachFrom = doc.tokens[Math.max(0, i - spellingReach)]?.start ?? 0;

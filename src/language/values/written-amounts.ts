@@ -1,4 +1,4 @@
-import { cardinalAt, smallAt } from '../text/numbers.ts';
+import { cardinalAt, hundredthsAt, smallAt } from '../text/numbers.ts';
 import { tokenize, type TextToken } from '../text/tokens.ts';
 import { moneyOf } from './money-value.ts';
 
@@ -40,6 +40,12 @@ function amountAt(
 ): { whole: number; cents?: number } | undefined {
   const whole = cardinalAt(tokens, from);
   if (whole === undefined || coin.test(tokens[whole.next]?.lower ?? '')) return undefined;
+  const decimals = hundredthsAt(tokens, from);
+  if (decimals !== undefined) {
+    const isWhole = unit.test(tokens[decimals.next]?.lower ?? '') && decimals.next + 1 === tokens.length; // prettier-ignore
+    const [whole, cents] = [Math.floor(decimals.value / 100), decimals.value % 100];
+    return isWhole ? { whole, ...(cents > 0 ? { cents } : {}) } : undefined;
+  }
   let at = whole.next;
   const isNamed = unit.test(tokens[at]?.lower ?? '');
   if (isNamed) at += 1;

@@ -1,6 +1,6 @@
 import { piecesAt, type RunPiece } from '../entities/code-runs.ts';
 import type { Doc } from '../entities/doc.ts';
-import { spellingEnd } from '../entities/spelled.ts';
+import { spelledLetters, spellingEnd } from '../entities/spelled.ts';
 import { isFiller, units } from '../text/numbers.ts';
 import type { TextToken } from '../text/tokens.ts';
 import type { EntitySpan, TextEdit } from '../types.ts';
@@ -207,7 +207,7 @@ export function writtenSpelling(doc: Doc): TextEdit[] {
     edits.push({
       start: letters[0]?.start ?? 0,
       end: letters.at(-1)?.end ?? 0,
-      text: letters.map(({ text }) => text.toUpperCase()).join('-'),
+      text: spelledLetters(doc, at).join('-').toUpperCase(),
     });
     at = end - 1;
   }

@@ -66,6 +66,17 @@ test('a spelling that sounds like the name but for some letters is that name', (
   expect(valuesOf(['My last name is Hardwell. H. A. R. T. W. E. L. L.'])).toEqual([['NAME_FAMILY', 'Hartwell']]); // prettier-ignore
 });
 
+test('doubled letters of a spelling are as many letters', () => {
+  expect(valuesOf(['My last name is Hardwell, H A R T W E double L.'])).toEqual([['NAME_FAMILY', 'Hartwell']]); // prettier-ignore
+});
+
+test('an amount with a point has its decimals', () => {
+  expect(valuesOf(['It was one thousand two hundred fifty point five euros.'])).toEqual([['MONEY', '1250.50']]); // prettier-ignore
+  expect(valuesOf(['I paid 12 point 5 dollars.'])).toEqual([['MONEY', '12.50']]);
+  expect(valuesOf(['one point two million dollars'])).toEqual([['MONEY', '1200000.00']]);
+  expect(valuesOf(['four point five six seven dollars'])).toEqual([]);
+});
+
 test('a summary tells a name as it was spelled', () => {
   const turns = [
     { role: 'customer', text: 'My last name is fairly.', start: 0, end: 2 },

@@ -20,6 +20,12 @@ const sentences: Record<string, readonly (readonly [string, string])[]> = {
     ['Dial nine one one.', 'Dial 911.'],
     ['my zip code is nine oh two one oh', 'My zip code is 90210'],
   ],
+  'amounts with a point': [
+    ['It was one thousand two hundred fifty point five euros.', 'It was €1,250.50.'],
+    ['I paid twelve point oh five dollars.', 'I paid $12.05.'],
+    ['one point two million dollars', '$1,200,000'],
+    ['four point five six seven dollars', 'four point five six seven dollars'],
+  ],
   'telephone numbers': [
     ['My phone number is two, one, two, five, five, five, zero, one, four, seven.', 'My phone number is 212-555-0147.'], // prettier-ignore
     ['Reach me at plus one two one two five five five oh one four seven.', 'Reach me at +1 212 555 0147.'], // prettier-ignore

@@ -1,7 +1,15 @@
 import { Course } from './call-course.ts';
 import { heardWords, type HeardFinal, type PlainWord } from './heard-text.ts';
 import { HintGate } from './hint-gate.ts';
-import { doneBy, isInDoubt, type Cause, type Done, type Hit } from './hits.ts';
+import {
+  articlePriority,
+  articlesAsPlaybook,
+  doneBy,
+  isInDoubt,
+  type Cause,
+  type Done,
+  type Hit,
+} from './hits.ts';
 import type { Action } from './playbook.ts';
 import type { PhraseMatch } from './phrase-matcher.ts';
 import {
@@ -20,6 +28,18 @@ const tailWords = 12;
 /** A tag or a step may make other rules fire, which may tag again: at most so deep. */
 const maxDepth = 4;
 
+/**
+ * Triggers that depend on time are judged this many seconds late: by then the finals of that second have come, from
+ * both parties.
+ */
+export const settledS = 3;
+/** A long rest is walked through so many seconds at once. */
+const strideS = 300;
+/** A call without a word for longer than this is not walked through second by second. */
+const maxRestS = 86_400;
+/** The same where it is not known when the words of a call came: their times are those that a service gave. */
+const maxSkippedS = 600;
+
 const noneMeant: ReadonlyMap<number, number> = new Map();
 
 type LastFired = { at: number; wasInDoubt: boolean };
@@ -32,6 +52,7 @@ type Tail = { words: PlainWord[]; end: number };
 export class CallRules {
   readonly #set: RuleSet;
   readonly #call: CallScope;
+  #language: CallScope['language'];
   readonly #rules: readonly WatchedRule[];
   readonly #timed: readonly WatchedRule[];
   readonly #course = new Course();
@@ -43,10 +64,12 @@ export class CallRules {
   readonly stepsDone = new Set<string>();
   #nowS = 0;
   #tickedS = 0;
+  #isOver = false;
 
   constructor(set: RuleSet, call: CallScope, isTrial = false) {
     this.#set = set;
     this.#call = call;
+    this.#language = call.language;
     this.#rules = set.rules.filter(
       ({ playbook }) =>
         (isTrial || playbook.status !== 'draft') &&
@@ -63,9 +86,7 @@ export class CallRules {
   /** The checklists of the call, with what is done of them. */
   get checklists() {
     const playbooks = new Set(
-      this.#rules
-        .map(({ playbook }) => playbook)
-        .filter(({ scope }) => isSpoken(scope, this.#call)),
+      this.#rules.map(({ playbook }) => playbook).filter(({ scope }) => this.#isSpoken(scope)),
     );
     return [...playbooks].flatMap((playbook) =>
       playbook.checklists.map(({ id, title, steps }) => ({
@@ -99,6 +120,33 @@ export class CallRules {
     return this.#gate.pass(hit, this.#nowS);
   }
 
+  /** An article took its turn in the call that is heard again. It keeps its place, and is not shown here. */
+  cardAsked(at: number): void {
+    this.offer(placeOfCard(at));
+  }
+
+  /** The language of the call turned out, or changed. */
+  spokenIn(language: string): void {
+    this.#language = language;
+  }
+
+  /** From now on nothing that depends on time is judged. Finals may still come. */
+  hungUp(): void {
+    this.#isOver = true;
+  }
+
+  /**
+   * Something reaches the rules at this second of the call. What depends on time is judged up to then, some seconds at
+   * once. Where the ticks of a clock fall in between does not change a hit.
+   */
+  *reach(heardS: number): Generator<Hit[]> {
+    if (this.#isOver) return;
+    const untilS = heardS - settledS;
+    this.#tickedS = Math.max(this.#tickedS, Math.floor(untilS) - maxRestS);
+    for (let at = this.#tickedS + strideS; at < untilS; at += strideS) yield this.advance(at);
+    yield this.advance(untilS);
+  }
+
   /** Somebody is speaking: no final yet, and no silence either. */
   speaking(atS: number): void {
     this.#course.speaking(atS);
@@ -122,15 +170,18 @@ export class CallRules {
   /** Time has passed: silences, missing steps, hints that waited. Whole seconds, one after the other. */
   advance(toS: number): Hit[] {
     const hits: Hit[] = [];
-    // A call that was away for hours is not walked through second by second.
-    this.#tickedS = Math.max(this.#tickedS, Math.floor(toS) - 600);
+    this.#tickedS = Math.max(this.#tickedS, Math.floor(toS) - maxSkippedS);
     while (this.#tickedS + 1 <= toS) {
       const at = ++this.#tickedS;
       this.#nowS = Math.max(this.#nowS, at);
       hits.push(...this.#all({ kind: 'tick', cause: { start: at, end: at } }));
-      hits.push(...this.#gate.release(this.#nowS));
+      hits.push(...this.#gate.release(this.#nowS).filter(({ rule }) => rule !== ''));
     }
     return hits;
+  }
+
+  #isSpoken(scope: LoadedPlaybook['scope']): boolean {
+    return isSpoken(scope, { language: this.#language });
   }
 
   #phrasesIn({ legId, role, start, end, text }: HeardFinal) {
@@ -157,7 +208,7 @@ export class CallRules {
         nowS: input.cause.end,
         stepsDone: this.stepsDone,
       });
-      if (cause === undefined || !isSpoken(watched.playbook.scope, this.#call)) continue;
+      if (cause === undefined || !this.#isSpoken(watched.playbook.scope)) continue;
       if (!this.#mayFire(watched, cause, input.cause.end)) continue;
       const hit = this.#fire(watched, cause);
       if (hit === undefined) continue;
@@ -235,6 +286,20 @@ export class CallRules {
     }
     return hits;
   }
+}
+
+/** An article of a call that is over, as the gate saw it: a hint of its priority. Its rule has no name. */
+function placeOfCard(at: number): Hit {
+  const hint = { kind: 'hint', source: 'knowledge', title: '', priority: articlePriority } as const;
+  const none = {
+    key: '',
+    playbook: articlesAsPlaybook,
+    version: 1,
+    digest: '',
+    rule: '',
+    title: '',
+  };
+  return { ...none, isShadow: false, at, cause: { start: at, end: at }, did: [hint] };
 }
 
 /** Hints and steps are seen by the agent alone, who hears at once that they are wrong. */

@@ -20,6 +20,8 @@ export type Cause = {
 
 /** Articles stand among the hits as a playbook of this name, which no playbook can have. */
 export const articlesAsPlaybook = '@knowledge';
+/** Rules of playbooks come before articles: their authors know the call. */
+export const articlePriority = 40;
 
 /** A meaning that is likely enough for a hint, and for nothing that reaches others. */
 export function isInDoubt({ by, score = 1 }: Cause): boolean {

@@ -27,6 +27,9 @@ export function linedMistakes(text: string, error: unknown): LinedMistake[] {
     return [{ line: error.linePos?.[0].line ?? 1, reason }];
   }
   if (!(error instanceof RuleFileError)) return [{ line: 1, reason: reasonOf(error) }];
+  // A file without a place for its mistake may be one that no parser gets through.
+  if (error.mistakes.every(({ place }) => place.length === 0))
+    return error.mistakes.map(({ reason }) => ({ line: 1, reason }));
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines });
   return error.mistakes.map(({ place, reason }) => {

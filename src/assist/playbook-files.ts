@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { constants } from 'node:fs';
-import { access, link, lstat, open, realpath, rename, rm } from 'node:fs/promises';
+import { access, link, lstat, open, realpath, rename, rm, unlink } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { z } from 'zod';
 import { reasonOf } from '../lib/errors.ts';
@@ -19,7 +19,7 @@ export type PlaybookFile = {
   /** The version of the text as it is; a save names the digest that it was written upon. */
   digest: string;
   /** The playbook in it, where one can be read. */
-  playbook: Pick<LoadedPlaybook, 'id' | 'title' | 'status'> | undefined;
+  playbook: Pick<LoadedPlaybook, 'id' | 'title' | 'status' | 'rules'> | undefined;
   mistakes: LinedMistake[];
   /** It comes with the program. Saved, it becomes a file of the installation, which stands in its place. */
   isStarter: boolean;
@@ -28,6 +28,8 @@ export type PlaybookFile = {
 export type SaveRefusal =
   | { refused: 'name' | 'changed' | 'cannot'; why: string }
   | { refused: 'mistakes'; mistakes: LinedMistake[] };
+
+export type DeletionRefusal = { refused: 'gone' | 'changed' | 'cannot'; why: string };
 
 /** The shape of a playbook, for editors. */
 export function playbookSchema(): object {
@@ -57,7 +59,7 @@ export class PlaybookFiles {
   /** Files as they were checked last, by name: a text is checked again only when it changed. */
   readonly #checked = new Map<string, PlaybookFile>();
   #starterFiles: { text: string; playbook: LoadedPlaybook; name: string }[] | undefined;
-  /** One save at a time: two with the same digest cannot both be right. */
+  /** One save or deletion at a time: two with the same digest cannot both be right. */
   #saving: Promise<unknown> = Promise.resolve();
 
   constructor({ folder, starter }: { folder: string; starter: boolean }) {
@@ -108,9 +110,38 @@ export class PlaybookFiles {
     text: string;
     digest: string | null;
   }): Promise<PlaybookFile | SaveRefusal> {
-    const saved = this.#saving.then(() => this.#save(order));
-    this.#saving = saved.catch(() => undefined);
-    return saved;
+    return this.#inTurn(() => this.#save(order));
+  }
+
+  /** Deletes a file whose text has this digest. Answers with the file as it was. */
+  remove(order: { name: string; digest: string }): Promise<PlaybookFile | DeletionRefusal> {
+    return this.#inTurn(() => this.#remove(order));
+  }
+
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.#saving.then(work);
+    this.#saving = done.catch(() => undefined);
+    return done;
+  }
+
+  async #remove(order: { name: string; digest: string }): Promise<PlaybookFile | DeletionRefusal> {
+    const { name, digest } = order;
+    const before = (await this.list()).find((one) => one.name === name);
+    if (before === undefined) return { refused: 'gone', why: 'there is no such playbook' };
+    if (before.isStarter) return { refused: 'cannot', why: `${name} comes with Trunkline. Save it with "status: draft", and its rules rest.` }; // prettier-ignore
+    if (before.digest !== digest) return { refused: 'changed', why: `${name} was changed meanwhile` }; // prettier-ignore
+    const closed = await this.closed();
+    if (closed !== undefined) return { refused: 'cannot', why: closed };
+    try {
+      const at = await lstat(this.#path);
+      // A link is deleted, and what it leads to stays.
+      await unlink(at.isFile() ? this.#path : join(this.#path, name));
+      await syncFolder(at.isFile() ? dirname(this.#path) : this.#path);
+      this.#checked.delete(name);
+      return before;
+    } catch (error) {
+      return { refused: 'cannot', why: `${name} could not be deleted (${codeOf(error)})` };
+    }
   }
 
   async #save({
@@ -216,7 +247,11 @@ async function writeWhole(file: string, text: string, isNew: boolean): Promise<v
   } finally {
     await rm(draft, { force: true });
   }
-  const folder = await open(dirname(file), 'r');
+  await syncFolder(dirname(file));
+}
+
+async function syncFolder(path: string): Promise<void> {
+  const folder = await open(path, 'r');
   try {
     await folder.sync();
   } finally {

@@ -9,6 +9,9 @@ import { RuleFileError } from './mistakes.ts';
 
 /* The YAML files that people write, playbooks and scorecards: one of them, a folder of them, and those that come with the program. */
 
+/** Triggers in triggers, and lists in lists, are read up to this depth. */
+const maxNesting = 60;
+const tooDeep = `nested too deeply: at most ${maxNesting} levels are read`;
 /** At most this many files are read from a folder. */
 export const maxFiles = 100;
 export const maxFileBytes = 512 * 1024;
@@ -24,8 +27,7 @@ export function ruleFileFrom<T extends object>(
   text: string,
 ): T & { digest: string } {
   if (text.length > maxFileBytes) throw new Error(tooLong(kind));
-  const { parse } = yaml();
-  const parsed = schema.safeParse(parse(text, { maxAliasCount: 20 }));
+  const parsed = readWith(schema, text);
   if (!parsed.success)
     throw new RuleFileError(
       parsed.error.issues.slice(0, 20).map((issue) => {
@@ -36,6 +38,33 @@ export function ruleFileFrom<T extends object>(
       }),
     );
   return { ...parsed.data, digest: ruleFileDigest(text) };
+}
+
+function readWith<T extends object>(schema: z.ZodType<T>, text: string) {
+  let value: unknown;
+  try {
+    value = yaml().parse(text, { maxAliasCount: 20 });
+  } catch (error) {
+    // The reader of YAML reports its own overflow of the stack as a mistake of the text.
+    if (/call stack/.test(reasonOf(error))) throw new RuleFileError([{ place: [], reason: tooDeep }]); // prettier-ignore
+    throw error;
+  }
+  const place = placeTooDeep(value);
+  if (place !== undefined) throw new RuleFileError([{ place, reason: tooDeep }]);
+  return schema.safeParse(value);
+}
+
+/** The way to a value that stands in too many others. Neither the schema nor the rules are asked to follow it. */
+function placeTooDeep(value: unknown): (string | number)[] | undefined {
+  const open: { value: unknown; place: (string | number)[] }[] = [{ value, place: [] }];
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    if (typeof next.value !== 'object' || next.value === null) continue;
+    if (next.place.length > maxNesting) return next.place;
+    const isList = Array.isArray(next.value);
+    for (const [key, inner] of Object.entries(next.value))
+      open.push({ value: inner, place: [...next.place, isList ? Number(key) : key] });
+  }
+  return undefined;
 }
 
 /** The true version of a file. */

@@ -1,34 +1,14 @@
-import { CallRules } from './call-rules.ts';
-import type { HeardFinal } from './heard-text.ts';
+import { CallRules, settledS } from './call-rules.ts';
 import type { Hit } from './hits.ts';
+import { arrivalOf, heardBy, inOrder, type RuleInput } from './inputs.ts';
 import type { LoadedPlaybook } from './rule-set.ts';
 import { ruleSetOf, type CallScope, type RuleSet } from './rule-set.ts';
-
-/**
- * Triggers that depend on time are judged this many seconds late: by then the finals of that second have come, from
- * both parties.
- */
-export const settledS = 3;
-/** Live, a final comes about so long after its last word. The seconds that are judged by then are judged before it. */
-const heardLateS = 0.7;
-
-/** One thing that a call brought to the rules. */
-export type RuleInput =
-  | ({ kind: 'final' } & HeardFinal)
-  | { kind: 'sentiment'; role: string; end: number; sentiment: string }
-  | { kind: 'entity'; role: string; start: number; end: number; type: string; utteranceId: string }
-  | { kind: 'dtmf'; end: number }
-  | { kind: 'wait'; end: number };
-
-type SpeakingInput = { kind: 'speaking'; end: number };
-/** No sentence is longer; a final that claims to be would be walked through all the same. */
-const maxSpokenS = 120;
 
 /** The finals with their directions, where a rule waits for a meaning. The sentences are asked for one by one. */
 export async function understood(set: RuleSet, inputs: readonly RuleInput[]): Promise<RuleInput[]> {
   const known: RuleInput[] = [];
   for (const input of inputs)
-    if (input.kind === 'final' && set.means.wants(input.role, input.text))
+    if (input.kind === 'final' && !input.isBlind && set.means.wants(input.role, input.text))
       known.push({ ...input, direction: await set.means.stored(input.text) });
     else known.push(input);
   return known;
@@ -51,41 +31,14 @@ export function* trialHits(
   inputs: readonly RuleInput[],
   isTrial = true,
 ): Generator<Hit[]> {
-  const rules = new CallRules(set, call, isTrial);
-  const all = [...inputs, ...inputs.flatMap(underWay)];
-  for (const input of all.toSorted((one, other) => one.end - other.end)) {
-    yield rules.advance(input.end - (input.kind === 'wait' ? 0 : settledS - heardLateS));
-    yield takenBy(rules, input);
-  }
-}
-
-/** Live, partials say that somebody is speaking before the final comes: a long sentence is no silence. */
-function underWay(input: RuleInput): SpeakingInput[] {
-  if (input.kind !== 'final') return [];
-  const seconds = Math.min(maxSpokenS, Math.max(0, input.end - input.start));
-  return Array.from({ length: Math.ceil(seconds * 2) }, (_, half) => ({
-    kind: 'speaking',
-    end: input.start + half / 2,
-  }));
-}
-
-function takenBy(rules: CallRules, input: RuleInput | SpeakingInput): Hit[] {
-  switch (input.kind) {
-    case 'speaking':
-      rules.speaking(input.end);
-      return [];
-    case 'final':
-      return rules.heard(input);
-    case 'sentiment':
-      return rules.felt(input.role, input.end, input.sentiment);
-    case 'entity': {
-      const { role, type, start, end, utteranceId } = input;
-      return rules.entity(role, type, { utterance_id: utteranceId, start, end });
-    }
-    case 'dtmf':
-      return rules.pressed(input.end);
-    case 'wait':
-      return [];
+  // The language that a call turned out to have was not known at its begin.
+  const isNoted = inputs.some(({ heard }) => heard !== undefined);
+  const rules = new CallRules(set, isNoted ? { ...call, language: null } : call, isTrial);
+  for (const input of inOrder(inputs)) {
+    const reached = input.kind === 'wait' ? input.end + settledS : arrivalOf(input);
+    if (isNoted) yield* rules.reach(reached);
+    else yield rules.advance(reached - settledS);
+    yield heardBy(rules, input);
   }
 }
 

@@ -234,6 +234,7 @@ const PlaybookFileReport = z.object({
   id: z.string().nullable().describe('Null where the file cannot be used.'),
   title: z.string().nullable(),
   status: z.enum(['draft', 'shadow', 'live']).nullable(),
+  rules: z.array(z.string()).describe('The titles of its rules.'),
   mistakes: z.array(Mistake),
   starter: z.boolean().describe('It comes with the program: saved, it becomes a file of yours.'),
 });
@@ -246,6 +247,17 @@ export const PlaybookFileList = z
   })
   .meta({ id: 'PlaybookFileList' });
 export type PlaybookFileList = z.infer<typeof PlaybookFileList>;
+
+export const PlaybookDeleted = z
+  .object({
+    file: PlaybookFileReport.describe('The file as it was.'),
+    back: z
+      .string()
+      .nullable()
+      .describe('The playbook of the same id that comes with Trunkline, which is read again.'),
+  })
+  .meta({ id: 'PlaybookDeleted' });
+export type PlaybookDeleted = z.infer<typeof PlaybookDeleted>;
 
 export const PlaybookText = z
   .object({ name: FileName, text: z.string(), digest: z.string(), starter: z.boolean() })

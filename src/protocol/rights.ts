@@ -278,6 +278,7 @@ const routesOf: Record<Right | OpenRight, readonly string[]> = {
     'GET /api/assist/files',
     'GET /api/assist/files/{name}',
     'PUT /api/assist/files/{name}',
+    'DELETE /api/assist/files/{name}',
   ],
   'installation.read': [
     'GET /api/installation',
@@ -416,6 +417,7 @@ export const deeds: Readonly<Record<string, string>> = {
   'POST /api/assist/preview': 'tried rules',
   'POST /api/assist/reload': 'changed rules',
   'PUT /api/assist/files/{name}': 'changed rules',
+  'DELETE /api/assist/files/{name}': 'deleted rules',
   'POST /api/connections/trial': 'tried a connection',
   'POST /api/connections/{name}/trial': 'tried a connection',
   'PUT /api/connections/{name}': 'changed settings',

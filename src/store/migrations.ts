@@ -44,6 +44,7 @@ import * as scores from './migrations/038-scores.ts';
 import * as judgedHits from './migrations/039-judged-hits.ts';
 import * as languages from './migrations/040-languages.ts';
 import * as saidDirections from './migrations/041-said-directions.ts';
+import * as heard from './migrations/042-heard.ts';
 
 type Migration = {
   name: string;
@@ -107,6 +108,7 @@ export const migrations: Migration[] = [
   { name: '039-judged-hits', ...judgedHits },
   { name: '040-languages', ...languages },
   { name: '041-said-directions', ...saidDirections },
+  { name: '042-heard', ...heard },
 ];
 
 /**

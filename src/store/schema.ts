@@ -141,6 +141,8 @@ type LegResultsTable = {
   speaker: Generated<number | null>;
   /** The words of a turn as they were said, where `text` has their numbers in figures. */
   spoken: Generated<string | null>;
+  /** When the rules of the call heard it, as JSON. Null in calls of older versions. */
+  heard: Generated<string | null>;
 };
 
 /** The leg's journal state without audio and words. Another node continues from it when the leg's own node is lost. */
@@ -285,6 +287,17 @@ type AssistHitsTable = {
   verdict_at: number | null;
 };
 
+/** A moment of a call that is no result, as its rules heard it. */
+export type AssistMoment = {
+  call_id: string;
+  /** When it reached the rules, in milliseconds of the call. */
+  heard_ms: number;
+  kind: 'speaking' | 'dtmf' | 'card' | 'language' | 'hang-up' | 'blind';
+  /** The place in the call, in milliseconds. */
+  at_ms: number;
+  language: string | null;
+};
+
 /** Keys that the installation made itself, by name. All nodes use the same keys. */
 type SecretsTable = { name: string; value: string };
 
@@ -309,6 +322,7 @@ type CallsTables = {
   said_wanting: SaidWantingTable;
   said_meaning: SaidMeaningTable;
   assist_hits: AssistHitsTable;
+  assist_moments: AssistMoment;
   knowledge_passages: KnowledgePassagesTable;
   knowledge_questions: KnowledgeQuestionsTable;
   call_scores: CallScoresTable;

@@ -203,6 +203,7 @@ export class Eraser {
         'leg_states',
         'leg_sessions',
         'assist_hits',
+        'assist_moments',
         'knowledge_questions',
         'call_scores',
         'streams',

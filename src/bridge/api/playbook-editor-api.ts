@@ -8,6 +8,7 @@ import { Problem } from '../../port/problem.ts';
 import {
   PlaybookPreviewRequest,
   PlaybookSave,
+  type PlaybookDeleted,
   type PlaybookFileList,
   type PlaybookPreview,
   type PlaybookSaved,
@@ -109,6 +110,18 @@ export function playbookEditorApi({
     response.json({ file: reportOf(saved), mistakes: [] } satisfies PlaybookSaved);
   });
 
+  router.delete('/api/assist/files/:name', async (request, response) => {
+    const { digest } = request.query;
+    if (typeof digest !== 'string') throw invalid(['digest: must be that of the text which goes']);
+    const gone = await files.remove({ name: request.params.name, digest });
+    if ('refused' in gone)
+      throw new Problem(gone.refused === 'gone' ? 404 : 409, `not deleted: ${gone.why}`);
+    await playbooks.load();
+    const list = await files.list();
+    const back = list.find((one) => one.isStarter && one.playbook?.id === gone.playbook?.id);
+    response.json({ file: reportOf(gone), back: back?.name ?? null } satisfies PlaybookDeleted);
+  });
+
   return router;
 }
 
@@ -120,7 +133,8 @@ function reportOf({
   isStarter,
 }: PlaybookFile): PlaybookFileList['files'][number] {
   const { id = null, title = null, status = null } = playbook ?? {};
-  return { name, digest, id, title, status, mistakes, starter: isStarter };
+  const rules = playbook?.rules.map((rule) => rule.title) ?? [];
+  return { name, digest, id, title, status, rules, mistakes, starter: isStarter };
 }
 
 /** The previews that run: one for each person or key, and so many of all. */

@@ -1,6 +1,7 @@
 import type { Hit } from '../../assist/hits.ts';
 import type { CallScope, RuleSet } from '../../assist/rule-set.ts';
-import { trialHits, understood, type RuleInput } from '../../assist/trial.ts';
+import type { RuleInput } from '../../assist/inputs.ts';
+import { trialHits, understood } from '../../assist/trial.ts';
 import { firstId } from '../../lib/ids.ts';
 import { TimeSlice } from '../../lib/time-slice.ts';
 import type { PlaybookTrial } from '../../protocol/assist-events.ts';

@@ -115,7 +115,7 @@ async function recoverCall(calls: Calls, row: CallRow): Promise<Call> {
     zeroAgoMs: row.zero_at === null ? undefined : Math.max(0, env.clock.now() - row.zero_at),
   });
   call.events.knowLength(row.state === 'live' ? undefined : lengthOf(row, legs));
-  if (row.state === 'live') await call.events.assistance.restore(env.store.db);
+  if (row.state !== 'ended') await call.events.assistance.restore(env.store.db);
   if (row.state !== 'ended') {
     const left: LeftResults[] = [];
     const told = await toldUntilOf(env.store.db, row.id);

@@ -191,7 +191,7 @@ async function goOnWith(work: TakeOver, row: CallRow, from: LostNode): Promise<C
     zeroAgoMs:
       row.zero_at === null ? undefined : Math.max(0, env.clock.now() - skewMs - row.zero_at),
   });
-  if (row.state === 'live') await call.events.assistance.restore(env.store.db);
+  if (row.state !== 'ended') await call.events.assistance.restore(env.store.db);
   try {
     call.events.knowLength(row.state === 'live' ? undefined : lengthOf(row, legs));
     openLegs(env, call, row, going, found, {

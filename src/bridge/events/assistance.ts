@@ -2,9 +2,9 @@ import type { Kysely, Transaction } from 'kysely';
 import { CallRules } from '../../assist/call-rules.ts';
 import type { HeardFinal } from '../../assist/heard-text.ts';
 import { hitsOf } from '../../assist/hit-rows.ts';
+import { arrivalOf, heardBy, inOrder, type RuleInput } from '../../assist/inputs.ts';
 import { articlesAsPlaybook, type Done, type Hit } from '../../assist/hits.ts';
 import type { RuleSet } from '../../assist/rule-set.ts';
-import { settledS } from '../../assist/trial.ts';
 import { round3 } from '../../lib/round.ts';
 import type { NamedEntity } from '../../protocol/addons.ts';
 import { Role } from '../../protocol/events.ts';
@@ -12,6 +12,8 @@ import { keepQuestion } from '../../knowledge/question-rows.ts';
 import type { Database } from '../../store/schema.ts';
 import type { CallRecord } from '../records/call-record.ts';
 import { utteranceIdOf, type Result, type Said } from '../records/timeline.ts';
+import { storableText } from '../../lib/storable.ts';
+import { Arrivals, insertMoment, type Heard } from './arrivals.ts';
 import { callInputs } from './assist-inputs.ts';
 import { KnowledgeCards, type CallKnowledge } from './knowledge-cards.ts';
 import type { ToldLeg } from './told-leg.ts';
@@ -26,6 +28,8 @@ type AssistanceOptions = {
   /** Stores rows in the order of the call, after everything that was told before. */
   keep(rows: (tx: Transaction<Database>) => Promise<void>): void;
   now(): number;
+  /** The present time in seconds of the call. */
+  nowS: () => number;
   /** Pauses the call for so many seconds. */
   pause(seconds: number): void;
   /** Hears the call in this language from now on. */
@@ -35,7 +39,12 @@ type AssistanceOptions = {
 };
 
 /** Something that the rules hear. Its text has to be understood first, where a rule waits for a meaning. */
-type HeardInput = { text?: string; hear: (direction?: HeardFinal['direction']) => void };
+type HeardInput = {
+  /** When it reached the rules, in milliseconds of the call. */
+  ms: number;
+  text?: string;
+  hear: (direction?: HeardFinal['direction']) => void;
+};
 
 /** Behind so many inputs a final is heard by its words alone: the model is much too slow then. */
 const maxUnderstoodWaiting = 100;
@@ -50,7 +59,10 @@ export class Assistance {
   readonly #options: AssistanceOptions;
   readonly #rules: CallRules;
   readonly #cards: KnowledgeCards | undefined;
+  readonly #arrivals: Arrivals;
   readonly #inputs: HeardInput[] = [];
+  /** The language of the call as the rules know it. */
+  #language: string | undefined;
   #isUnderstanding = false;
   #isRestoring = false;
   #settled = Promise.withResolvers<undefined>();
@@ -59,19 +71,19 @@ export class Assistance {
     this.#options = options;
     const { record } = options;
     const { direction = null, carrier, to = null, metadata } = record;
-    this.#rules = new CallRules(options.set, {
-      ...{ direction, carrier, to, metadata },
-      get language() {
-        return record.language ?? null;
-      },
+    const scope = { direction, carrier, to, metadata, language: null };
+    this.#rules = new CallRules(options.set, scope);
+    const { knowledge, nowS } = options;
+    this.#arrivals = new Arrivals({
+      nowS,
+      keep: (moment) => options.keep((tx) => insertMoment(tx, record.id, moment)),
     });
-    const { knowledge } = options;
     this.#cards =
       knowledge &&
       new KnowledgeCards({
         knowledge,
         // The card takes its place behind finals that are still being understood.
-        show: (hit) => this.#after(() => this.#tell(this.#rules.offer(hit))),
+        show: (hit) => this.#after(this.#arrivals.ofMoment('card', hit.at), () => this.#tell(this.#rules.offer(hit))), // prettier-ignore
         unanswered: (question) =>
           options.keep((tx) =>
             keepQuestion(tx, { callId: options.record.id, atMs: options.now(), ...question }),
@@ -84,25 +96,33 @@ export class Assistance {
     return this.#rules.isIdle && this.#cards === undefined;
   }
 
+  /** Notes when a result came, for its row. Undefined for what came before, or says nothing to rules. */
+  arrival(leg: ToldLeg, { type, sessionId, data, end }: Result): Heard | undefined {
+    if (type === 'call.translation') return undefined;
+    this.#learnLanguage();
+    const utteranceId = utteranceIdOf(leg.record.id, sessionId, data.utterance_id);
+    return this.#arrivals.ofResult(`${type}@${utteranceId}`, end);
+  }
+
   /** Hears what a leg's session brought. */
-  take(leg: ToldLeg, result: Result): void {
+  take(leg: ToldLeg, result: Result, { ms }: Pick<Heard, 'ms'>): void {
     if (this.isIdle) return;
     const { sessionId, channel, start, end } = result;
     const legId = leg.record.id;
     const role = leg.roleOf(channel);
     const utteranceId = utteranceIdOf(legId, sessionId, result.data.utterance_id);
     if (result.type === 'call.transcript') {
-      // The wordings of a playbook are those of speech.
-      const text = result.spoken ?? result.text;
+      // The wordings of a playbook are those of speech, as the row keeps them.
+      const text = storableText(result.spoken ?? result.text);
       const final = { utteranceId, legId, role, start, end, text };
-      this.#take(role, text, (direction) => this.#heard({ ...final, direction }));
+      this.#take(ms, final);
     }
     if (result.type === 'call.sentiment')
-      this.#after(() => {
+      this.#after(ms, () => {
         for (const { sentiment } of result.data.results) this.#felt(role, end, sentiment);
       });
     if (result.type === 'call.entities')
-      this.#after(() => {
+      this.#after(ms, () => {
         for (const entity of result.data.results) this.#entity(role, utteranceId, entity);
       });
   }
@@ -112,15 +132,27 @@ export class Assistance {
     if (this.#isUnderstanding) await this.#settled.promise;
   }
 
-  #take(role: string, text: string, hear: (direction?: HeardFinal['direction']) => void): void {
-    const isUnderstood = this.#inputs.length < maxUnderstoodWaiting && this.#options.set.means.wants(role, text); // prettier-ignore
-    this.#inputs.push(isUnderstood ? { text, hear } : { hear });
+  #take(ms: number, final: HeardFinal): void {
+    const { role, text } = final;
+    const isWanted = this.#options.set.means.wants(role, text);
+    const isUnderstood = isWanted && this.#inputs.length < maxUnderstoodWaiting;
+    const hear = (direction?: HeardFinal['direction']): void => {
+      if (isWanted && direction === undefined) this.#noteBlind(ms);
+      this.#heard({ ...final, direction });
+    };
+    this.#inputs.push(isUnderstood ? { ms, text, hear } : { ms, hear });
     this.#work();
   }
 
+  /** The model was not in time: whoever hears the call again takes the final by its words alone too. */
+  #noteBlind(ms: number): void {
+    const { id } = this.#options.record;
+    this.#options.keep((tx) => insertMoment(tx, id, { heard_ms: ms, kind: 'blind', at_ms: ms }));
+  }
+
   /** Everything keeps its order: nothing overtakes a final that is being understood, which takes 0.3 s at most. */
-  #after(hear: () => void): void {
-    this.#inputs.push({ hear });
+  #after(ms: number, hear: () => void): void {
+    this.#inputs.push({ ms, hear });
     this.#work();
   }
 
@@ -143,6 +175,7 @@ export class Assistance {
   /** A mistake in the rules must cost no result. */
   #hear(input: HeardInput, direction?: HeardFinal['direction']): void {
     try {
+      this.#reach(input.ms / 1_000);
       input.hear(direction);
     } catch (error) {
       this.#options.failed(error);
@@ -176,21 +209,42 @@ export class Assistance {
   }
 
   speaking(atS: number): void {
-    this.#rules.speaking(atS);
+    const speech = this.#arrivals.ofSpeech(atS);
+    if (speech === undefined || this.isIdle) return;
+    this.#after(speech.heard, () => this.#rules.speaking(speech.at));
   }
 
   pressed(atS: number): void {
-    this.#after(() => this.#tell(this.#rules.pressed(atS)));
+    const ms = this.#arrivals.ofMoment('dtmf', atS);
+    if (!this.isIdle) this.#after(ms, () => this.#tell(this.#rules.pressed(atS)));
   }
 
   /** Judges what depends on time, once the finals of that time have come. */
   tick(nowS: number): void {
-    if (!this.isIdle) this.#after(() => this.#advance(nowS));
+    if (this.isIdle) return;
+    this.#arrivals.passed(nowS);
+    this.#after(Math.round(nowS * 1_000), () => {
+      if (!this.#isRestoring) this.#cards?.ask(nowS);
+    });
   }
 
-  #advance(nowS: number): void {
-    this.#tell(this.#rules.advance(nowS - settledS));
-    if (!this.#isRestoring) this.#cards?.ask(nowS);
+  /** Time says nothing any more. Finals of what was said before may still come. */
+  hungUp(): void {
+    const ms = this.#arrivals.ofMoment('hang-up', this.#options.nowS());
+    if (!this.isIdle) this.#after(ms, () => this.#rules.hungUp());
+  }
+
+  #reach(heardS: number): void {
+    for (const hits of this.#rules.reach(heardS)) this.#tell(hits);
+  }
+
+  /** The language of a call turns out while it is spoken. */
+  #learnLanguage(): void {
+    const { language } = this.#options.record;
+    if (language === undefined || language === this.#language) return;
+    this.#language = language;
+    const ms = this.#arrivals.ofMoment('language', this.#options.nowS(), language);
+    if (!this.isIdle) this.#after(ms, () => this.#rules.spokenIn(language));
   }
 
   /** Hears again what an earlier process heard. Its hits have the same keys, and only those that are missing are told. */
@@ -215,21 +269,19 @@ export class Assistance {
       hits.filter(({ cause }) => cause.by === 'meaning'),
       ({ cause }) => cause.utterance_id,
     );
-    for (const input of inputs) {
-      this.#advance(input.end);
-      if (input.kind === 'final') {
-        const { role, text, utteranceId } = input;
-        const isUnderstood = again.has(input) && set.means.wants(role, text);
-        this.#cards?.remember(input);
-        this.#heard(isUnderstood ? { ...input, direction: await set.means.live(text) } : input);
-        for (const hit of told.get(utteranceId) ?? []) this.#rules.restored(hit);
+    for (const input of inOrder(inputs)) {
+      this.#reach(arrivalOf(input));
+      this.#arrivals.restored(input.heard ?? 0, keyOf(input));
+      if (input.kind === 'language') this.#language = input.language;
+      if (input.kind !== 'final') {
+        this.#tell(heardBy(this.#rules, input));
+        continue;
       }
-      if (input.kind === 'sentiment') this.#felt(input.role, input.end, input.sentiment);
-      if (input.kind === 'dtmf') this.#tell(this.#rules.pressed(input.end));
-      if (input.kind === 'entity') {
-        const { role, type, utteranceId: utterance_id, start, end } = input;
-        this.#tell(this.#rules.entity(role, type, { utterance_id, start, end }));
-      }
+      const { role, text, utteranceId, isBlind } = input;
+      const isUnderstood = again.has(input) && !isBlind && set.means.wants(role, text);
+      this.#cards?.remember(input);
+      this.#heard(isUnderstood ? { ...input, direction: await set.means.live(text) } : input);
+      for (const hit of told.get(utteranceId) ?? []) this.#rules.restored(hit);
     }
     // The next second asks for the last words again, unless there was a card for them.
     for (const hit of hits) if (hit.playbook === articlesAsPlaybook) this.#cards?.restored(hit);
@@ -246,6 +298,14 @@ export class Assistance {
       }
     }
   }
+}
+
+/** A result that came before the restart and comes again is not heard twice. */
+function keyOf(input: RuleInput): string | undefined {
+  if (input.kind === 'final') return `call.transcript@${input.utteranceId}`;
+  if (input.kind === 'entity') return `call.entities@${input.utteranceId}`;
+  if (input.kind !== 'sentiment' || input.utteranceId === undefined) return undefined;
+  return `call.sentiment@${input.utteranceId}`;
 }
 
 /** The event of an action. A pause has the events that every pause has. */

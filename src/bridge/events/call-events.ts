@@ -122,7 +122,7 @@ export class CallEvents {
     });
     this.assistance = new Assistance({
       set: options.playbooks.current,
-      ...{ record, knowledge: options.knowledge, now: () => this.#now },
+      ...{ record, knowledge: options.knowledge, now: () => this.#now, nowS: () => options.nowS() },
       keep: (rows) => void this.#commits.add({ rows }),
       tell: (hit, said) => this.#addHit(hit, said),
       pause: (seconds) => options.pause(seconds),
@@ -325,12 +325,14 @@ export class CallEvents {
       speechEndedAt: type === 'call.transcript' ? this.#wallTimeOf(end) : undefined,
       leg: { id: legId, role, track, session_id: sessionId, language: leg.language.of(channel) },
     };
+    const heard = this.assistance.arrival(leg, result);
     const isQuiet = !neutralSentiment && isNeutral(result);
     void this.#commits.add({
       identity: {
         ...{ legId, sessionId, kind: type, key, role, start, end },
         text,
         spoken,
+        heard: heard && JSON.stringify(heard),
         ...(type === 'call.transcript' ? { speaker: () => this.#speakers.of(sessionId, key) } : {}),
       },
       ...(isQuiet ? {} : { event }),
@@ -339,7 +341,7 @@ export class CallEvents {
         : { rows: (tx) => keepHidden(tx, this.#id, leg, result) }),
     });
     if (type === 'call.transcript') bridgeMetrics.finals.inc();
-    this.assistance.take(leg, result);
+    if (heard !== undefined) this.assistance.take(leg, result, heard);
   }
 
   #addHit(hit: Hit, said: readonly Said[]): void {
@@ -440,6 +442,7 @@ export class CallEvents {
   }
 
   hungUp(hungUpAt: number, reason: EndReason): void {
+    this.assistance.hungUp();
     const counts = JSON.stringify(this.counts);
     void this.#commits.add({
       rows: (tx) =>

@@ -49,6 +49,8 @@ type ResultIdentity = {
   end: number;
   text: string;
   spoken?: string | undefined;
+  /** When the rules of the call heard it. */
+  heard?: string | undefined;
   /**
    * Returns the voice of a result on a mixed leg. The function is called when the row is written, because the voice may
    * have become known while the draft waited.
@@ -282,6 +284,7 @@ export class CommitQueue {
       text: identity.text,
       speaker: identity.speaker?.() ?? null,
       spoken: identity.spoken ?? null,
+      heard: identity.heard ?? null,
     };
   }
 

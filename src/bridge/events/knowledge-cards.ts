@@ -3,7 +3,7 @@ import type { FoundArticle } from '../../knowledge/knowledge-index.ts';
 import type { OpenQuestion } from '../../knowledge/question-rows.ts';
 import { termsOf } from '../../knowledge/terms.ts';
 import type { HeardFinal } from '../../assist/heard-text.ts';
-import { articlesAsPlaybook, type Hit } from '../../assist/hits.ts';
+import { articlePriority, articlesAsPlaybook, type Hit } from '../../assist/hits.ts';
 import { round3 } from '../../lib/round.ts';
 
 /** The articles as a call asks them. Undefined: there is no time for it now. */
@@ -31,8 +31,6 @@ const questionS = 30;
 const maxQuestionWords = 60;
 /** A shorter turn says too little to look for. */
 const fewestTerms = 2;
-/** Rules of playbooks come first: their authors know the call. */
-const cardPriority = 40;
 const maxCardLetters = 700;
 
 type CustomerTurn = { text: string; last: HeardFinal };
@@ -139,7 +137,7 @@ function cardOf(found: FoundArticle, question: string, last: HeardFinal): Hit {
         text: passage.length > maxCardLetters ? `${passage.slice(0, maxCardLetters)}…` : passage,
         say: say ?? undefined,
         links: [{ title: 'The whole article', url: url ?? `/api/knowledge/articles/${articleId(name)}` }], // prettier-ignore
-        priority: cardPriority,
+        priority: articlePriority,
       },
     ],
   };

@@ -1,7 +1,7 @@
 import { ApiError } from './failures.js';
 import { connection } from './page-state.js';
 
-/** @import { AnswerTo, AnswerToPatch, AnswerToPost, ApiCall, CallScore, CallWrapUp, Connected, PlaybookPreview, PlaybookSaved, SavedSearch } from './shapes.ts' */
+/** @import { AnswerTo, AnswerToPatch, AnswerToPost, ApiCall, CallScore, CallWrapUp, Connected, PlaybookDeleted, PlaybookPreview, PlaybookSaved, SavedSearch } from './shapes.ts' */
 
 /** A request is given up after this time, because a connection may stay open to a process that hangs. */
 const answersWithinMs = 30_000;
@@ -99,6 +99,12 @@ export const putAgent = (path, body) => ask('PUT', path, body);
  * @returns {Promise<PlaybookSaved>}
  */
 export const putPlaybook = (path, body) => ask('PUT', path, body);
+
+/**
+ * @param {string} path
+ * @returns {Promise<PlaybookDeleted>}
+ */
+export const deletePlaybook = (path) => ask('DELETE', path);
 
 /**
  * @param {{ playbook: string }} body

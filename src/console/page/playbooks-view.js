@@ -1,4 +1,4 @@
-import { get, preview, putPlaybook } from './api.js';
+import { deletePlaybook, get, preview, putPlaybook } from './api.js';
 import { h, setText } from './dom.js';
 import { isStatus, messageOf } from './failures.js';
 import { PageState } from './page-state.js';
@@ -12,6 +12,8 @@ import { YamlEditor } from './yaml-editor.js';
 const mostTried = 131_072;
 /** Typing rests this long before the text is checked and tried. */
 const restMs = 500;
+/** So many rules are named before a playbook goes. */
+const mostNamed = 8;
 const newName = 'new.yaml';
 const newText = `id: my-playbook
 status: draft
@@ -39,6 +41,9 @@ export class PlaybooksView {
   #save = h('button', { type: 'button', class: 'primary' }, 'Save');
   #again = h('button', { type: 'button', hidden: true }, 'Read it again');
   #sure = new Sure(this.#again, { question: 'Your changes are lost.', yes: 'Read it again', no: 'Keep my text', run: () => void this.#readAgain() }); // prettier-ignore
+  #delete = h('button', { type: 'button', hidden: true }, 'Delete');
+  #whatGoes = h('p', { class: 'what-goes' });
+  #sureToDelete = new Sure(this.#delete, { question: 'Delete this playbook?', yes: 'Delete it', no: 'Keep it', run: () => void this.#deleteNow() }); // prettier-ignore
   #said = h('p', { class: 'told', role: 'status' });
   #problem = h('p', { class: 'error', role: 'alert' });
   #place = h('p', { class: 'quiet' });
@@ -51,6 +56,8 @@ export class PlaybooksView {
   /** The digest of the text that the editor began with. Null: the file does not exist yet. @type {string | null} */
   #digest = null;
   #isClosed = false;
+  /** Nothing can be written where the playbooks are. */
+  #isReadOnly = false;
   /** @type {AbortController | undefined} */
   #asking;
   #timer = 0;
@@ -60,10 +67,13 @@ export class PlaybooksView {
     this.#files.addEventListener('change', () => void this.#open(this.#files.value));
     this.#save.addEventListener('click', () => void this.#saveNow());
     this.#name.addEventListener('input', () => this.#keepDraft());
+    this.#delete.addEventListener('click', () => this.#askToDelete());
+    this.#sureToDelete.element.prepend(this.#whatGoes);
     this.#work.append(
       h('div', { class: 'filter-line' }, h('div', { class: 'field' }, h('label', { for: 'playbook-file' }, 'Playbook'), this.#files), h('div', { class: 'field' }, h('label', { for: 'playbook-name' }, 'File'), this.#name)), // prettier-ignore
       this.#editor.element,
-      h('div', { class: 'actions' }, this.#save, this.#again, this.#sure.element),
+      h('div', { class: 'actions' }, this.#save, this.#again, this.#delete, this.#sure.element),
+      this.#sureToDelete.element,
       ...[this.#said, this.#problem, this.#place],
       h('section', { 'aria-label': 'Hits on past calls' }, h('h2', {}, 'On past calls'), this.#trying, this.#hits), // prettier-ignore
     );
@@ -106,7 +116,8 @@ export class PlaybooksView {
       h('option', { value: newName }, 'A new playbook'),
     );
     this.#files.value = this.#chosen || this.#files.value;
-    this.#save.disabled = closed !== null;
+    this.#isReadOnly = closed !== null;
+    this.#save.disabled = this.#isReadOnly;
     setText(this.#place, closed ?? `Save writes into ${folder} of the node that answers this page. Calls that begin there use it at once; other nodes that read the same folder follow within ten seconds.`); // prettier-ignore
   }
 
@@ -133,6 +144,7 @@ export class PlaybooksView {
     this.#name.value = name;
     // A file keeps its name: a save under another one would leave two of the same playbook.
     this.#name.readOnly = digest !== null;
+    this.#delete.hidden = digest === null || this.#isReadOnly;
     this.#editor.text = text;
     this.#editor.showMistakes([]);
     this.#hits.replaceChildren();
@@ -203,6 +215,28 @@ export class PlaybooksView {
     }
   }
 
+  #askToDelete() {
+    const rules = this.#list.find(({ name }) => name === this.#chosen)?.rules ?? [];
+    const named = rules.length > mostNamed ? [...rules.slice(0, mostNamed), `${rules.length - mostNamed} more`] : rules; // prettier-ignore
+    const what = rules.length === 0 ? 'It has no rules that are in use.' : `Calls that begin from then on do without ${rules.length === 1 ? 'its rule' : `its ${rules.length} rules`}: ${named.join('; ')}.`; // prettier-ignore
+    setText(this.#whatGoes, `${this.#chosen} goes from the disk. ${what}`);
+  }
+
+  async #deleteNow() {
+    const name = this.#chosen;
+    try {
+      const { back } = await deletePlaybook(`/api/assist/files/${encodeURIComponent(name)}?digest=${encodeURIComponent(this.#digest ?? '')}`); // prettier-ignore
+      drafts.delete(name);
+      this.#chosen = '';
+      this.#showList(await get('/api/assist/files'));
+      await this.#open(back ?? this.#list[0]?.name ?? newName);
+      this.#told({ said: `${name} is deleted.${back === null ? '' : ` ${back}, which comes with Trunkline, is in use again.`}` }); // prettier-ignore
+      this.#files.focus();
+    } catch (error) {
+      this.#told({ problem: messageOf(error), isOld: isStatus(error, 409) });
+    }
+  }
+
   /**
    * @param {string} name
    * @param {string} digest
@@ -213,6 +247,7 @@ export class PlaybooksView {
     this.#chosen = name;
     this.#digest = digest;
     this.#name.readOnly = true;
+    this.#delete.hidden = false;
     // Somebody may have typed on meanwhile.
     if (this.#editor.text !== text) this.#keepDraft();
     this.#showList(await get('/api/assist/files'));
@@ -232,5 +267,7 @@ export class PlaybooksView {
     setText(this.#problem, problem);
     this.#again.hidden = !isOld;
     this.#sure.element.hidden = true;
+    this.#sureToDelete.element.hidden = true;
+    this.#delete.hidden = this.#digest === null || this.#isReadOnly;
   }
 }

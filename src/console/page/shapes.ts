@@ -34,6 +34,7 @@ export type {
   HintVerdict,
   PlaybookFileList,
   PlaybookPreview,
+  PlaybookDeleted,
   PlaybookSaved,
   PlaybookTrial,
 } from '../../protocol/assist-events.ts';

@@ -9,6 +9,7 @@ import {
   PlaybookList,
   PlaybookPreview,
   PlaybookPreviewRequest,
+  PlaybookDeleted,
   PlaybookSave,
   PlaybookSaved,
   PlaybookText,
@@ -179,5 +180,17 @@ export const assistRoutes: readonly Route[] = [
     body: json(PlaybookSave),
     answers: { 200: answer('The file as it is now, or the mistakes.', PlaybookSaved) },
     errors: [400, 409],
+  },
+  {
+    method: 'delete',
+    path: '/api/assist/files/{name}',
+    tag,
+    summary: 'Delete a playbook',
+    description:
+      'Calls that begin from then on do without its rules; running calls keep the set that they began with. 409: the file was changed meanwhile, comes with Trunkline, or nothing can be written here.',
+    access: 'key',
+    query: [{ name: 'digest', description: 'Of the text that is to go.', schema: z.string().max(64) }], // prettier-ignore
+    answers: { 200: answer('The file as it was.', PlaybookDeleted) },
+    errors: [400, 404, 409],
   },
 ];

@@ -82,6 +82,21 @@ test('a playbook is read, tried on past calls while it is typed, saved, refused 
   expect(await readFile(join(folder.path, 'assist', 'shop.yaml'), 'utf8')).toBe(text);
   expect(await readdir(join(folder.path, 'assist'))).toEqual(['shop.yaml']);
 
+  // A deletion names the text that it is about. What comes with Trunkline cannot go, and no path leads elsewhere.
+  const gone = async (name: string, digest?: string) => ask('DELETE', `/api/assist/files/${name}${digest === undefined ? '' : `?digest=${digest}`}`); // prettier-ignore
+  const second = playbook('Goes', 'f9').replace('id: shop', 'id: goes');
+  const { file: made } = (await (await ask('PUT', '/api/assist/files/goes.yaml', { text: second, digest: null })).json()) as PlaybookSaved; // prettier-ignore
+  expect((await gone('goes.yaml')).status).toBe(400);
+  expect((await gone('..%2Fshop.yaml', 'x')).status).toBe(404);
+  const starter = list.files.find((one) => one.starter);
+  expect((await gone('call-centre.yaml', starter?.digest)).status).toBe(409);
+  expect(await (await gone('goes.yaml', file.digest)).text()).toContain('was changed meanwhile');
+  const went = await gone('goes.yaml', made?.digest);
+  expect([went.status, await went.json()]).toEqual([200, { file: expect.objectContaining({ id: 'goes', rules: ['Goes'] }) as object, back: null }]); // prettier-ignore
+  expect((await gone('goes.yaml', made?.digest)).status).toBe(404);
+  const { playbooks } = (await (await ask('GET', '/api/assist/playbooks')).json()) as { playbooks: { id: string }[] }; // prettier-ignore
+  expect(playbooks.map((one) => one.id)).not.toContain('goes');
+
   const next = await endedCall(app);
   const { tags, hits } = (await (await ask('GET', `/api/calls/${next}/assist`)).json()) as { tags: string[]; hits: { rule: string; title: string }[] }; // prettier-ignore
   expect(tags).toEqual(['t']);
@@ -99,15 +114,19 @@ test('roles without the right neither read nor save files; a save is in the reco
     const who = await as(role);
     expect([role, (await ask('GET', '/api/assist/files', undefined, who)).status]).toEqual([role, 403]); // prettier-ignore
     expect([role, (await ask('PUT', '/api/assist/files/a.yaml', order, who)).status]).toEqual([role, 403]); // prettier-ignore
+    expect([role, (await ask('DELETE', '/api/assist/files/a.yaml?digest=x', undefined, who)).status]).toEqual([role, 403]); // prettier-ignore
   }
   const who = await as('admin');
   for (let time = 0; time < 5; time++)
     expect((await ask('POST', '/api/assist/preview', { playbook: order.text }, who)).status).toBe(200); // prettier-ignore
   expect((await ask('PUT', '/api/assist/files/a.yaml', order, who)).status).toBe(200);
+  const { file } = (await (await ask('PUT', '/api/assist/files/b.yaml', { text: playbook('B').replace('id: shop', 'id: b'), digest: null }, who)).json()) as PlaybookSaved; // prettier-ignore
+  expect((await ask('DELETE', `/api/assist/files/b.yaml?digest=${file?.digest}`, undefined, who)).status).toBe(200); // prettier-ignore
   const { items } = (await (await ask('GET', '/api/audit')).json()) as { items: { actor: string; action: string; detail: string }[] }; // prettier-ignore
   const told = items.filter(({ actor }) => actor === 'admin').map(({ action, detail }) => [action, detail]); // prettier-ignore
   expect(told.filter(([action]) => action === 'tried rules')).toHaveLength(1);
   expect(told).toContainEqual(['changed rules', 'a.yaml']);
+  expect(told).toContainEqual(['deleted rules', 'b.yaml']);
 });
 
 test('a newer text of the same person ends the preview before, and a closed connection ends its own', async () => {

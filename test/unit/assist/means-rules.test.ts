@@ -3,7 +3,8 @@ import { CallRules } from '../../../src/assist/call-rules.ts';
 import { checkMeans } from '../../../src/assist/means-check.ts';
 import { KeptWeights } from '../../../src/assist/means-rules.ts';
 import { playbookFrom, ruleSetOf } from '../../../src/assist/rule-set.ts';
-import { tryCall, understood, type RuleInput } from '../../../src/assist/trial.ts';
+import type { RuleInput } from '../../../src/assist/inputs.ts';
+import { tryCall, understood } from '../../../src/assist/trial.ts';
 import { wordDirection, WordMeaning } from '../../support/meaning/word-meaning.ts';
 
 const call = { direction: null, carrier: 'x', to: null, metadata: {} };

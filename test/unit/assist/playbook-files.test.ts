@@ -31,6 +31,17 @@ describe('mistakes stand at their lines', () => {
       [`status: lively\n${playbook('shop')}`, 1, 'status'],
       ['', 1, 'the file'],
       ['\0', 1, ''],
+      [
+        rule(`${'{ any: ['.repeat(100)}{ phrase: { any: [hello] } }${'] }'.repeat(100)}`),
+        5,
+        'nested too deeply',
+      ],
+      [
+        rule(`${'{ any: ['.repeat(30_000)}{ tag: t }${'] }'.repeat(30_000)}`),
+        1,
+        'nested too deeply',
+      ],
+      [`id: shop\nrules: ${'['.repeat(30_000)}${']'.repeat(30_000)}\n`, 1, 'nested too deeply'],
     ] as const) {
       const found = await mistakesIn(text);
       expect([text, found.find((one) => one.line === line && one.reason.includes(reason))?.line]).toEqual([text, line]); // prettier-ignore

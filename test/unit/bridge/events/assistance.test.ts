@@ -34,6 +34,7 @@ async function listening() {
   const set = ruleSetOf([playbook]);
   await set.means.teach(meaning, new KeptWeights());
   const told: string[] = [];
+  let at = 0;
   const failures: unknown[] = [];
   const assistance = new Assistance({
     set,
@@ -41,14 +42,13 @@ async function listening() {
     tell: (hit) => told.push(hit.rule),
     pause: () => undefined,
     speakIn: () => undefined,
-    ...{ knowledge: undefined, keep: () => undefined, now: () => 0 },
+    ...{ knowledge: undefined, keep: () => undefined, now: () => 0, nowS: () => at },
     failed: (error) => failures.push(error),
   });
-  let at = 0;
   const hear = (text: string) => {
     at += 5;
     const leg = { record: { id: 'leg_1' }, roleOf: () => 'customer' };
-    assistance.take(leg as never, { type: 'call.transcript', sessionId: 's', channel: 0, start: at - 2, end: at, text, data: { utterance_id: `${at}` } } as never); // prettier-ignore
+    assistance.take(leg as never, { type: 'call.transcript', sessionId: 's', channel: 0, start: at - 2, end: at, text, data: { utterance_id: `${at}` } } as never, { ms: at * 1_000 }); // prettier-ignore
   };
   return { assistance, told, hear, meaning, failures };
 }

@@ -42,6 +42,10 @@ async function receiver(delayMs: number): Promise<Receiver> {
   };
 }
 
+function medianOf(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
+}
+
 function percentiles(values: number[]): string {
   const sorted = values.sort((a, b) => a - b);
   const at = (share: number) =>
@@ -192,14 +196,16 @@ const parts: Record<string, () => Promise<void>> = {
     console.log(`SQLite: ${await throughput(store)}`);
   },
   presets: async () => {
-    const rounds = 3;
+    const rounds = Number(process.env['ROUNDS'] ?? 8);
     const rates = { without: [] as number[], with: [] as number[] };
-    for (let round = 0; round < rounds; round++) {
-      rates.without.push(await besidePreset(false));
-      rates.with.push(await besidePreset(true));
-    }
+    for (let round = 0; round < rounds; round++)
+      // The order changes from round to round, so that a machine that gets busier favours neither.
+      for (const hasPreset of round % 2 === 0 ? [false, true] : [true, false])
+        rates[hasPreset ? 'with' : 'without'].push(await besidePreset(hasPreset));
     const shown = (all: number[]) => all.map((rate) => Math.round(rate)).join(', ');
+    const ratios = rates.with.map((rate, round) => rate / (rates.without[round] ?? rate));
     console.log(`SQLite, events/s of the webhook: ${shown(rates.without)} alone, ${shown(rates.with)} with a preset on`); // prettier-ignore
+    console.log(`  medians ${Math.round(medianOf(rates.without))} and ${Math.round(medianOf(rates.with))}, median of the rounds' ratios ${medianOf(ratios).toFixed(2)}`); // prettier-ignore
   },
   postgres: async () => {
     if (postgresMissing !== undefined) return;

@@ -32,7 +32,7 @@ const outcome =
 const finding =
   /\b(?:shows?|looks like|turns out|it says|that's why|because|according to|i (?:can )?see|means|due to|was sent|were probably|the reason)\b/i;
 const chatter =
-  /^(?:welcome to|for calling|you(?:'ve| have) reached|(?:\w+, )?this is|my name is|you(?:'re| are) speaking|speaking with|thank(?:s| you)|bye|goodbye|you're welcome|have a|hello|hi\b|good (?:morning|afternoon|evening)|how can|how may|great|perfect|okay|ok\b|will do|you too|no problem|i've got that|as i said|that's right|is there anything|sorry to hear|i'm sorry|let me|one moment|go ahead|i knew it|take care|yes please|that's (?:correct|everything|all)|speaking|oh\b|hold on|bear with|no worries|my supervisor|this call (?:is|may|will))/i;
+  /^(?:welcome to|for calling|you(?:'ve| have) reached|(?:\w+, )?this is|my name is|you(?:'re| are) speaking|speaking with|thank(?:s| you)|bye|goodbye|you're welcome|have a|hello|hi\b|good (?:morning|afternoon|evening)|how can|how may|great|perfect|okay|ok\b|will do|you too|no problem|i've got that|as i said|that's right|is there anything|sorry to hear|i'm sorry|let me|one moment|go ahead|i knew it|take care|yes please|that's (?:correct|everything|all)|speaking|oh\b|hold on|bear with|no worries|my supervisor|this call (?:is|may|will)|please use\b)/i;
 
 /** The weight of a sentence's length. 1 would fill the summary with scraps, 0 with the longest turns. */
 const costPower = 0.6;
@@ -237,6 +237,8 @@ function weigh(
   if (finding.test(clause.text)) score += 0.8;
   if (clause.isQuestion) score -= !isAgent && sinceCut <= 1 ? 0.2 : 1.6;
   if (chatter.test(clause.text)) score -= 1.4;
+  // "They changed in January" does not say what did.
+  if (words <= 5 && /^(?:they|it|he|she|that|this|nobody)\b/i.test(clause.text) && !outcome.test(clause.text) && !/\d/.test(clause.text)) score -= 1; // prettier-ignore
   // "It is cancelled." is short, but it is the result that the call was for.
   if (words < 4 && !outcome.test(clause.text)) score -= 1;
   if (isAgent && outcome.test(clause.text)) score += 0.5;

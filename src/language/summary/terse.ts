@@ -7,7 +7,19 @@ const fillers: readonly (readonly [RegExp, string])[] = [
   [/\blike (?=(?:\d|[$£€]))/gi, ''],
   [/\b(?:just|really|simply|definitely|certainly|probably) (?=\p{L})/giu, ''],
   [/\bin order to\b/gi, 'to'],
+  // The sentence before says it already: "a fault on the line, so this isn't your router".
+  [/(?<=\S+ \S+ \S+ \S+),? so (?:this|that|it|you|nobody|there)\b[^.?!]*(?=[.?!])/gi, ''],
 ]; // prettier-ignore
+
+const months = 'January|February|March|April|May|June|July|August|September|October|November|December'; // prettier-ignore
+const onDay = new RegExp(`\\bthe (\\d{1,2})(?:st|nd|rd|th) of (${months})\\b`, 'g');
+const giving =
+  /\b(send|sent|text|texted|email|emailed|mail|mailed|post|posted|give|gave|issue|issued|offer|offered) the customer (?=(?:an?|the|their|another|\d\S*|[$£€]\S+) )/g;
+
+/** A sentence about the customer with fewer words: who gets something is clear, and a day is written as in letters. */
+export function shorter(told: string): string {
+  return told.replace(giving, '$1 ').replace(onDay, '$1 $2');
+}
 
 /** The clause without the words that only speech needs. */
 export function terse(clause: string): string {

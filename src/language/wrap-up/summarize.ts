@@ -7,7 +7,9 @@ import {
   isTellable,
   toldSentences,
 } from '../summary/extract.ts';
+import { shorter } from '../summary/terse.ts';
 import type { SpokenTurn } from '../types.ts';
+import { withValues } from '../values/with-values.ts';
 import { entitiesOfTurns } from '../values/of-turns.ts';
 import { written } from './written-day.ts';
 import { likeness } from './done.ts';
@@ -73,15 +75,37 @@ function linesOf(
   type: SummarizationType,
   used: number,
 ): ToldLine[] {
-  const main = withinWords(recordLines(record), budgets[type] - used - 4);
+  const isShort = turns.length <= shortCallTurns;
+  const lines = recordLines(record);
+  const main = withinWords(isShort ? lines : lines.map(inFewerWords), budgets[type] - used - 4);
   const isEmpty = main.length === 0;
-  if (!isEmpty && turns.length <= shortCallTurns) return main;
+  if (!isEmpty && isShort) return main;
   const left = budgets[type] - used - wordsOf(main);
-  const isNew = (clause: Clause): boolean => isEmpty || !isTold(clause, main);
-  const notes = clausesWorthTelling(turns, left, toldSentences, { isWanted: isNew, told: main.map(({ text }) => text) }); // prettier-ignore
-  const texts = toldSentences(notes);
+  const isNew = (clause: Clause): boolean => isEmpty || (!isTold(clause, main) && !isNumberAgain(clause, main)); // prettier-ignore
+  const notes = clausesWorthTelling(turns, left, toldShort, { isWanted: isNew, told: main.map(({ text }) => text) }); // prettier-ignore
+  const texts = toldShort(notes);
   const more = notes.map(({ turn }, place) => ({ text: texts[place] ?? '', turn }));
   return [...main, ...more].toSorted((a, b) => a.turn - b.turn);
+}
+
+function toldShort(notes: readonly Clause[]): string[] {
+  return toldSentences(notes).map(shorter);
+}
+
+function inFewerWords(line: ToldLine): ToldLine {
+  return { ...line, text: shorter(line.text) };
+}
+
+/** "The confirmation code is HB7731" says nothing new where the reason has it already. */
+function isNumberAgain({ text }: Clause, main: readonly ToldLine[]): boolean {
+  const written = withValues(text);
+  const numbers = written.match(/\b(?=[A-Z-]*\d)[A-Z\d-]{4,}\b/g) ?? [];
+  const plain = (words: string): string => words.replace(/-/g, '');
+  return (
+    numbers.length > 0 &&
+    wordsIn(written) <= numbers.length + 6 &&
+    numbers.every((number) => main.some((line) => plain(line.text).includes(plain(number))))
+  );
 }
 
 function isTold(clause: Clause, main: readonly ToldLine[]): boolean {

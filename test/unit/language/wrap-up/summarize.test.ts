@@ -256,3 +256,18 @@ test.each([
   const turns = call('How can I help you?', 'My floor plan never arrived.', said, 'Thank you.');
   expect(summarize(turns, 'general', { day: '2026-12-02' })).toContain(told);
 }); // prettier-ignore
+
+test('a long call is told in fewer words, and a number that the reason has is not told again', () => {
+  const chat = Array.from({ length: 14 }, () => 'Yes, I see.');
+  const turns = call(
+    'How can I help you?',
+    'My router is broken, the order code is HB7731.',
+    ...chat,
+    'The line test shows a fault on the outside line, so this is not your router. I will send you a new one on the 12th of December.',
+    'The code is HB7731.',
+  );
+  const told = summarize(turns, 'general');
+  expect(told).toContain('Agent will send a new one on 12 December.');
+  expect(told).toContain('The line test shows a fault on the outside line.');
+  expect(told.match(/HB7731/g)).toHaveLength(1);
+});

@@ -33,7 +33,7 @@ const otherAnswer = new RegExp(
 );
 /** Questions for another day or time, also while the two speak of a card: "when did you buy it". */
 const otherDay =
-  /\b(?:what (?:day|year|time)|(?:month|date) (?:was|were|did|do|of)|when (?:was|were|did|should|shall|can|could|are|do)|when .*\b(?:you|your|we|they|he|she|i|us|our|due|dead ?line|the (?!card|date|expir|end\b)\w+|deliver\w*|arriv\w*|ship\w*|appointment|meeting|starts?|begins?|open|close|coming|come|back|schedul\w*|happen\w*|leave))\b/i;
+  /\b(?:what (?:day|year|time)|(?:exact|arrival|departure|opening|what|which|at the) time|(?:month|date) (?:was|were|did|do|of)|when (?:was|were|did|should|shall|can|could|are|do)|when .*\b(?:you|your|we|they|he|she|i|us|our|due|dead ?line|the (?!card|date|expir|end\b)\w+|deliver\w*|arriv\w*|ship\w*|appointment|meeting|starts?|begins?|open|close|coming|come|back|schedul\w*|happen\w*|leave))\b/i;
 /** Questions whose answer is another number where nobody has spoken of a card. */
 const otherMoment =
   /\b(?:help|was|were|did|which (?:day|year|one)|date of|what date (?:did|do|was|were|would|works|is)|since|how|which)\b/i;

@@ -18,7 +18,7 @@ export const numberedThings = [
   // Measures.
   'sizes?|shoe|temperature|heating|thermostat|degrees|pressure|meter|reading|weigh\\w*|weight|height|length|width|depth|volume|frequency|dos(?:e|age)|calories|pulse|percent(?:age)?|scores?|points|grade|quantity|count|square|age|aged|ages|voltage|capacity|scale|display|oven|fridge|freezer|boiler|thermo\\w+|humidity|maximum|minimum|average|difference|interest',
   // Parts of a whole, and things that are counted.
-  'versions?|model|plan|offer|bid|ratio|agent|week|channel|station|pages?|chapter|step|option|error|item|people|guests|party|employees|son|daughter|child|mother|father|dad|mom|mum|husband|wife|brother|sister|grand\\w+|nights|copies|items|pieces|boxes|stamps|minutes|hours|days|weeks|bedrooms|prescription|units',
+  'versions?|model|plan|offer|bid|ratio|agent|week|channel|station|pages?|chapter|step|option|error|item|people|guests|party|employees|son|daughter|child|mother|father|dad|mom|mum|husband|wife|brother|sister|aunt|uncle|cousin|nephew|niece|boss|neighbou?r|colleague|friend|baby|dog|cat|grand\\w+|nights|copies|items|pieces|boxes|stamps|minutes|hours|days|weeks|bedrooms|prescription|units',
   // Days.
   'birthday|born|appointment|anniversary|wedding|holiday|meeting|exam|concert|game|match|lesson|class|trip|vacation|surgery|check-?in|check-?out|pick-?up|delivery|departure|arrival|deadline',
 ].join('|');
@@ -26,7 +26,7 @@ export const numberedThings = [
 const things = new RegExp(`^(?:${numberedThings})$`);
 /** Words of a sentence about something else: "he turned twenty one", "it was about nine thirty". */
 const tellings =
-  /^(?:turned|turns|waited|waiting|departs?|departed|leaves|arrives?|arrived|happened|bought|moved|since|lives?|living|lived|about|around|nearly|almost|roughly|approximately|drove|earns?|earned|took|lasted|returned|received|sent|used|counted|measured|measures|stayed|starts?|started|opens?|opened|closes?|closed|lands?|landed|boards?|built)$/;
+  /^(?:turned|turns|changed|switched|waited|waiting|departs?|departed|leaves|arrives?|arrived|happened|bought|moved|since|lives?|living|lived|about|around|nearly|almost|roughly|approximately|drove|earns?|earned|took|lasted|returned|received|sent|used|counted|measured|measures|stayed|starts?|started|opens?|opened|closes?|closed|lands?|landed|boards?|built)$/;
 /** Directly before a number: "half past ten", "under twelve". */
 const compared = /^(?:past|after|before|under|over|above|below|between|than|approximately|minus)$/;
 /** Before "code": one of these has nothing to do with a card. */

@@ -168,7 +168,10 @@ function stretchesIn(doc: Doc, parts: readonly AnswerPart[]): DigitStretch[] {
       isSpelled: inside.every(({ kind, isSpelled }) => kind !== 'number' || isSpelled === true),
       isOpen: parts[first - 1]?.kind !== 'closed' && parts[last + 1]?.kind !== 'closed',
     };
-    const isDay = part.isOrdinal === true && stretch.hasMonth && stretch.numbers === 2;
+    // "It arrived on March twenty sixth"
+    const isTold =
+      stretch.hasMonth && isNamedOtherwise(doc, { from: stretch.first, to: stretch.to });
+    const isDay = isTold || (part.isOrdinal === true && stretch.hasMonth && stretch.numbers === 2);
     // "The ninth of June" is a day, unless the date of a card was asked for.
     if (!isDay || doc.asked.includes('expiry')) stretches.push(stretch);
     i = last;

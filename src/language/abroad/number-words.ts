@@ -45,12 +45,21 @@ const hundreds: Partial<Record<LanguageAbroad, string>> = {
   pt: 'cento duzentos trezentos quatrocentos quinhentos seiscentos setecentos oitocentos novecentos',
 };
 
+/** Hundreds of feminine things: "trescientas entradas". */
+const feminineHundreds = (language: LanguageAbroad): Record<string, string> =>
+  Object.fromEntries(
+    (hundreds[language] ?? '')
+      .split(' ')
+      .slice(1)
+      .map((word) => [word.replace(/os$/, 'as'), word]),
+  );
+
 const same: Record<LanguageAbroad, Record<string, string>> = {
-  es: { un: 'uno', una: 'uno', veintiun: 'veintiuno', veintiuna: 'veintiuno', cien: 'ciento' },
+  es: { un: 'uno', una: 'uno', veintiun: 'veintiuno', veintiuna: 'veintiuno', cien: 'ciento', ...feminineHundreds('es') },
   fr: { une: 'un', vingts: 'vingt', cents: 'cent', octante: 'huitante' },
   de: { ein: 'eins', eine: 'eins', einen: 'eins', zwo: 'zwei' },
   it: { un: 'uno', una: 'uno', cent: 'cento' },
-  pt: { uma: 'um', duas: 'dois', meia: 'seis', quatorze: 'catorze', dezesseis: 'dezasseis', dezessete: 'dezassete', dezenove: 'dezanove', cem: 'cento' },
+  pt: { uma: 'um', duas: 'dois', meia: 'seis', quatorze: 'catorze', dezesseis: 'dezasseis', dezessete: 'dezassete', dezenove: 'dezanove', cem: 'cento', ...feminineHundreds('pt') },
   nl: {},
 }; // prettier-ignore
 

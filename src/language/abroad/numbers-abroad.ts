@@ -36,8 +36,11 @@ export function numberAt(
   const mark = tokens[head.next];
   const isThousand = mark !== undefined && thousand.test(mark.plain) && head.value > 0 && isWithin(text, tokens, head.next, at); // prettier-ignore
   if (!isThousand) return small ?? compoundAt(token, at, language);
-  const rest = isWithin(text, tokens, head.next + 1, at)
-    ? smallAt(text, tokens, head.next + 1, language)
+  // "mil e quinhentos"
+  const isJoined = language === 'pt' && tokens[head.next + 1]?.plain === 'e' && isWithin(text, tokens, head.next + 1, at); // prettier-ignore
+  const behind = head.next + (isJoined ? 2 : 1);
+  const rest = isWithin(text, tokens, behind, at)
+    ? smallAt(text, tokens, behind, language)
     : undefined;
   const value = head.value * 1000 + (rest?.value ?? 0);
   return { value, digits: String(value), next: rest?.next ?? head.next + 1, isFigures: false };

@@ -24,9 +24,12 @@ const secret =
 const lastDigits =
   /\b(?:(?:acab|termin|finali[sz])\w+ (?:en|con|em|com|in)|fini\w+ (?:par|con)|enden?t? (?:auf|mit)|eindig\w+ (?:op|met)|ultim[oae]s?|derniers|dernieres|letzten|laatste)\b/;
 const thousandAlone = /^(?:mil|mille|tausend|duizend)$/;
-/** 1900 to 1999, as it is said. */
+/** 1900 to 1999, as it is said, and years since 2000 that are no single number to the finder of rows. */
 const yearInWords =
-  /^(?:mil nove(?:cientos|centos)|mille neuf cents?|millenovecento|neunzehnhundert|negentien(?:honderd)?)/;
+  /^(?:mil nove(?:cientos|centos)|mille neuf cents?|millenovecento|neunzehnhundert|negentien(?:honderd)?|dois mil e \p{L}+(?: e \p{L}+)?$|tweeduizend \p{L}+$)/u;
+/** Words that are not counted. Behind a round number any other is: "mil quinientos puntos". */
+const noCounted =
+  /^(?:para|pero|porque|cuando|este|esta|eso|claro|bien|vale|pour|mais|avec|merci|oder|aber|dann|bitte|danke|nicht|also|sind|sono|pero|perche|quando|come|quindi|allora|prego|grazie|entao|obrigad[oa]|mas|maar|voor|niet|alstublieft|bedankt|graag|apunte|anote|notez|segna)$/;
 
 /**
  * True if a row of digits is a plain number by the words around it: an amount, a distance, a year, a number below 1,000.
@@ -49,13 +52,20 @@ export function isPlainNumber(text: string, row: EntitySpan, language: LanguageA
     const { value, isFigures } = number;
     // A bare answer may be a code.
     if (!isFigures && value < 1_000) return wordsBeside(text, row) >= fewestWordsBeside;
-    if (isCounted && value < largest) return true;
+    if ((isCounted || (!isFigures && value % 100 === 0 && countsNext(after))) && value < largest)
+      return wordsBeside(text, row) >= fewestWordsBeside || isCounted;
     if (value >= 1_900 && value < 2_100) return wordsBeside(text, row) >= fewestWordsBeside;
   }
   if (yearInWords.test(said)) return wordsBeside(text, row) >= fewestWordsBeside;
   // "mil e duzentos euros", "1.450 euros"
   const isAmount = /^\d{1,3}(?:[.\s]\d{3}|\d)?$/.test(said) || /mil|mille|tausend|duizend|cent|hundert|honderd/.test(said); // prettier-ignore
   return isCounted && isAmount && said.split(/[\s,-]+/).length <= 7 && !/\b(?:cero|zero|null|nul)\b/.test(said); // prettier-ignore
+}
+
+/** True if a word follows that can be counted. */
+function countsNext(after: string): boolean {
+  const next = /^\s+(\p{L}{4,})/u.exec(after)?.[1];
+  return next !== undefined && !noCounted.test(next);
 }
 
 /** True if a turn speaks of a card, a code, a telephone number or the like: what answers it may be one. */

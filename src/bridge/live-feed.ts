@@ -38,6 +38,8 @@ export class LiveFeed {
   readonly #forgetters = new Set<(callId: string) => void>();
   #tellWatched: (isWatched: boolean) => void = () => undefined;
   #recent: FeedEvent[] = [];
+  /** True if watchers here also see calls of other nodes, whose events are not kept here. */
+  #isShared = false;
 
   constructor(bufferEvents: number) {
     this.#bufferEvents = bufferEvents;
@@ -68,6 +70,7 @@ export class LiveFeed {
 
   /** Publishes a notice about another node's call to the watchers of this node. */
   publishRemote(message: FeedMessage): void {
+    this.#isShared = true;
     for (const watcher of this.#watchers) watcher(message);
   }
 
@@ -89,8 +92,9 @@ export class LiveFeed {
     this.#tellWatched = tell;
   }
 
-  /** Returns everything published after the event with that id. */
+  /** Returns everything published after the event with that id. Only the rows tell it for calls of other nodes. */
   since(id: string): Missed {
+    if (this.#isShared) return { outcome: 'unknown' };
     const at = this.#recent.findLastIndex((event) => event.id === id);
     return at < 0
       ? { outcome: 'unknown' }

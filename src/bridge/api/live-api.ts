@@ -1,8 +1,7 @@
 import { Router, type Request, type Response } from 'express';
-import type { Kysely } from 'kysely';
 import type { Clock } from '../../lib/clock.ts';
 import { every, type Loop } from '../../lib/every.ts';
-import { firstId, newId } from '../../lib/ids.ts';
+import { newId } from '../../lib/ids.ts';
 import { round3 } from '../../lib/round.ts';
 import type { LiveFeedMessage } from '../../protocol/api.ts';
 import { typesNamed } from '../../outbox/config.ts';
@@ -10,9 +9,9 @@ import { isByToken } from '../../port/keys.ts';
 import { mayReadScores } from '../../port/principal.ts';
 import { agentsAllowed, isOneOf } from '../../port/principal.ts';
 import { Problem } from '../../port/problem.ts';
-import type { Database } from '../../store/schema.ts';
 import type { Store } from '../../store/store.ts';
 import { callJson, callsJson } from './call-json.ts';
+import { eventsAfter, eventsOfCall } from '../events/past-events.ts';
 import type { Calls } from '../call/calls.ts';
 import { found } from './query.ts';
 import type { FeedEvent, FeedMessage, LiveFeed } from '../live-feed.ts';
@@ -381,85 +380,4 @@ function callText(call: unknown): string {
   return call === undefined
     ? ''
     : `event: call\ndata: ${JSON.stringify({ type: 'call', call })}\n\n`;
-}
-
-/** If more events than this were missed, reloading the page is cheaper than catching up. */
-export const maxMissedEvents = 5_000;
-
-/**
- * Events may be committed in another order than that of their ids; ids that are swapped differ by at most this time.
- */
-const overlapMs = 2_000;
-
-/** Reads the stored events of one call after the given event. If the given event is unknown, reads all of them. */
-async function eventsOfCall(
-  db: Kysely<Database>,
-  callId: string,
-  lastId: string | undefined,
-): Promise<{ outcome: 'all' | 'rest' | 'reset'; events: FeedEvent[] }> {
-  const last =
-    lastId === undefined
-      ? undefined
-      : await db
-          .selectFrom('events')
-          .select('sequence')
-          .where('id', '=', lastId)
-          .where('call_id', '=', callId)
-          .executeTakeFirst();
-  const rows = await db
-    .selectFrom('events')
-    .select(['id', 'call_id', 'sequence', 'type', 'body'])
-    .where('call_id', '=', callId)
-    .where('sequence', '>', last?.sequence ?? 0)
-    .orderBy('sequence')
-    .execute();
-  const outcome = lastId === undefined ? 'all' : last === undefined ? 'reset' : 'rest';
-  return { outcome, events: rows.map(feedEvent) };
-}
-
-/**
- * Reads the stored events of all calls after the given event. The query starts a little earlier than the time in that
- * event's id, so that none is missed; watchers recognise repeated events by their id. Returns undefined if there are
- * too many.
- */
-async function eventsAfter(db: Kysely<Database>, lastId: string): Promise<FeedEvent[] | undefined> {
-  const timeMs = timeOf(lastId);
-  if (timeMs === undefined) return undefined;
-  const rows = await db
-    .selectFrom('events')
-    .select(['id', 'call_id', 'sequence', 'type', 'body'])
-    .where('id', '>', firstId('evt', Math.max(0, timeMs - overlapMs)))
-    .where('id', '<>', lastId)
-    .orderBy('id')
-    .limit(maxMissedEvents + 1)
-    .execute();
-  return rows.length > maxMissedEvents ? undefined : rows.map(feedEvent);
-}
-
-const timeLength = 'evt_'.length + 10;
-const alphabet = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
-
-/** The time in milliseconds at the beginning of one of our ids. */
-function timeOf(id: string): number | undefined {
-  if (!/^evt_[0-9A-HJKMNP-TV-Z]{26}$/.test(id)) return undefined;
-  let timeMs = 0;
-  for (const digit of id.slice('evt_'.length, timeLength))
-    timeMs = timeMs * 32 + alphabet.indexOf(digit);
-  return timeMs;
-}
-
-function feedEvent(row: {
-  id: string;
-  call_id: string;
-  sequence: number;
-  type: string;
-  body: string;
-}): FeedEvent {
-  return {
-    id: row.id,
-    callId: row.call_id,
-    sequence: row.sequence,
-    type: row.type,
-    body: row.body,
-  };
 }

@@ -13,6 +13,7 @@ import { bridgeMetrics } from '../metrics.ts';
 import type { Recordings } from '../recordings/recordings.ts';
 import type { OpenedStream, StreamControl, StreamStart } from '../streams.ts';
 import { toOwner } from './owner.ts';
+import { eventsSince } from '../events/past-events.ts';
 import { RelayDesk } from './desk.ts';
 import { RelayedStream } from './relayed-stream.ts';
 import { RemoteFeeds } from './remote-feeds.ts';
@@ -44,6 +45,7 @@ export function openRelay(options: RelayOptions): { router: Router } & Disposabl
     feed,
     peers: () => nodes.peers(),
     connect: (address) => link.connect(address, '/node/feed'),
+    eventsSince: (ms) => eventsSince(store.db, ms),
     clock,
   });
   const api = express();

@@ -1,7 +1,7 @@
 import type { RawData, WebSocket } from 'ws';
 import type { Clock } from '../../lib/clock.ts';
 import { every, type Loop } from '../../lib/every.ts';
-import type { FeedMessage, LiveFeed } from '../live-feed.ts';
+import type { FeedEvent, FeedMessage, LiveFeed } from '../live-feed.ts';
 
 /** A node that watches us and reads too slowly is disconnected. It then reloads everything. */
 export const maxUnreadFeedBytes = 4_000_000;
@@ -12,6 +12,8 @@ type RemoteFeedsOptions = {
   /** The running nodes that have an address, by name. */
   peers(): Promise<ReadonlyMap<string, string>>;
   connect: (address: string) => WebSocket;
+  /** Reads the events of all nodes that were stored since a time. Undefined if there are too many. */
+  eventsSince(ms: number): Promise<FeedEvent[] | undefined>;
   clock: Clock;
 };
 
@@ -20,11 +22,16 @@ export class RemoteFeeds implements Disposable {
   readonly #options: RemoteFeedsOptions;
   readonly #sockets = new Map<string, WebSocket>();
   #looks: Loop | undefined;
+  /** When the first watcher came. What other nodes told before, watchers read from the rows. */
+  #watchedAtMs = 0;
+  /** When the connection to a node was cut. */
+  readonly #cutAtMs = new Map<string, number>();
 
   constructor(options: RemoteFeedsOptions) {
     this.#options = options;
     options.feed.onWatched((isWatched) => {
       this.#stop();
+      this.#watchedAtMs = options.clock.now();
       if (isWatched)
         this.#looks = every(options.clock, lookEveryMs, () => this.#look(), {
           firstMs: 0,
@@ -52,6 +59,7 @@ export class RemoteFeeds implements Disposable {
     this.#looks = undefined;
     for (const socket of this.#sockets.values()) socket.terminate();
     this.#sockets.clear();
+    this.#cutAtMs.clear();
   }
 
   async #look(): Promise<void> {
@@ -64,7 +72,10 @@ export class RemoteFeeds implements Disposable {
     const socket = connect(address);
     this.#sockets.set(node, socket);
     let wasOpen = false;
-    socket.on('open', () => (wasOpen = true));
+    socket.on('open', () => {
+      wasOpen = true;
+      void this.#catchUp(socket, node);
+    });
     socket.on('message', (data: RawData) => {
       // The message comes from our own node, proved by its key. A message that cannot be parsed is of another version
       // and is ignored.
@@ -77,8 +88,26 @@ export class RemoteFeeds implements Disposable {
     socket.on('close', () => {
       if (this.#sockets.get(node) !== socket) return;
       this.#sockets.delete(node);
-      // Messages were missed while the connection was cut, so watchers reload everything.
-      if (wasOpen && this.#looks !== undefined) feed.publishRemote({ kind: 'reset' });
+      if (!wasOpen || this.#looks === undefined) return;
+      // Messages may be on their way that nobody will get, so watchers reload everything.
+      this.#cutAtMs.set(node, this.#options.clock.now());
+      feed.publishRemote({ kind: 'reset' });
     });
+  }
+
+  /** Tells what the node's calls told before this connection was open: since somebody watches, or since the last one. */
+  async #catchUp(socket: WebSocket, node: string): Promise<void> {
+    const { feed } = this.#options;
+    const sinceMs = this.#cutAtMs.get(node) ?? this.#watchedAtMs;
+    try {
+      const events = await this.#options.eventsSince(sinceMs);
+      if (this.#sockets.get(node) !== socket) return;
+      if (events === undefined) feed.publishRemote({ kind: 'reset' });
+      for (const event of events ?? []) feed.publishRemote({ kind: 'event', event });
+      this.#cutAtMs.delete(node);
+    } catch {
+      // The rows cannot be read now. The next connection tries it again.
+      socket.terminate();
+    }
   }
 }

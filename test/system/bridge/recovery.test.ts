@@ -237,7 +237,7 @@ test('words that are stored are told once, although the journal on disk is older
     await until(() => readdirSync(join(journal, 'wal')).length > 0);
     await speak(stream, 'inbound', before.subarray(7_840));
     await until(async () => (await app.callOf()).transcript.length === 3);
-    // What a disk that refuses has: the audio, and the leg as it was before its words came.
+    // A disk that refuses has the audio, and the leg as it was before its words came.
     cpSync(journal, older, { recursive: true });
     session!.state = 'gone';
   }
@@ -249,7 +249,7 @@ test('words that are stored are told once, although the journal on disk is older
   await speak(stream, 'inbound', after);
   stream.end('stop');
   const ended = await app.ended(callId);
-  const { ledger } = ended.data.legs[0];
+  const ledger = ended.data.legs[0].ledger as Record<'acknowledged' | 'gaps' | 'received', number>;
   expect(ledger.acknowledged + ledger.gaps).toBe(ledger.received);
   expect((await app.callOf()).transcript.map((turn: AnyJson) => turn.text)).toEqual(wordsOf(audio));
 });

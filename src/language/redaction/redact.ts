@@ -484,7 +484,13 @@ function mayContinue(text: string, look: Look): boolean {
 }
 
 function coverPartial(input: RedactInput, look: Look, cover: Cover): Redacted {
-  const spans = look.find(input.text);
+  const { tail, held = [] } = input.state ?? {};
+  const before = [...(tail ? [tail] : []), ...held.map(({ text }) => text)];
+  // The number may have begun in what waits: its last groups alone look like nothing.
+  const joined = joinFinals([...before, input.text]);
+  const join = joined.length - input.text.length;
+  const crossing = before.length === 0 ? [] : crossingOf(joined, [...before, input.text], look);
+  const spans = merged(within(crossing, join, joined.length), look.find(input.text));
   const isCard = !look.wanted || look.wanted.has('CREDIT_CARD');
   const run = isCard || look.kinds.length > 0 ? look.open(input.text) : undefined;
   const piece: Held = {

@@ -60,3 +60,20 @@ test.each([
 ])('another number beside talk of a card stays: %s', (...lines) => {
   expect(shown(lines).join(' ')).not.toContain('[');
 }); // prettier-ignore
+
+test('a partial that goes on with what waits is covered, whatever follows its digits', () => {
+  const about = { entityTypes: ['PCI'], form: 'MARKER' as const, asked: ['Please hold.'] };
+  const first = redactStep({
+    ...about,
+    text: "I'll just read it out, four one one one, two two two two",
+    mayHold: true,
+    state: { numbers: {} },
+  });
+  const partial = redactStep({
+    ...about,
+    text: 'three three three three, four four four four, and it expires oh nine',
+    partial: true,
+    state: first.state,
+  });
+  expect(partial.released[0]?.text).toMatch(/^\[CREDIT_CARD_1\], and/);
+});

@@ -186,7 +186,9 @@ export async function openParts(
   opened.defer(() => retention.stop());
   const live = opened.use(new LiveApi({ store, calls, feed, clock }));
   const panelTokens = new PanelTokens({ store, clock, secret: config.panelSecret });
-  const panelDoor = opened.use(new PanelDoor({ store, tokens: panelTokens, clock }));
+  const panelDoor = opened.use(
+    new PanelDoor({ store, tokens: panelTokens, teamsOf: options.teamsOf ?? (() => []), clock }),
+  );
   return {
     ...parts,
     calls,

@@ -55,6 +55,7 @@ export function bridgeRouters(
             log,
           }),
         );
+  const { teamsOf = () => [], scorecards } = options;
   const panel = opened.use(
     new PanelApi({
       store,
@@ -62,11 +63,11 @@ export function bridgeRouters(
       calls,
       feed,
       agents: config.agents,
+      teamsOf,
       publicUrl,
       clock,
     }),
   );
-  const { teamsOf = () => [], scorecards } = options;
   const scores = scorecards && new CallJudge({ store, scorecards, playbooks, teamsOf, feed, wakeOutbox: () => outbox.wake(), node: parts.node, clock, log }); // prettier-ignore
   opened.defer(() => scores?.stop());
   const board = opened.use(new Board({ store, calls, feed, playbooks, teamsOf, clock }));

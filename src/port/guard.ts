@@ -20,11 +20,18 @@ type GuardOptions = {
   noted: (deed: Deed) => Promise<((status: number) => void) | undefined>;
 };
 
+type UnderWay = {
+  request: Request;
+  principal: Principal;
+  /** The agents of the teams of a token, as they were when it was let in. */
+  agents?: readonly string[] | undefined;
+};
+
 /** Stands before every route and lets through only what the table of rights allows. */
 export class Guard {
   readonly #options: GuardOptions;
   /** Answers that are under way, such as feeds and recordings. The connections of the port bound their number. */
-  readonly #underWay = new Map<Response, { request: Request; principal: Principal }>();
+  readonly #underWay = new Map<Response, UnderWay>();
 
   constructor(options: GuardOptions) {
     this.#options = options;
@@ -99,10 +106,13 @@ export class Guard {
    * feeds come back and are judged anew. Called once a second.
    */
   look(): void {
-    const { keyCheck } = this.#options;
-    for (const [response, { request, principal }] of this.#underWay) {
+    const { keyCheck, directory } = this.#options;
+    for (const [response, { request, principal, agents }] of this.#underWay) {
       const now = keyCheck.holderNow(request, principal);
       if (now === undefined || !isSame(now, principal)) response.destroy();
+      // A token of a team sees another set of calls once the team has other agents.
+      const { teams } = principal;
+      if (agents !== undefined && !isSame(agentsOfTeams(directory, teams), agents)) response.destroy(); // prettier-ignore
     }
   }
 
@@ -120,17 +130,20 @@ export class Guard {
     const reach = reachOf(principal, row.action);
     if (reach === undefined)
       throw new Problem(403, `this asks for ${mayDo(row.action)}: ${nameOf(principal)}`);
-    const agents = agentsWithin(principal, reach);
+    const { teams } = principal;
+    const agents = agentsOfTeams(directory, teams) ?? agentsWithin(principal, reach);
     const route = `${row.method} ${row.path}`;
     const callId = row.path.startsWith('/api/calls/{id}') ? callIn(path) : undefined;
     if (agents !== undefined) {
       // The answer does not show whether a call of somebody else exists.
       if (callId !== undefined && !(await directory.mayTouch(agents, callId)))
         throw new Problem(404, 'call not found');
-      if (callId === undefined && !listsOfCalls.has(route))
+      // The door of the tokens let a token through to its own short list alone.
+      if (callId === undefined && teams === undefined && !listsOfCalls.has(route))
         throw new Problem(403, `this asks for rights on all calls: ${nameOf(principal)}`);
     }
     bindTo(response, agents);
+    if (teams !== undefined) this.#underWay.set(response, { request, principal, agents });
     const { team } = request.query;
     if (listsOfCalls.has(route) && typeof team === 'string')
       tellTeam(response, directory.agentsOf(team));
@@ -157,7 +170,14 @@ export class Guard {
   }
 }
 
-function isSame(one: Principal, other: Principal): boolean {
+function agentsOfTeams(
+  directory: Directory,
+  teams: readonly string[] | undefined,
+): string[] | undefined {
+  return teams && [...new Set(teams.flatMap((team) => directory.agentsOf(team)))].toSorted();
+}
+
+function isSame<One>(one: One, other: One): boolean {
   return one === other || JSON.stringify(one) === JSON.stringify(other);
 }
 

@@ -13,6 +13,8 @@ export type Principal = Holder & {
   name: string;
   /** The agents whose calls this person may touch: themselves, and those of their teams. */
   agents: { own: readonly string[]; team: readonly string[] };
+  /** The teams to whose calls a token is bound, whatever its scopes open. */
+  teams?: readonly string[];
 };
 
 const ofNobody = { own: [], team: [] } as const;

@@ -12,16 +12,25 @@ export type PanelScope = z.infer<typeof PanelScope>;
 export const longestPanelLifeS = 12 * 3_600;
 
 const Name = textLine(100);
+/** Teams as the people of the installation have them. */
+export const PanelTeams = z.array(Name).min(1).max(20);
 
 export const PanelTokenRequest = z
   .strictObject({
     scope: PanelScope,
     agent: Name.optional().describe('The id of the agent; for the scope `agent`.'),
     call_id: z.string().min(1).max(60).optional().describe('The call; for the scope `call`.'),
+    teams: PanelTeams.optional().describe('For the scopes `supervisor` and `qa`: only calls of the agents in these teams.'), // prettier-ignore
     label: Name.optional().describe('A name by which people find the token in the list.'),
     life_s: z.int().min(60).max(longestPanelLifeS).default(longestPanelLifeS),
   })
-  .superRefine(({ scope, agent, call_id: callId }, context) => {
+  .superRefine(({ scope, agent, call_id: callId, teams }, context) => {
+    if (teams !== undefined && scope !== 'supervisor' && scope !== 'qa')
+      context.addIssue({
+        code: 'custom',
+        path: ['teams'],
+        message: `has no meaning for the scope ${scope}: leave it out`,
+      });
     const wanted = { agent: scope === 'agent', call_id: scope === 'call' };
     const given = { agent: agent !== undefined, call_id: callId !== undefined };
     for (const name of ['agent', 'call_id'] as const)
@@ -51,6 +60,7 @@ const PanelToken = z.object({
   scope: PanelScope,
   agent: z.string().nullable(),
   call_id: z.string().nullable(),
+  teams: z.array(z.string()).nullable().describe('Null: of all teams.'),
   label: z.string().nullable(),
   created_at: DateTime,
   expires_at: DateTime,
@@ -68,6 +78,7 @@ export const PanelHolder = z
     scope: PanelScope,
     agent: EventAgent.nullable(),
     call_id: z.string().nullable(),
+    teams: z.array(z.string()).nullable(),
     expires_at: DateTime,
   })
   .meta({ id: 'PanelHolder' });

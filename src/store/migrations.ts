@@ -45,6 +45,7 @@ import * as judgedHits from './migrations/039-judged-hits.ts';
 import * as languages from './migrations/040-languages.ts';
 import * as saidDirections from './migrations/041-said-directions.ts';
 import * as heard from './migrations/042-heard.ts';
+import * as panelTeams from './migrations/043-panel-teams.ts';
 
 type Migration = {
   name: string;
@@ -109,6 +110,7 @@ export const migrations: Migration[] = [
   { name: '040-languages', ...languages },
   { name: '041-said-directions', ...saidDirections },
   { name: '042-heard', ...heard },
+  { name: '043-panel-teams', ...panelTeams },
 ];
 
 /**

@@ -7,6 +7,8 @@ export type PanelTokensTable = {
   scope: 'agent' | 'call' | 'supervisor' | 'qa';
   agent: string | null;
   call_id: string | null;
+  /** The teams to whose calls it is bound, as JSON. Null: to none. */
+  teams: string | null;
   label: string | null;
   created_at: number;
   expires_at: number;

@@ -32,6 +32,7 @@ type PanelApiOptions = {
   calls: Calls;
   feed: LiveFeed;
   agents: readonly AgentSetting[];
+  teamsOf: (agent: string) => readonly string[];
   publicUrl: PublicUrl;
   clock: Clock;
 };
@@ -85,8 +86,8 @@ export class PanelApi implements Disposable {
     this.router.post('/api/panel/tokens', async (request, response) => {
       const parsed = check(PanelTokenRequest, request.body);
       if (!parsed.ok) throw invalid(parsed.validationErrors);
-      const { scope, agent, call_id: callId, label, life_s: lifeS } = storable(parsed.value);
-      const { id, token, expiresAt } = await tokens.mint({ scope, agent, callId, label, lifeS });
+      const { scope, agent, call_id: callId, teams, label, life_s: lifeS } = storable(parsed.value);
+      const { id, token, expiresAt } = await tokens.mint({ scope, agent, callId, teams, label, lifeS }); // prettier-ignore
       response.status(201).json({
         id,
         token,
@@ -101,6 +102,7 @@ export class PanelApi implements Disposable {
           scope: row.scope,
           agent: row.agent,
           call_id: row.call_id,
+          teams: row.teams === null ? null : (JSON.parse(row.teams) as string[]),
           label: row.label,
           created_at: new Date(row.created_at).toISOString(),
           expires_at: new Date(row.expires_at).toISOString(),
@@ -115,12 +117,13 @@ export class PanelApi implements Disposable {
     });
   }
 
-  #holderOf({ scope, agent, callId, expiresAt }: PanelGrant): PanelHolder {
+  #holderOf({ scope, agent, callId, teams, expiresAt }: PanelGrant): PanelHolder {
     const known = this.#options.agents.find(({ id }) => id === agent);
     return {
       scope,
       agent: agent === undefined ? null : eventAgentOf(known ?? { id: agent }),
       call_id: callId ?? null,
+      teams: teams === undefined ? null : [...teams],
       expires_at: new Date(expiresAt).toISOString(),
     };
   }
@@ -186,7 +189,7 @@ export class PanelApi implements Disposable {
     for (const call of items) {
       const agent = call.agent?.id;
       for (const watch of this.#watches)
-        if (reaches(watch.grant, { id: call.id, agent })) {
+        if (reaches(watch.grant, { id: call.id, agent }, this.#options.teamsOf)) {
           watch.shown.add(call.id);
           this.#write(watch, textOf({ type: 'call', call }));
         } else this.#forget(watch, call.id);

@@ -16,7 +16,12 @@ const lookAgainMs = 2_000;
 
 type OpenStreamOfPanel = { grant: PanelGrant; callId: string | undefined; response: Response };
 
-type PanelDoorOptions = { store: Store; tokens: PanelTokens; clock: Clock };
+type PanelDoorOptions = {
+  store: Store;
+  tokens: PanelTokens;
+  teamsOf: (agent: string) => readonly string[];
+  clock: Clock;
+};
 
 /** Lets requests with a token of the panel in, to the routes and calls of that token alone. */
 export class PanelDoor implements TokenDoor, AsyncDisposable {
@@ -98,7 +103,7 @@ export class PanelDoor implements TokenDoor, AsyncDisposable {
     return asked.map(({ grant, callId }) => {
       if (callId === undefined) return true;
       const call = calls.get(callId);
-      return call !== undefined && reaches(grant, call);
+      return call !== undefined && reaches(grant, call, this.#options.teamsOf);
     });
   }
 }
@@ -121,8 +126,8 @@ const keyScopesOf: Record<PanelScope, readonly KeyScope[]> = {
 };
 
 /** The holder as the table of rights knows one. */
-function principalFor({ id = 'signed', scope, agent, callId }: PanelGrant): Principal {
-  const of = agent ?? callId;
+function principalFor({ id = 'signed', scope, agent, callId, teams }: PanelGrant): Principal {
+  const of = agent ?? callId ?? teams?.join(', ');
   return {
     kind: 'token',
     id,
@@ -130,5 +135,6 @@ function principalFor({ id = 'signed', scope, agent, callId }: PanelGrant): Prin
     scopes: keyScopesOf[scope],
     roles: [],
     agents: { own: [], team: [] },
+    ...(teams === undefined ? {} : { teams }),
   };
 }

@@ -8,6 +8,8 @@ export type PanelGrant = {
   agent: string | undefined;
   /** The call that it opens. Set for the scope `call` alone. */
   callId: string | undefined;
+  /** The teams whose calls it opens. Undefined for a token of all calls, of one agent or of one call. */
+  teams?: readonly string[] | undefined;
   expiresAt: number;
   /** The id in the list of tokens. Undefined for a token that a desktop signed itself. */
   id: string | undefined;
@@ -73,10 +75,14 @@ export function opens(
   return { opens: true, callId };
 }
 
-/** True if a call is within the reach of a token. `agent` is the agent who has the call now. Pure. */
+/**
+ * True if a call is within the reach of a token. `agent` is the agent who has the call now, and `teamsOf` the teams of an
+ * agent now. Pure.
+ */
 export function reaches(
-  { scope, agent, callId }: PanelGrant,
+  { scope, agent, callId, teams }: PanelGrant,
   call: { id: string; agent: string | undefined },
+  teamsOf: (agent: string) => readonly string[],
 ): boolean {
   switch (scope) {
     case 'agent':
@@ -84,7 +90,11 @@ export function reaches(
     case 'call':
       return call.id === callId;
     case 'supervisor':
-    case 'qa':
-      return true;
+    case 'qa': {
+      if (teams === undefined) return true;
+      // A call without an agent is in no team.
+      const own = call.agent === undefined ? [] : teamsOf(call.agent);
+      return own.some((team) => teams.some((one) => one.toLowerCase() === team.toLowerCase()));
+    }
   }
 }

@@ -22,6 +22,7 @@ type MintOrder = {
   scope: PanelScope;
   agent?: string | undefined;
   callId?: string | undefined;
+  teams?: readonly string[] | undefined;
   label?: string | undefined;
   lifeS: number;
 };
@@ -65,6 +66,7 @@ export class PanelTokens {
           scope: order.scope,
           agent: order.agent ?? null,
           call_id: order.callId ?? null,
+          teams: order.teams === undefined ? null : JSON.stringify(order.teams),
           label: order.label ?? null,
           created_at: now,
           expires_at: expiresAt,
@@ -113,6 +115,7 @@ export class PanelTokens {
       scope: row.scope,
       agent: row.agent ?? undefined,
       callId: row.call_id ?? undefined,
+      ...(row.teams === null ? {} : { teams: JSON.parse(row.teams) as string[] }),
       expiresAt: row.expires_at,
       id: row.id,
     };

@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
-import { longestPanelLifeS, PanelScope } from '../../protocol/panel.ts';
+import { longestPanelLifeS, PanelScope, PanelTeams } from '../../protocol/panel.ts';
 import type { PanelGrant } from './panel-grant.ts';
 
 /**
@@ -19,6 +19,7 @@ const Claims = z.object({
   aud: z.literal(panelAudience),
   scope: PanelScope,
   sub: z.string().min(1).max(100),
+  teams: PanelTeams.optional(),
   exp: z.number(),
   nbf: z.number().optional(),
 });
@@ -40,11 +41,14 @@ export function readSigned(token: string, secret: string, nowMs: number): PanelG
   if (right.length !== shown.length || !timingSafeEqual(right, shown)) return undefined;
   const read = Claims.safeParse(parsed(claims));
   if (!Header.safeParse(parsed(header)).success || !read.success) return undefined;
-  const { scope, sub, exp, nbf } = read.data;
+  const { scope, sub, teams, exp, nbf } = read.data;
   const nowS = nowMs / 1_000;
   if (exp <= nowS || exp > nowS + longestPanelLifeS + leewayS) return undefined;
   if (nbf !== undefined && nbf > nowS + leewayS) return undefined;
+  // A token that names teams and could not be bound to them opens nothing.
+  if (teams !== undefined && scope !== 'supervisor' && scope !== 'qa') return undefined;
   return {
+    ...(teams === undefined ? {} : { teams }),
     scope,
     agent: scope === 'agent' ? sub : undefined,
     callId: scope === 'call' ? sub : undefined,

@@ -85,9 +85,10 @@ async function start(token) {
 }
 
 /** @param {PanelHolder} holder */
-function nameOf({ agent, scope }) {
+function nameOf({ agent, scope, teams }) {
   if (agent) return agent.name ?? agent.id;
-  return { agent: '', call: 'One call', supervisor: 'Supervisor', qa: 'Quality' }[scope];
+  const of = teams === null ? '' : ` · ${teams.join(', ')}`;
+  return { agent: '', call: 'One call', supervisor: 'Supervisor', qa: 'Quality' }[scope] + of;
 }
 
 /** @param {number} code */

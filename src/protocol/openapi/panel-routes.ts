@@ -12,7 +12,7 @@ export const panelRoutes: readonly Route[] = [
     tag,
     summary: 'Make a token for a panel',
     description:
-      'A token opens a few routes in place of a key: those of the calls of one agent, of one call, or of all calls for a supervisor or a reviewer. It is shown as `authorization: Bearer ...`.',
+      'A token opens a few routes in place of a key: those of the calls of one agent, of one call, or of all calls, or those of some teams, for a supervisor or a reviewer. It is shown as `authorization: Bearer ...`.',
     access: 'key',
     body: json(PanelTokenRequest, { scope: 'agent', agent: 'a17', life_s: 28_800 }),
     answers: { 201: answer('The token, told this once.', MintedPanelToken) },

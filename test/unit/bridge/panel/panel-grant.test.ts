@@ -24,15 +24,30 @@ test('what a scope opens names the call that has to be within its reach', () => 
   expect(opens('agent', 'GET', '/api/panel/me')).toEqual({ opens: true, callId: undefined });
 });
 
+const ofNobody = () => [];
+
 test('a token reaches the calls of its agent, or its call, and a call without an agent is nobody’s', () => {
   const of = { callId: undefined, expiresAt: 0, id: undefined };
   const agent = { ...of, scope: 'agent' as const, agent: 'a17' };
   const call = { ...of, scope: 'call' as const, agent: undefined, callId: 'call_1' };
-  expect(reaches(agent, { id: 'call_1', agent: 'a17' })).toBe(true);
-  expect(reaches(agent, { id: 'call_1', agent: 'A17' })).toBe(true);
-  expect(reaches(agent, { id: 'call_1', agent: 'a1' })).toBe(false);
-  expect(reaches(agent, { id: 'call_1', agent: undefined })).toBe(false);
-  expect(reaches({ ...agent, agent: undefined }, { id: 'call_1', agent: undefined })).toBe(false);
-  expect(reaches(call, { id: 'call_1', agent: undefined })).toBe(true);
-  expect(reaches(call, { id: 'call_2', agent: undefined })).toBe(false);
+  expect(reaches(agent, { id: 'call_1', agent: 'a17' }, ofNobody)).toBe(true);
+  expect(reaches(agent, { id: 'call_1', agent: 'A17' }, ofNobody)).toBe(true);
+  expect(reaches(agent, { id: 'call_1', agent: 'a1' }, ofNobody)).toBe(false);
+  expect(reaches(agent, { id: 'call_1', agent: undefined }, ofNobody)).toBe(false);
+  expect(
+    reaches({ ...agent, agent: undefined }, { id: 'call_1', agent: undefined }, ofNobody),
+  ).toBe(false);
+  expect(reaches(call, { id: 'call_1', agent: undefined }, ofNobody)).toBe(true);
+  expect(reaches(call, { id: 'call_2', agent: undefined }, ofNobody)).toBe(false);
+});
+
+test('a token of teams reaches the calls of their agents, as the teams are now', () => {
+  const of = { callId: undefined, agent: undefined, expiresAt: 0, id: undefined };
+  const token = { ...of, scope: 'supervisor' as const, teams: ['North', 'east'] };
+  const teamsOf = (agent: string): string[] => (agent === 'a17' ? ['west', 'north'] : ['south']);
+  expect(reaches(token, { id: 'call_1', agent: 'a17' }, teamsOf)).toBe(true);
+  expect(reaches(token, { id: 'call_1', agent: 'a18' }, teamsOf)).toBe(false);
+  expect(reaches(token, { id: 'call_1', agent: undefined }, teamsOf)).toBe(false);
+  expect(reaches({ ...token, teams: [] }, { id: 'call_1', agent: 'a17' }, teamsOf)).toBe(false);
+  expect(reaches({ ...token, teams: undefined }, { id: 'call_1', agent: undefined }, teamsOf)).toBe(true); // prettier-ignore
 });

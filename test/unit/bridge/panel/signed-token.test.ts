@@ -28,6 +28,7 @@ test('a token that a desktop signed opens what it says, until its time is over',
     id: undefined,
   });
   expect(readSigned(token, secret, nowMs + 600_000)).toBeUndefined();
+  expect(readSigned(signed({ scope: 'qa', teams: ['north'] }), secret, nowMs)).toMatchObject({ scope: 'qa', teams: ['north'] }); // prettier-ignore
   expect(readSigned(signed({ scope: 'call', sub: 'call_1' }), secret, nowMs)).toMatchObject({ scope: 'call', callId: 'call_1', agent: undefined }); // prettier-ignore
 });
 
@@ -43,6 +44,9 @@ test.each([
   ['a list of audiences', signed({ aud: ['trunkline-panel'] })],
   ['another scope', signed({ scope: 'admin' })],
   ['no holder', signed({ sub: '' })],
+  ['teams for one agent', signed({ teams: ['north'] })],
+  ['no team', signed({ scope: 'supervisor', teams: [] })],
+  ['a team that is no text', signed({ scope: 'supervisor', teams: [7] })],
   ['an empty signature', signed({}).replace(/[^.]+$/, '')],
   ['a cut signature', signed({}).slice(0, -4)],
   ['more parts', `${signed({})}.x`],

@@ -22,7 +22,7 @@ const names: readonly (readonly [CueKind, RegExp])[] = [
   ],
   [
     'ssn',
-    /\b(?:soc(?=[ ?.]|$)|tax ?payer (?:id|number)|social(?! (?:media|network|worker|club|office))|ssn|s s n)\b/,
+    /\b(?:soc(?=[ ?.]|$)|tax(?: ?payer)?(?:'s)? (?:id|i d|identification|number)|social(?! (?:media|network|worker|club|office))|ssn|s s n)\b/,
   ],
   ['routing', /\b(?:routing|sort code|aba|transit number|bsb)\b/],
   [

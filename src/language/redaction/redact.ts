@@ -296,14 +296,24 @@ function lookFor({ entityTypes, asked = [], language, state, flush }: RedactInpu
   };
 }
 
-/** Entities that lie across two of the texts, by their characters in the joined text. */
+/**
+ * Entities that lie across two of the texts, by their characters in the joined text. The date and the code of a card
+ * that lies across them belong to it: "oh five three eight, oh nine twenty eight, one two three".
+ */
 function crossingOf(joined: string, texts: readonly string[], look: Look): EntitySpan[] {
   if (texts.length < 2) return [];
   let at = -1;
   const joins = texts.slice(0, -1).map((text) => (at += text.length + 1));
-  return look
-    .find(joined)
-    .filter((span) => joins.some((join) => span.start < join && span.end > join + 1));
+  const all = look.find(joined);
+  const crossing = all.filter(({ start, end }) =>
+    joins.some((join) => start < join && end > join + 1),
+  );
+  const cardEnd = crossing.find(({ type }) => type === 'CREDIT_CARD')?.end ?? Infinity;
+  return all.filter(
+    (span) =>
+      crossing.includes(span) ||
+      (span.start >= cardEnd && /^(?:CREDIT_CARD_EXPIRATION|CVV)$/.test(span.type)),
+  );
 }
 
 /** Spans to redact in each held utterance: its own, and its share of the spans that lie across several utterances. */

@@ -42,6 +42,8 @@ test.each([
   ['is offered', ['A: Thank you.', 'C: Do you want my card number? Five three oh eight four oh six three.', 'A: Sure.', 'C: Eight four one two oh five three eight.']],
   ['begins with what it starts with', ['A: The card number please.', 'C: It starts with four one one one. Then triple zero, one.']],
   ['is told at a hold', ["A: Please hold.", "C: Okay, I'll just read it out, four one one one, two two two two", 'C: three three three three, four four four four']],
+  ['has its date and its code in its last piece', ['C: I would like to pay. My card is five three oh eight', 'C: four oh six three', 'C: eight four one two', 'C: oh five three eight, oh nine twenty eight, one two three.']],
+  ['is a tax number', ['A: Tax I D?', 'C: Four one eight six three seven five nine two.']],
   ['is an account behind a routing number', ['A: Routing number?', 'C: Zero two one, zero zero zero, zero two one.', 'A: And account?', 'C: One two three four five six seven eight nine.']],
   ['has a date with a misheard zero', ['A: Valid on til?', 'C: Go five, twenty eight.']],
 ])('a card that %s is covered', (_, lines) => {

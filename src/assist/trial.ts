@@ -1,6 +1,6 @@
 import { CallRules, settledS } from './call-rules.ts';
 import type { Hit } from './hits.ts';
-import { arrivalOf, heardBy, inOrder, type RuleInput } from './inputs.ts';
+import { arrivalOf, heardBy, inOrder, type RuleInput } from './rule-inputs.ts';
 import type { LoadedPlaybook } from './rule-set.ts';
 import { ruleSetOf, type CallScope, type RuleSet } from './rule-set.ts';
 

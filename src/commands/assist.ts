@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { playbooksIn, starterPlaybooks } from '../assist/playbooks.ts';
 import { playbookFrom, ruleSetOf, type LoadedPlaybook, type RuleSet } from '../assist/rule-set.ts';
-import type { RuleInput } from '../assist/inputs.ts';
+import type { RuleInput } from '../assist/rule-inputs.ts';
 import { testsOf, tryCall, understood } from '../assist/trial.ts';
 import { KeptWeights } from '../assist/means-rules.ts';
 import { checkMeans } from '../assist/means-check.ts';

@@ -46,9 +46,15 @@ const ofCompanies = [
   (name: string) => `The invoice for ${name} is wrong.`,
 ];
 
-type Caller = { number: string; name: string; company: string; wanted: string; sentence: string };
+type CallerOfList = {
+  number: string;
+  name: string;
+  company: string;
+  wanted: string;
+  sentence: string;
+};
 
-const callers: Caller[] = [...surnames, ...companies].map((wanted, index) => {
+const callers: CallerOfList[] = [...surnames, ...companies].map((wanted, index) => {
   const isCompany = index >= surnames.length;
   const first = firstNames[index % firstNames.length] ?? '';
   const surname = isCompany ? (surnames[index % 7] ?? '') : wanted;

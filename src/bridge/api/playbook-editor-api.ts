@@ -80,6 +80,14 @@ export function playbookEditorApi({
     response.json({ mistakes: [], trial } satisfies PlaybookPreview);
   });
 
+  addFileRoutes(router, { playbooks, files });
+  return router;
+}
+
+function addFileRoutes(
+  router: Router,
+  { playbooks, files }: Pick<PlaybookEditorOptions, 'playbooks' | 'files'>,
+): void {
   router.get('/api/assist/files', async (_request, response) => {
     const [closed = null, list] = await Promise.all([files.closed(), files.list()]);
     const answer = { folder: files.folder, closed, files: list.map(reportOf) };
@@ -121,8 +129,6 @@ export function playbookEditorApi({
     const back = list.find((one) => one.isStarter && one.playbook?.id === gone.playbook?.id);
     response.json({ file: reportOf(gone), back: back?.name ?? null } satisfies PlaybookDeleted);
   });
-
-  return router;
 }
 
 function reportOf({

@@ -1,6 +1,6 @@
 import type { Hit } from '../../assist/hits.ts';
 import type { CallScope, RuleSet } from '../../assist/rule-set.ts';
-import type { RuleInput } from '../../assist/inputs.ts';
+import type { RuleInput } from '../../assist/rule-inputs.ts';
 import { trialHits, understood } from '../../assist/trial.ts';
 import { firstId } from '../../lib/ids.ts';
 import { TimeSlice } from '../../lib/time-slice.ts';

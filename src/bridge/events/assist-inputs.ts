@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely';
 import { z } from 'zod';
-import { arrivalOf, type RuleInput } from '../../assist/inputs.ts';
+import { arrivalOf, type RuleInput } from '../../assist/rule-inputs.ts';
 import type { CallEvent } from '../../protocol/events.ts';
 import type { AssistMoment, Database } from '../../store/schema.ts';
 import { utteranceIdOf } from '../records/timeline.ts';

@@ -2,7 +2,7 @@ import type { Kysely, Transaction } from 'kysely';
 import { CallRules } from '../../assist/call-rules.ts';
 import type { HeardFinal } from '../../assist/heard-text.ts';
 import { hitsOf } from '../../assist/hit-rows.ts';
-import { arrivalOf, heardBy, inOrder, type RuleInput } from '../../assist/inputs.ts';
+import { arrivalOf, heardBy, inOrder, type RuleInput } from '../../assist/rule-inputs.ts';
 import { articlesAsPlaybook, type Done, type Hit } from '../../assist/hits.ts';
 import type { RuleSet } from '../../assist/rule-set.ts';
 import { round3 } from '../../lib/round.ts';

@@ -112,7 +112,7 @@ function promiseIn(
   ];
 }
 
-type Heard = {
+type HeardAbroad = {
   promises: readonly PromiseAbroad[];
   done: readonly SentenceAbroad[];
   ofCustomer: readonly SentenceAbroad[];
@@ -120,7 +120,7 @@ type Heard = {
 
 /** Open while somebody will call or come; resolved where the customer says so, or is content with what was done. */
 function outcomeAbroad(
-  { promises, done, ofCustomer }: Heard,
+  { promises, done, ofCustomer }: HeardAbroad,
   cues: CuesAbroad,
 ): CallRecordDraft['outcome'] {
   const waits = promises.find(({ isPending }) => isPending);

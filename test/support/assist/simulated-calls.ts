@@ -11,8 +11,8 @@ import { randomOf } from '../faults/live-faults.ts';
 
 /* Calls in a time of their own: what a call brings to its rules, in the order and with the delays of real ones. */
 
-type Random = () => number;
-type Moment = { at: number; order: number; act: (call: SimulatedCall) => void };
+type Drawn = () => number;
+type SimulatedMoment = { at: number; order: number; act: (call: SimulatedCall) => void };
 
 /** Rules with every kind of trigger. */
 export const everyTrigger: LoadedPlaybook = playbookFrom(`
@@ -45,7 +45,7 @@ id: english
 status: live
 scope: { language: [en] }
 rules:
-  - { id: moment, title: Moment, when: { phrase: { any: [one moment] } }, then: [{ hint: { title: One moment } }], cooldown: 5 }
+  - { id: moment, title: SimulatedMoment, when: { phrase: { any: [one moment] } }, then: [{ hint: { title: One moment } }], cooldown: 5 }
 `);
 
 const lines = [
@@ -64,14 +64,14 @@ class SimulatedCall {
   readonly id = newId('call');
   readonly #store: Store;
   readonly #set: RuleSet;
-  readonly #random: Random;
+  readonly #random: Drawn;
   readonly #record: CallRecord;
   #nowS = 0;
   #events: CallEvents;
   readonly #brought: { at: number; act: (call: SimulatedCall) => void }[] = [];
   #isTicking = true;
 
-  constructor(store: Store, set: RuleSet, random: Random) {
+  constructor(store: Store, set: RuleSet, random: Drawn) {
     this.#store = store;
     this.#set = set;
     this.#random = random;
@@ -101,7 +101,11 @@ class SimulatedCall {
     });
   }
 
-  async run(moments: readonly Moment[], deaths: readonly number[], endS: number): Promise<void> {
+  async run(
+    moments: readonly SimulatedMoment[],
+    deaths: readonly number[],
+    endS: number,
+  ): Promise<void> {
     await this.#store.transaction((tx) => insertCall(tx, this.#record, 'one'));
     const random = this.#random;
     const dies = [...deaths];
@@ -191,7 +195,7 @@ class SimulatedCall {
 export async function simulatedCall(store: Store, set: RuleSet, seed: number): Promise<CallRecord> {
   const random = randomOf(seed);
   const among = <One>(all: readonly One[]): One => all[Math.floor(random() * all.length)] as One;
-  const moments: Moment[] = [];
+  const moments: SimulatedMoment[] = [];
   let order = 0;
   const plan = (at: number, act: (call: SimulatedCall) => void): void => {
     moments.push({ at, order: order++, act });

@@ -3,7 +3,7 @@ import { CallRules, settledS } from '../../../src/assist/call-rules.ts';
 import type { Hit } from '../../../src/assist/hits.ts';
 import { starterPlaybooks } from '../../../src/assist/playbooks.ts';
 import { playbookFrom, ruleSetOf } from '../../../src/assist/rule-set.ts';
-import type { RuleInput } from '../../../src/assist/inputs.ts';
+import type { RuleInput } from '../../../src/assist/rule-inputs.ts';
 import { testsOf, tryCall } from '../../../src/assist/trial.ts';
 
 const call = { direction: 'inbound', carrier: 'twilio', to: '+15550100', metadata: { campaign: 'spring' } }; // prettier-ignore

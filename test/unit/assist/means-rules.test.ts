@@ -3,7 +3,7 @@ import { CallRules } from '../../../src/assist/call-rules.ts';
 import { checkMeans } from '../../../src/assist/means-check.ts';
 import { KeptWeights } from '../../../src/assist/means-rules.ts';
 import { playbookFrom, ruleSetOf } from '../../../src/assist/rule-set.ts';
-import type { RuleInput } from '../../../src/assist/inputs.ts';
+import type { RuleInput } from '../../../src/assist/rule-inputs.ts';
 import { tryCall, understood } from '../../../src/assist/trial.ts';
 import { wordDirection, WordMeaning } from '../../support/meaning/word-meaning.ts';
 

@@ -4,7 +4,7 @@ import { ruleSetOf } from '../../../src/assist/rule-set.ts';
 import { itemsOf, rulesOf, scorecardFrom } from '../../../src/assist/scorecard.ts';
 import { scorecardsIn, starterScorecards } from '../../../src/assist/scorecards.ts';
 import { isSampled, scoredItems, totalOf, withEdits } from '../../../src/assist/scoring.ts';
-import type { RuleInput } from '../../../src/assist/inputs.ts';
+import type { RuleInput } from '../../../src/assist/rule-inputs.ts';
 import { tryCall } from '../../../src/assist/trial.ts';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -11,10 +11,10 @@ const maxSpokenS = 120;
  * When an input reached the rules, in seconds of the call. Two inputs of a call never have the same. Calls of older
  * versions have none.
  */
-type Arrival = { heard?: number | undefined };
+type ArrivedAt = { heard?: number | undefined };
 
 /** One thing that a call brought to the rules. */
-export type RuleInput = Arrival &
+export type RuleInput = ArrivedAt &
   (
     | ({ kind: 'final'; isBlind?: boolean } & HeardFinal)
     | { kind: 'sentiment'; role: string; end: number; sentiment: string; utteranceId?: string }

@@ -8,6 +8,9 @@ const speechStepS = 1;
 /** A note of speech waits for the next result of the call for at most so long. Without one it gets a row of its own. */
 const unwrittenSpeechS = 4;
 
+/** At most this many results are remembered, more than a busy call of three hours has. Then the oldest go. */
+const maxKnown = 20_000;
+
 /** When a result reached the rules, and the speech that was under way before: `[when it was known, until when]`. */
 export const Heard = z.object({
   ms: z.number(),
@@ -65,19 +68,27 @@ export class Arrivals {
   /** Takes over an arrival that an earlier process noted. */
   restored(heardS: number, key?: string): void {
     this.passed(heardS);
-    if (key !== undefined) this.#known.add(key);
+    if (key !== undefined) this.#remember(key);
   }
 
   /** The arrival of a result, with what was not written yet. Undefined if it came before. */
   ofResult(key: string, endS: number): Heard | undefined {
     if (this.#known.has(key)) return undefined;
-    this.#known.add(key);
+    this.#remember(key);
     const speaking = this.#speaking;
     this.#speaking = [];
     this.#spokenS = Math.max(this.#spokenS, endS);
     this.#writtenS = this.#options.nowS();
     const ms = this.next();
     return speaking.length === 0 ? { ms } : { ms, speaking };
+  }
+
+  #remember(key: string): void {
+    this.#known.add(key);
+    for (const oldest of this.#known) {
+      if (this.#known.size <= maxKnown) break;
+      this.#known.delete(oldest);
+    }
   }
 
   /** The arrival of a moment that is no result, and gets a row. */

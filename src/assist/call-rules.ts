@@ -109,7 +109,7 @@ export class CallRules {
     const { utteranceId: utterance_id, legId: leg_id, role, start, end } = final;
     const cause = { utterance_id, leg_id, role, start, end };
     const { text, direction } = final;
-    const meant = direction === undefined ? noneMeant : this.#set.means.in(role, direction);
+    const meant = direction === undefined ? noneMeant : this.#set.means.in(role, text, direction);
     const matched = (match: PhraseMatch): string => matchedText(text, words, match);
     return this.#all({ kind: 'final', role, matches, cause, matched, meant, text });
   }

@@ -62,6 +62,12 @@ const endings: [RegExp, string][] = [
 const units = 'zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen'.split(' '); // prettier-ignore
 const tens = 'twenty thirty forty fifty sixty seventy eighty ninety'.split(' ');
 
+const negators = new Set(['not', 'never', 'no', 'without', 'neither', 'nobody', 'nor']);
+
+export function isNegator(word: string): boolean {
+  return negators.has(word);
+}
+
 /** The words of a text in the form in which both sides of a comparison are. `keepSoft`: no word is left out. */
 export function heardWords(text: string, keepSoft = false): PlainWord[] {
   const heard: PlainWord[] = [];

@@ -3,11 +3,17 @@ import type { SentenceDirection } from '../meaning/directions.ts';
 import type { Meaning } from '../meaning/meaning.ts';
 import { kindsOf, type KindSample, type KindWeights } from '../meaning/softmax.ts';
 import { digestOf } from '../lib/digest.ts';
+import { heardWords, isNegator } from './heard-text.ts';
 
 /** A hint is shown from this likelihood on. */
-export const hintThreshold = 0.45;
+export const hintThreshold = 0.4;
 /** Alerts, tags, pauses and signals need this much: they reach more people than the agent. */
 export const strongThreshold = 0.55;
+/**
+ * "I won't cancel" points nearly where "I will cancel" points. A sentence with a negation is not meant by a trigger of
+ * whose examples fewer than this share have one.
+ */
+const denyingShare = 0.15;
 /** A final of fewer words says too little to have a meaning. */
 const leastWords = 3;
 /** Weights of at most this many groups of rules are kept: those of playbooks that somebody is writing. */
@@ -19,12 +25,14 @@ export type MeansSpec = {
   rule: string;
   role: MeansRole;
   like: readonly string[];
+  /** Sentences that are none of these, although they look like it. */
+  unlike: readonly string[];
   threshold: number;
 };
 type ExampleGroup = {
   playbook: string;
   role: MeansRole;
-  members: { number: number; spec: MeansSpec }[];
+  members: { number: number; spec: MeansSpec; mayDeny: boolean }[];
   weights?: KindWeights | undefined;
 };
 
@@ -53,7 +61,8 @@ export class MeansRules {
     let group = this.#groups.find((one) => one.playbook === playbook && one.role === spec.role);
     if (group === undefined)
       this.#groups.push((group = { playbook, role: spec.role, members: [] }));
-    group.members.push({ number, spec });
+    const mayDeny = spec.like.filter(denies).length >= denyingShare * spec.like.length;
+    group.members.push({ number, spec, mayDeny });
     return number;
   }
 
@@ -104,12 +113,14 @@ export class MeansRules {
   }
 
   /** The triggers that the sentence meets, each with its likelihood. */
-  in(role: string, direction: SentenceDirection): Map<number, number> {
+  in(role: string, text: string, direction: SentenceDirection): Map<number, number> {
     const found = new Map<number, number>();
+    const isDenial = denies(text);
     for (const { role: of, weights, members } of this.#groups) {
       if (of !== role || weights === undefined) continue;
       const shares = kindsOf(weights, direction);
-      for (const [at, { number, spec }] of members.entries()) {
+      for (const [at, { number, spec, mayDeny }] of members.entries()) {
+        if (isDenial && !mayDeny) continue;
         const share = shares[at + 1] ?? 0;
         if (share >= spec.threshold) found.set(number, share);
       }
@@ -118,12 +129,17 @@ export class MeansRules {
   }
 }
 
+function denies(text: string): boolean {
+  return heardWords(text).some(({ word }) => isNegator(word));
+}
+
 /** Examples with their directions: kind 0 is "nothing". Undefined without a model. */
 export async function samplesOf(
-  specs: readonly Pick<MeansSpec, 'like'>[],
+  specs: readonly Pick<MeansSpec, 'like' | 'unlike'>[],
   meaning: Meaning,
 ): Promise<KindSample[] | undefined> {
-  const lines = [neutralLines(), ...specs.map(({ like }) => like)];
+  const nothing = [...neutralLines(), ...specs.flatMap(({ unlike }) => unlike)];
+  const lines = [nothing, ...specs.map(({ like }) => like)];
   const samples: KindSample[] = [];
   for (const [kind, texts] of lines.entries())
     for (const text of texts) {
@@ -142,7 +158,7 @@ export class KeptWeights {
     specs: readonly MeansSpec[],
     learn: () => Promise<KindWeights | undefined>,
   ): Promise<KindWeights | undefined> {
-    const key = digestOf(JSON.stringify(specs.map(({ like }) => like)));
+    const key = digestOf(JSON.stringify(specs.map(({ like, unlike }) => [like, unlike])));
     const weights = this.#kept.get(key) ?? (await learn());
     if (weights === undefined) return undefined;
     this.#kept.delete(key);

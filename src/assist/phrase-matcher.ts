@@ -1,5 +1,5 @@
 import { soundDistance, soundOf } from '../language/rewrite/pronunciation.ts';
-import type { PlainWord } from './heard-text.ts';
+import { isNegator, type PlainWord } from './heard-text.ts';
 
 /** One phrase trigger as the matcher needs it. */
 export type PhraseSpec = {
@@ -37,7 +37,6 @@ const wordsAtMost = 16;
 const maxPlaces = 32;
 /** A negation reaches at most this many words ahead. */
 const negationReach = 5;
-const negators = new Set(['not', 'never', 'no', 'without', 'neither', 'nobody', 'nor']);
 const subjects = new Set(['i', 'you', 'we', 'they', 'he', 'she', 'it', 'there']);
 
 type Use = { spec: number; group: number; limit: number };
@@ -312,7 +311,12 @@ function hasItsWords(window: readonly PlainWord[], wording: readonly string[]): 
   const telling = wording.filter((word) => !everyday.has(word));
   const missing = telling.filter((word) => {
     const sound = soundOf(word);
-    return !window.some((heard) => soundDistance(heard.sound, sound, wordDistance) <= wordDistance);
+    // "Than me" is not "phone me": an everyday word is heard for another of its kind, hardly for a telling one.
+    return !window.some(
+      (heard) =>
+        !everyday.has(heard.word) &&
+        soundDistance(heard.sound, sound, wordDistance) <= wordDistance,
+    );
   });
   // A word may be heard as two, or two as one, where enough others stand.
   return missing.length <= (telling.length >= 4 ? 1 : 0);
@@ -357,7 +361,7 @@ function isNegated(words: readonly PlainWord[], { from, to }: PhraseMatch): bool
   for (let at = from - 1; at >= Math.max(0, from - negationReach); at--) {
     const word = words[at];
     if (word === undefined || word.clause !== first.clause) return false;
-    if (!negators.has(word.word)) continue;
+    if (!isNegator(word.word)) continue;
     const next = words[at + 1]?.word ?? '';
     const isQuestion = subjects.has(next) && at + 1 < to && /^(can|do|does|did|could|would|will|is|are|why)$/.test(words[at - 1]?.word ?? ''); // prettier-ignore
     if (!isQuestion) return true;
@@ -399,7 +403,7 @@ function lessOne(key: string): string[] {
 }
 
 const everyday = new Set(
-  'i you he she it we they me my your our their the a an to of in on at for with from by is am are was be been do does did have has had can could will would shall should may might must not no this that these those there here what when where why how who which if or and but as up out about get got go going want need make take know think say tell some any all'.split(
+  'i you he she it we they me my your our their the a an to of in on at for with from by is am are was be been do does did have has had can could will would shall should may might must not no this that these those there here what when where why how who which if or and but as up out about get got go going want need make take know think say tell some any all than then us him them so too very'.split(
     ' ',
   ),
 );

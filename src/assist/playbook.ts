@@ -47,7 +47,8 @@ const PhraseTrigger = z
   .refine(({ any, near }) => any !== undefined || near !== undefined, 'needs any or near');
 export type PhraseTrigger = z.infer<typeof PhraseTrigger>;
 
-const Examples = z.array(z.string().min(8).max(300)).min(5).max(20);
+const Sentences = z.array(z.string().min(8).max(300));
+const Examples = Sentences.min(5).max(40);
 
 const MeansTrigger = z
   .union([
@@ -55,6 +56,11 @@ const MeansTrigger = z
     z.strictObject({
       role: Party.default('customer'),
       like: Examples,
+      unlike: Sentences.max(40)
+        .default([])
+        .describe(
+          'Sentences that look like it and are not: denied, half said, about something else.',
+        ),
       threshold: z
         .number()
         .min(0.2)
@@ -66,7 +72,7 @@ const MeansTrigger = z
   .describe('Sentences that mean the same: other words are understood too.')
   .transform((means) =>
     Array.isArray(means)
-      ? { role: 'customer' as const, like: means, threshold: hintThreshold }
+      ? { role: 'customer' as const, like: means, unlike: [], threshold: hintThreshold }
       : means,
   );
 

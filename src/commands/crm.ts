@@ -93,7 +93,7 @@ async function list(options: ListOptions): Promise<void> {
   printLine('');
   const connected = await connectedTo(options);
   if (used.length + connected.length === 0)
-    printLine('No endpoint uses one: trunkline crm connect NAME says how.');
+    printLine('No endpoint uses one: npx trunkline crm connect NAME says how.');
   for (const { name, preset = '', url } of used) printLine(`endpoint ${name}: ${preset}, ${url}`);
   for (const { name, preset, host, state, detail } of connected)
     printLine(
@@ -120,7 +120,7 @@ async function connect(name: string, options: ConnectOptions): Promise<void> {
   if (options.token === undefined) {
     printNeeds(preset);
     printLine(
-      `trunkline crm connect ${name} --token TOKEN tries it; with --yes it is connected too, without a restart.`,
+      `npx trunkline crm connect ${name} --token TOKEN${argumentsOf(preset, given, options.url)} tries it; with --yes it is connected too, without a restart.`,
     );
     printSettings(name, preset, given, options.url);
     return;
@@ -143,7 +143,15 @@ async function connect(name: string, options: ConnectOptions): Promise<void> {
   }
   const { api } = runningProcess(options.process);
   const path = `/api/connections/${encodeURIComponent(options.name)}`;
-  await requestOf(api, path, { method: 'PUT', body: setting });
+  try {
+    await requestOf(api, path, { method: 'PUT', body: setting });
+  } catch (error) {
+    // The CRM took the trial of this command, so only the running process stands in the way: the settings do not ask it.
+    printLine('Not connected: the running process does not take it.');
+    printSettings(name, preset, given, options.url);
+    printLine('');
+    throw error;
+  }
   printLine(`connected as ${options.name}: each call that ends from now on gets its record there`);
   printLinks();
 }
@@ -162,6 +170,15 @@ function printNeeds(preset: Preset): void {
       `  ${option}${required ? ' (needed)' : ''}: ${description}${values === undefined ? '' : ` One of ${values.join(', ')}.`}${usual === undefined || usual === '' ? '' : ` Usually ${usual}.`}`,
     );
   printLine('');
+}
+
+/** The arguments that a CRM needs beside the token, as they are typed. */
+function argumentsOf(preset: Preset, given: Record<string, string>, url?: string): string {
+  const address = url !== undefined || preset.url === undefined ? ` --url ${url ?? 'ADDRESS'}` : '';
+  const needed = Object.entries(preset.options)
+    .filter(([option, { required }]) => required || given[option] !== undefined)
+    .map(([option]) => ` --option ${option}=${given[option] ?? '...'}`);
+  return address + needed.join('');
 }
 
 function printSettings(

@@ -125,7 +125,7 @@ export function filledPreset(choice: PresetChoice): FilledPreset {
   const url = choice.url ?? (preset.url === undefined ? undefined : fill(preset.url));
   if (url === undefined)
     throw new Error(
-      `the address of the API of ${preset.title} is missing: set url of this endpoint`,
+      `the address of its API is missing (${preset.title}): --url ADDRESS, TRUNKLINE_CRM_URL, or url of the endpoint`,
     );
   if (!URL.canParse(url)) throw new Error(`${url.slice(0, 200)} is no address`);
   return {

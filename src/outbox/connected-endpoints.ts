@@ -114,7 +114,7 @@ export class ConnectedEndpoints {
     if (!allowed.ok)
       throw new Problem(
         400,
-        `the address is refused: ${allowed.reason}; TRUNKLINE_CONNECT_HOSTS allows a private host`,
+        `the address is refused: ${allowed.reason}; a process that was started with TRUNKLINE_CONNECT_HOSTS=${new URL(endpoint.url).hostname} takes it`,
       );
     return { endpoint, setting: parsed.value, secret };
   }

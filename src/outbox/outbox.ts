@@ -117,7 +117,8 @@ export async function startOutbox(options: OutboxOptions): Promise<Outbox> {
     wanting: (type) => wantingOf(all(), type),
     eraseCall: (tx, callId) => eraseCall(tx, callId, clock.now()),
     health: () => healthsOf(dispatcher, housekeeping),
-    missing: () => (all().length > 0 ? [] : ['a CRM (TRUNKLINE_WEBHOOK_URL)']),
+    missing: () =>
+      all().length > 0 ? [] : ['a CRM (npx trunkline crm, or TRUNKLINE_WEBHOOK_URL)'],
     notes: () => notesOf(dispatcher, waiting, warnings),
     drain: async (deadlineMs) => {
       await Promise.all([

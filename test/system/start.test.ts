@@ -19,7 +19,7 @@ describe.concurrent('the process', () => {
     expect(ready.notes).toEqual([]);
     expect(ready.missing).toEqual(
       expect.arrayContaining([
-        'a CRM (TRUNKLINE_WEBHOOK_URL)',
+        'a CRM (npx trunkline crm, or TRUNKLINE_WEBHOOK_URL)',
         'a carrier (npx trunkline carriers)',
         'a public address (TRUNKLINE_PUBLIC_URL)',
       ]),

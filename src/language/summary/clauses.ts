@@ -49,14 +49,17 @@ const torn =
  * these words the next ones cannot belong to the same clause.
  */
 const runOn =
-  /(?<!\b(?:and|but|so|because|that|if|when|where|what|who|how|which|why|until|before|after|since|while|as|than|once|unless|though|whether|like|think|thought|know|knew|said|say|says|told|tell|tells|hope|guess|believe|sure|afraid|sorry|see|mean|feel|find|hear|heard|wish|suppose|bet|understand|check|thing|way|time|day|reason|all|everything|something|anything|only|looks?|seems?|sounds?|or|now|then|not|the|to|of|for|with|in|on|at|is|are|was|be|yes|yeah|no|okay|well|right))\s(?=(?:it's|it takes|there's|nobody's|you don't have to|that's (?:wrong|right|why))\b)|(?<=\b(?:too|today|tomorrow|it|them|you|me|us|here|there|later))\s(?=(?:i'll|we'll|i've|we've) )/i;
+  /(?<!\b(?:and|but|so|because|that|if|when|where|what|who|how|which|why|until|before|after|since|while|as|than|once|unless|though|whether|like|think|thought|know|knew|said|say|says|told|tell|tells|hope|guess|believe|sure|afraid|sorry|see|mean|feel|find|hear|heard|wish|suppose|bet|understand|check|thing|way|time|day|reason|all|everything|something|anything|only|looks?|seems?|sounds?|or|now|then|not|the|to|of|for|with|in|on|at|is|are|was|be|yes|yeah|no|okay|well|right))\s(?=(?:it's|it takes|there's|nobody's|you don't have to|you will|you'll|that's (?:wrong|right|why))\b)|(?<=\b(?:too|today|tomorrow|it|them|you|me|us|here|there|later))\s(?=(?:i'll|we'll|i've|we've) )/i;
 const leastRunOnWords = 8;
+const states = /\b(?:is|are|was|were|will|have|has|had|can|could|did|does|am|do|ignore|\p{L}+'(?:s|re|ve|ll|m|d)|\p{L}{2,}ed)\b/iu; // prettier-ignore
 
 function apart(sentence: string): string[] {
   if (/[,;:]|^(?:once|if|when|as soon as|after|before|until|unless|while|since)\b/i.test(sentence)) return [sentence]; // prettier-ignore
   if (wordsIn(sentence) < leastRunOnWords) return [sentence];
   const pieces = sentence.split(runOn);
-  return pieces.every((piece) => wordsIn(piece) >= 2) ? pieces : [sentence];
+  // "The refund you will get" is one clause: nothing was stated before "you".
+  const isWhole = pieces.slice(0, -1).every((piece) => wordsIn(piece) >= 2 && states.test(piece));
+  return isWhole && wordsIn(pieces.at(-1) ?? '') >= 2 ? pieces : [sentence];
 }
 
 /** Cuts a long sentence without marks where a new statement begins. Recognised speech may have no full stops. */

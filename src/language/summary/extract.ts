@@ -34,6 +34,8 @@ const finding =
 const chatter =
   /^(?:welcome to|for calling|you(?:'ve| have) reached|(?:\w+, )?this is|my name is|you(?:'re| are) speaking|speaking with|thank(?:s| you)|bye|goodbye|you're welcome|have a|hello|hi\b|good (?:morning|afternoon|evening)|how can|how may|great|perfect|okay|ok\b|will do|you too|no problem|i've got that|as i said|that's right|is there anything|sorry to hear|i'm sorry|let me|one moment|go ahead|i knew it|take care|yes please|that's (?:correct|everything|all)|speaking|oh\b|hold on|bear with|no worries|my supervisor|this call (?:is|may|will)|please use\b)/i;
 
+const greets = /\bmy name(?:'s| is)\b|\bspeaking\b|\bhow (?:can|may) i help\b|\bthis is \p{Lu}/iu;
+
 /** The weight of a sentence's length. 1 would fill the summary with scraps, 0 with the longest turns. */
 const costPower = 0.6;
 const leastNovelty = 0.4;
@@ -242,6 +244,8 @@ function weigh(
   // "It is cancelled." is short, but it is the result that the call was for.
   if (words < 4 && !outcome.test(clause.text)) score -= 1;
   if (isAgent && outcome.test(clause.text)) score += 0.5;
+  // The agent's own name and the company's open each call.
+  if (isAgent && clause.turn <= 2 && greets.test(clause.text)) score -= 4;
   // The first line of the summary already names the caller.
   if (/\b(?:date of birth|my name|this is|speaking)\b/i.test(clause.text) && keys.size <= 3)
     score -= 1.2;

@@ -22,7 +22,8 @@ const nothingToTell = 'Short call, nothing to summarise.';
 /** A call with more turns than this has several matters, so the record's lines are not all that a reader wants. */
 const shortCallTurns = 16;
 
-type ToldLine = { text: string; turn: number };
+/** A line, the turn where it stands, and the turns that prove it. */
+type ToldLine = { text: string; turn: number; turns?: readonly number[] };
 
 /** The call in one of three forms, from its record. */
 export function summarize(
@@ -109,8 +110,10 @@ function isNumberAgain({ text }: Clause, main: readonly ToldLine[]): boolean {
 }
 
 function isTold(clause: Clause, main: readonly ToldLine[]): boolean {
+  const count = main.flatMap(({ text }) => /; they have \w+ ([\w ]+)\.$/.exec(text)?.[1] ?? [])[0];
+  if (count !== undefined && clause.text.includes(count)) return true;
   return main.some(
-    ({ text, turn }) => likeness(text, clause.text) >= (turn === clause.turn ? 0.3 : 0.6),
+    ({ text, turn, turns = [turn] }) => likeness(text, clause.text) >= (turns.includes(clause.turn) ? 0.3 : 0.6), // prettier-ignore
   );
 }
 
@@ -123,13 +126,14 @@ function recordLines({ reason, done, promises, facts, day }: CallRecordDraft): T
     const at = reason.text.search(contacts);
     const end = at < 0 ? reason.text.length - 1 : at;
     const text = isPlain ? `${reason.text.slice(0, end)} (${number.value})${reason.text.slice(end)}` : reason.text; // prettier-ignore
-    lines.push({ text, turn: reason.turns[0] ?? 0 });
+    lines.push({ text, turn: reason.turns[0] ?? 0, turns: reason.turns });
   }
-  const actions = done.map(({ text, turns }) => ({ text: `${text}.`, turn: turns.at(-1) ?? 0 }));
+  const actions = done.map(({ text, turns }) => ({ text: `${text}.`, turn: turns.at(-1) ?? 0, turns })); // prettier-ignore
   const tellable = promises.filter(({ what, until }) => until !== undefined || !vague.test(what));
   const later = tellable.map((promise) => ({
     text: promiseLine(promise, actions, day),
     turn: promise.turns.at(-1) ?? 0,
+    turns: promise.turns,
   }));
   return [...lines, ...[...actions, ...later].toSorted((a, b) => a.turn - b.turn)];
 }

@@ -96,6 +96,27 @@ test('an address that is none is refused by its name, before any help', async ()
   ]);
   const help = await run('connect', 'hubspot');
   expect(help.lines[0]).toBe('HubSpot needs:');
-  expect(help.text).toContain('trunkline crm connect hubspot --token TOKEN tries it');
+  expect(help.text).toContain('npx trunkline crm connect hubspot --token TOKEN tries it');
+  const own = await run('connect', 'generic');
+  expect(own.text).toContain('connect generic --token TOKEN --url ADDRESS tries it');
+  const other = await run('connect', 'zendesk');
+  expect(other.text).toContain('connect zendesk --token TOKEN --option subdomain=... tries it');
   expect(help.text).toContain('several: Which of several contacts with one number. One of newest, none. Usually newest.'); // prettier-ignore
+});
+
+test('a private address that the running process does not take is answered with what to do', async () => {
+  await using api = await ownApi();
+  await using app = await startApp();
+  const url = `${api.url}/api`;
+  const refused = await run('connect', 'generic', '--token', token, '--url', url, '--process', app.url, '--yes'); // prettier-ignore
+  expect(refused.code).toBe(1);
+  expect(refused.lines.slice(3, 8)).toEqual([
+    'Not connected: the running process does not take it.',
+    'Or keep it in the settings, as variables of the environment:',
+    '  TRUNKLINE_CRM=generic',
+    '  TRUNKLINE_CRM_TOKEN=...',
+    `  TRUNKLINE_CRM_URL=${url}`,
+  ]);
+  expect(refused.text).toContain('TRUNKLINE_CONNECT_HOSTS=127.0.0.1');
+  expect(refused.text).not.toContain(token);
 });

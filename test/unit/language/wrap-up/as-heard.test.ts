@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { recordOf } from '../../../../src/language/wrap-up/record.ts';
+import { summarize } from '../../../../src/language/wrap-up/summarize.ts';
 import { entitiesOfTurns } from '../../../../src/language/values/of-turns.ts';
 
 /* Records of turns as recognisers write them: without small words, without marks, with breaks in mid-sentence. */
@@ -112,4 +113,27 @@ test('amounts, hours and days are kept as they were meant', () => {
     ['amount', '24.99'],
     ['time', '22:00'],
   ]);
+});
+
+test('the test call reads as a person would write it, with the errors of its recognition', () => {
+  const said = [
+    'Thank you for cooking. Falling riverside books my name is Daniel. How can I help you?',
+    'Hello, Daniel, my name is Emily Johnson. I would like a refund because my order was damaged.',
+    'I am sorry to hear that, what is your order number?',
+    'The order number is 472916.',
+    'Thank you and what is your phone number',
+    'My phone number is 212-555-0147.',
+    'Thank you, I can see your order. The price was $89.',
+    'I have called three times and nobody helped me. This is terrible service and I am very angry.',
+    'I understand and I apologize I will refund $89 to your credit card today',
+    "That is wonderful news. Thank you so much. I'm really happy with your help.",
+    'You are welcome emily you will have your money by Friday have a great day',
+    'Thank you very much, Daniel.',
+    ...['Bye.', 'Bye now.', 'Take care.', 'Goodbye.', 'Bye bye.'],
+  ];
+  const turns = said.map((text, place) => ({ role: place % 2 === 0 ? 'agent' : 'customer', text, start: place * 3, end: place * 3 + 2 })); // prettier-ignore
+  const context = { entities: entitiesOfTurns(turns, about, 'en'), ...about };
+  expect(summarize(turns, 'general', context)).toBe(
+    "Caller: Emily Johnson. Customer wanted a refund because their order was damaged (472916); they have called three times. Agent will refund $89 to the customer's credit card the same day. The customer will get their money by Friday, 4 December.",
+  );
 });

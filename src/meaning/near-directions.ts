@@ -1,5 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import type { FromNear, ToNear } from './near-thread.ts';
+import { noneNear, type PackedNear } from './packed-near.ts';
 import type { NearAsk } from './sign-index.ts';
 
 /** At most this many questions wait for the thread. */
@@ -8,12 +9,13 @@ export const maxNearWaiting = 32;
 /** All directions of an installation in a thread of this process, which is started by the first rows. */
 export class NearDirections implements AsyncDisposable {
   #worker: Worker | undefined;
-  readonly #waits = new Map<number, (ids: number[] | undefined) => void>();
+  readonly #waits = new Map<number, (found: PackedNear | undefined) => void>();
   #order = 0;
 
-  add(rows: Omit<ToNear & { type: 'add' }, 'type'>): void {
-    this.#worker ??= this.#start();
-    this.#worker.postMessage({ type: 'add', ...rows } satisfies ToNear);
+  /** Resolves when the thread has them: whoever adds many waits, so that no copies pile up on the way. */
+  async add(rows: Omit<ToNear & { type: 'add' }, 'type' | 'order'>): Promise<void> {
+    const worker = (this.#worker ??= this.#start());
+    await this.#ask(worker, (order) => ({ type: 'add', order, ...rows }));
   }
 
   forget(calls: readonly string[]): void {
@@ -29,15 +31,19 @@ export class NearDirections implements AsyncDisposable {
     return this.#worker !== undefined;
   }
 
-  /** Ids of rows that are nearly the nearest. Undefined if too many ask at once, or if the thread was lost. */
-  nearest(ask: NearAsk): Promise<number[] | undefined> {
+  /** Rows that are nearly the nearest. Undefined if too many ask at once, or if the thread was lost. */
+  nearest(ask: NearAsk): Promise<PackedNear | undefined> {
     const worker = this.#worker;
-    if (worker === undefined) return Promise.resolve([]);
+    if (worker === undefined) return Promise.resolve(noneNear);
     if (this.#waits.size >= maxNearWaiting) return Promise.resolve(undefined);
+    return this.#ask(worker, (order) => ({ type: 'nearest', order, ask }));
+  }
+
+  #ask(worker: Worker, message: (order: number) => ToNear): Promise<PackedNear | undefined> {
     const order = this.#order++;
-    const { promise, resolve } = Promise.withResolvers<number[] | undefined>();
+    const { promise, resolve } = Promise.withResolvers<PackedNear | undefined>();
     this.#waits.set(order, resolve);
-    worker.postMessage({ type: 'nearest', order, ask } satisfies ToNear);
+    worker.postMessage(message(order));
     return promise;
   }
 
@@ -49,8 +55,8 @@ export class NearDirections implements AsyncDisposable {
 
   #start(): Worker {
     const worker = new Worker(new URL('./near-thread.ts', import.meta.url), { name: 'meanings' });
-    worker.on('message', ({ order, ids }: FromNear) => {
-      this.#waits.get(order)?.(ids);
+    worker.on('message', ({ order, found }: FromNear) => {
+      this.#waits.get(order)?.(found);
       this.#waits.delete(order);
     });
     // The thread holds nothing that the database does not have.

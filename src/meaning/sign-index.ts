@@ -34,6 +34,9 @@ export type NearAsk = {
   below?: string | undefined;
 };
 
+/** Ids of rows, and the call of each. */
+export type NearRows = { ids: number[]; calls: string[] };
+
 /**
  * The signs of many directions, which tell nearly which of them are near to another. The caller then compares the whole
  * directions of the rows found.
@@ -74,8 +77,8 @@ export class SignIndex {
     }
   }
 
-  /** The ids of the rows whose signs differ least, the nearest first. */
-  nearest(ask: NearAsk): number[] {
+  /** The rows whose signs differ least, the nearest first, and of equally near ones the newest first. */
+  nearest(ask: NearAsk): NearRows {
     const asked = signsOf(ask.direction);
     const isAllowed = this.#allowed(ask);
     const role = ask.role === undefined ? undefined : this.#roles.indexOf(ask.role);
@@ -112,26 +115,35 @@ export class SignIndex {
     this.#remove((chunk, row) => known.has(chunk.ids[row] ?? NaN));
   }
 
-  #least(counts: Uint32Array, most: number): number[] {
-    let farthest = 0;
+  #least(counts: Uint32Array, most: number): NearRows {
+    // All rows that differ in fewer places than `last` have room, and some of those that differ in just as many.
+    let last = 0;
     let within = 0;
-    while (farthest <= mostDifferences) {
-      const next = within + (counts[farthest] ?? 0);
-      if (next > most && within > 0) break;
-      within = next;
-      farthest += 1;
-    }
-    const found: { id: number; by: number }[] = [];
+    while (last <= mostDifferences && within + (counts[last] ?? 0) <= most)
+      within += counts[last++] ?? 0;
+    const leastId = last > mostDifferences ? Infinity : this.#leastIdOf(last, counts[last] ?? 0, most - within); // prettier-ignore
+    const found: { id: number; by: number; call: string }[] = [];
     for (let at = 0; at < this.#size; at++) {
       const by = this.#differences[at] ?? directionSize;
-      if (by >= farthest) continue;
+      if (by > last || by > mostDifferences) continue;
       const chunk = this.#chunks[Math.floor(at / rowsOfChunk)];
-      found.push({ id: chunk?.ids[at % rowsOfChunk] ?? 0, by });
+      const id = chunk?.ids[at % rowsOfChunk] ?? 0;
+      if (by === last && id < leastId) continue;
+      found.push({ id, by, call: this.#callIds[chunk?.calls[at % rowsOfChunk] ?? 0] ?? '' });
     }
-    return found
-      .sort((a, b) => a.by - b.by || b.id - a.id)
-      .slice(0, most)
-      .map(({ id }) => id);
+    found.sort((a, b) => a.by - b.by || b.id - a.id);
+    return { ids: found.map(({ id }) => id), calls: found.map(({ call }) => call) };
+  }
+
+  /** The least id of the newest `room` rows that differ in so many places. A greeting is said in every call. */
+  #leastIdOf(differences: number, count: number, room: number): number {
+    if (room === 0) return Infinity;
+    const ids = new Float64Array(count);
+    let to = 0;
+    for (let at = 0; at < this.#size; at++)
+      if (this.#differences[at] === differences)
+        ids[to++] = this.#chunks[Math.floor(at / rowsOfChunk)]?.ids[at % rowsOfChunk] ?? 0;
+    return ids.sort()[count - room] ?? -Infinity;
   }
 
   /** One byte for each call: 1 if its rows may be found. Undefined if all may. */
@@ -154,8 +166,10 @@ export class SignIndex {
   #numberOf(callId: string): number {
     const known = this.#callNumbers.get(callId);
     if (known !== undefined) return known;
-    this.#callIds.push(callId);
-    this.#callNumbers.set(callId, this.#callIds.length - 1);
+    // A text that was cut out of a longer one keeps all of that in memory.
+    const own = Buffer.from(callId).toString();
+    this.#callIds.push(own);
+    this.#callNumbers.set(own, this.#callIds.length - 1);
     return this.#callIds.length - 1;
   }
 

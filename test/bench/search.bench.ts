@@ -81,14 +81,17 @@ export async function run(): Promise<void> {
     await using opened = new AsyncDisposableStack();
     const store = opened.use(await openedStore(kind, opened));
     const turns = count * turnsOfCall;
-    const isFull = (await store.db.selectFrom('calls').select('id').limit(1).execute()).length > 0;
-    if (!isFull) {
+    const stored = await countOf(store, 'calls');
+    if (stored < count) {
       const startMs = performance.now();
-      await fill(store);
+      await fill(store, stored);
       const tookS = (performance.now() - startMs) / 1_000;
+      const filled = (count - stored) * turnsOfCall;
       console.log(
-        `${kind}: ${count} calls, ${turns} turns stored in ${tookS.toFixed(0)} s (${((1e6 * tookS) / turns).toFixed(0)} µs a turn)`,
+        `${kind}: ${count} calls, ${turns} turns; ${filled} stored in ${tookS.toFixed(0)} s (${((1e6 * tookS) / filled).toFixed(0)} µs a turn)`,
       );
+    }
+    if ((await countOf(store, 'said_directions')) < turns) {
       const beforeMs = performance.now();
       await fillDirections(store);
       const spentS = (performance.now() - beforeMs) / 1_000;
@@ -207,10 +210,16 @@ async function bytesOf({ kind, db }: Store): Promise<void> {
   }
 }
 
-async function fill(store: Store): Promise<void> {
-  const word = newWords(42);
+async function countOf({ db }: Store, table: 'calls' | 'said_directions'): Promise<number> {
+  const { rows } = await sql<{ n: number }>`select count(*) as n from ${sql.table(table)}`.execute(db); // prettier-ignore
+  return Number(rows[0]?.n);
+}
+
+/** Goes on behind the calls that an earlier run has stored. */
+async function fill(store: Store, stored: number): Promise<void> {
+  const word = newWords(42 + stored);
   const first = Date.UTC(2025, 0, 1);
-  for (let at = 0; at < count; at += callsAtOnce)
+  for (let at = stored; at < count; at += callsAtOnce)
     await store.transaction(async (tx) => {
       const ids = Array.from({ length: callsAtOnce }, (_, on) =>
         newId('call', first + (at + on) * 60_000),
@@ -257,14 +266,17 @@ const turnsAtOnce = 20_000;
 async function fillDirections(store: Store): Promise<void> {
   const direction = newDirections(42);
   const bytes = store.kind === 'sqlite' ? 'blob' : 'bytea';
-  await sql`create table samples (n integer primary key, direction ${sql.raw(bytes)} not null)`.execute(store.db); // prettier-ignore
+  await sql`create table if not exists samples (n integer primary key, direction ${sql.raw(bytes)} not null)`.execute(store.db); // prettier-ignore
   for (let at = 0; at < samples; at += 500)
     await store.transaction(async (tx) => {
       const rows = Array.from({ length: 500 }, (_, on) => sql`(${at + on}, ${Buffer.from(direction((at + on) % themes))})`); // prettier-ignore
-      await sql`insert into samples (n, direction) values ${sql.join(rows)}`.execute(tx);
+      await sql`insert into samples (n, direction) values ${sql.join(rows)} on conflict do nothing`.execute(
+        tx,
+      );
     });
-  const { rows } = await sql<{ id: number }>`select max(id) as id from said`.execute(store.db);
-  for (let at = 0; at < (rows[0]?.id ?? 0); at += turnsAtOnce)
+  const { rows } = await sql<{ id: number; from: number | null }>`select
+    (select max(id) from said) as id, (select max(id) from said_directions) as "from"`.execute(store.db); // prettier-ignore
+  for (let at = Number(rows[0]?.from ?? 0); at < Number(rows[0]?.id); at += turnsAtOnce)
     await store.transaction(async (tx) => {
       await sql`insert into said_directions (id, call_id, role, direction)
         select s.id, s.call_id, s.role, p.direction from said s join samples p on p.n = (s.id * 7919) % ${samples}

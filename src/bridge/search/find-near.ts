@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import { firstId } from '../../lib/ids.ts';
 import { cosine, directionSize, type SentenceDirection } from '../../meaning/directions.ts';
+import { blocksOf } from '../../meaning/packed-near.ts';
 import type { Store } from '../../store/store.ts';
 import { callsWithKeys } from '../api/call-search.ts';
 import { hitOf, hitsPerCall, saidColumns, type FoundHit, type FoundPage, type SaidRow, type SearchFilters } from './find-calls.ts'; // prettier-ignore
@@ -10,11 +11,13 @@ import { hitsByCall, rankedPage } from './ranked-page.ts';
 
 /** Below this, a sentence has hardly anything to do with another one. */
 const leastNearness = 0.35;
-/** Candidates of each try. A filter that most calls fail needs more of them. */
-const tries = [2_000, 8_000, 32_000];
+const mostCandidates = 2_000;
+/** Of these, the ones in calls that pass the filters are compared, until there are enough for the page. */
+const mostFiltered = 32_000;
 /** If no more calls than this have the keys that are asked for, only their words are compared. */
 const fewCalls = 20_000;
 const rowsAtOnce = 1_000;
+const callsAtOnce = 500;
 
 type NearSearch = {
   store: Pick<Store, 'kind' | 'db'>;
@@ -40,30 +43,54 @@ export async function findNear(
     from: from === undefined ? undefined : firstId('call', from),
     below: to === undefined ? undefined : firstId('call', to),
   };
-  for (const most of tries) {
-    const nearest = await near.nearest({ direction, most, role, calls, ...range });
-    if (nearest === undefined) return undefined;
-    const { ids, isWhole } = nearest;
-    const { rows, missing } = await scored(store, direction, ids);
+  const isFiltered = Object.values(filters).some((filter) => filter !== undefined);
+  const most = isFiltered ? mostFiltered : mostCandidates;
+  const nearest = await near.nearest({ direction, most, role, calls, ...range });
+  if (nearest === undefined) return undefined;
+  const tests = new Map<string, boolean>();
+  const ranked: NearRow[] = [];
+  let page: Awaited<ReturnType<typeof rankedPage>> = { callIds: [], next: null, isShort: true };
+  for (const block of blocksOf(nearest.found)) {
+    if (isFiltered) await test(store.db, filters, block, tests);
+    const some = isFiltered ? block.filter(({ callId }) => tests.get(callId)) : block;
+    const { rows, missing } = await scored(store, direction, some);
     if (missing.length > 0) near.drop(missing);
-    const page = await rankedPage({
-      ranked: rows,
-      passed: (some) => passed(store.db, filters, some),
+    ranked.push(...rows);
+    ranked.sort((a, b) => b.nearness - a.nearness || b.id - a.id);
+    // Calls that were erased meanwhile are left out here.
+    page = await rankedPage({
+      ranked,
+      passed: (callIds) => passed(store.db, isFiltered ? {} : filters, callIds),
       ...{ before, limit },
     });
-    if (page.isShort && ids.length >= most && most !== tries.at(-1)) continue;
-    return { ...page, hits: await hitsOf(store, rows, page.callIds), isWhole };
+    if (!page.isShort) break;
   }
-  return undefined;
+  return { ...page, hits: await hitsOf(store, ranked, page.callIds), isWhole: nearest.isWhole };
+}
+
+/** Tests the calls of these rows by the filters. One call has many rows. */
+async function test(
+  db: Store['db'],
+  filters: SearchFilters,
+  rows: readonly { callId: string }[],
+  tests: Map<string, boolean>,
+): Promise<void> {
+  const callIds = [...new Set(rows.map(({ callId }) => callId))].filter((id) => !tests.has(id));
+  for (let at = 0; at < callIds.length; at += callsAtOnce) {
+    const some = callIds.slice(at, at + callsAtOnce);
+    const passing = await passed(db, filters, some);
+    for (const id of some) tests.set(id, passing.has(id));
+  }
 }
 
 /** Compares whole directions, as the database has them now. */
 async function scored(
   { db, kind }: NearSearch['store'],
   direction: SentenceDirection,
-  ids: readonly number[],
+  candidates: readonly { id: number }[],
 ): Promise<{ rows: NearRow[]; missing: number[] }> {
   const rows: NearRow[] = [];
+  const ids = candidates.map(({ id }) => id);
   const missing = new Set(ids);
   const joined = (column: string) =>
     sql.raw(kind === 'sqlite' ? `group_concat(${column})` : `string_agg(${column}::text, ',' order by id)`); // prettier-ignore
@@ -85,7 +112,6 @@ async function scored(
       if (nearness >= leastNearness) rows.push({ id, callId: callIds[row] ?? '', nearness });
     }
   }
-  rows.sort((a, b) => b.nearness - a.nearness || b.id - a.id);
   return { rows, missing: [...missing] };
 }
 

@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import { within, type Clock } from '../../lib/clock.ts';
 import { NearDirections } from '../../meaning/near-directions.ts';
+import type { PackedNear } from '../../meaning/packed-near.ts';
 import type { NearAsk } from '../../meaning/sign-index.ts';
 import type { Store } from '../../store/store.ts';
 import type { LiveFeed } from '../live-feed.ts';
@@ -38,13 +39,13 @@ export class LoadedDirections implements AsyncDisposable {
     this.#leaveFeed = options.feed.whenErased((id) => this.#near.forget([id]));
   }
 
-  /** Ids of words that are nearly the nearest; `isWhole` is false while older words are still read. */
-  async nearest(ask: NearAsk): Promise<{ ids: number[]; isWhole: boolean } | undefined> {
+  /** The words that are nearly the nearest; `isWhole` is false while older words are still read. */
+  async nearest(ask: NearAsk): Promise<{ found: PackedNear; isWhole: boolean } | undefined> {
     this.#loading ??= this.#load().finally(() => (this.#loading = undefined));
     const loading = this.#loading;
     const isWhole = await within(this.#options.clock, waitMs, loading);
-    const ids = await this.#near.nearest(ask);
-    return ids && { ids, isWhole };
+    const found = await this.#near.nearest(ask);
+    return found && { found, isWhole };
   }
 
   drop(ids: readonly number[]): void {
@@ -57,7 +58,7 @@ export class LoadedDirections implements AsyncDisposable {
     while (!this.#isStopped) {
       const { last, count, ...rows } = await this.#packed(this.#last);
       if (last === null) return;
-      this.#near.add(rows);
+      await this.#near.add(rows);
       this.#last = last;
       if (count < rowsAtOnce) return;
     }

@@ -164,6 +164,34 @@ describe.each(['SQLite', 'Postgres'])('the search by meaning on %s', (kind) => {
     expect(await found(asked)).not.toContain('dragon0');
   });
 
+  test('a filter that thousands of nearer calls fail still finds the one that passes it', async () => {
+    const letters = (at: number): string => String(at).replaceAll(/\d/g, (digit) => 'abcdefghij'.charAt(Number(digit))); // prettier-ignore
+    const startedAt = Date.UTC(2025, 0, 1);
+    const make = (at: number) => ({ ...callRow(newId('call', startedAt + at), startedAt + at) });
+    const near = Array.from({ length: 2_300 }, (_, at) => make(at + 1));
+    const far = { ...make(0), carrier: 'telnyx' };
+    names.set(far.id, 'far');
+    await store.transaction(async (tx) => {
+      for (let at = 0; at < near.length; at += 100) {
+        const some = near.slice(at, at + 100);
+        await tx.insertInto('calls').values(some).execute();
+        await tx
+          .insertInto('leg_results')
+          .values(
+            some.flatMap(({ id }, on) =>
+              finalRows(id, [['customer', `a broken kettle whistles ${letters(at + on)}`]]),
+            ),
+          ) // prettier-ignore
+          .execute();
+      }
+      await tx.insertInto('calls').values(far).execute();
+      await tx.insertInto('leg_results').values(finalRows(far.id, [['customer', 'a broken kettle whistles all day long in this house']])).execute(); // prettier-ignore
+    });
+    await until(isDone, 60_000);
+    expect(await found('a broken kettle whistles', '&carrier=telnyx')).toEqual(['far']);
+    expect((await search('a broken kettle whistles', '&carrier=twilio')).items).toHaveLength(20);
+  }, 90_000);
+
   test('a text that changes while its direction is made has none of the text before', async () => {
     const id = await stored('raced', [['customer', 'my card is four two four two']]);
     await until(isDone);

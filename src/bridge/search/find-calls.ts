@@ -64,7 +64,7 @@ export async function findSaid(ask: FindWords): Promise<FoundPage> {
   let hits = 0;
   let callsAtOnce = firstCalls;
   for (let statement = 0; statement < mostStatements && place !== null; statement++) {
-    const step: HitCalls = await hitCalls(store, driver, place);
+    const step: HitCalls = await hitCalls(store, driver, place, passes.few);
     place = step.next;
     hits += step.hits;
     const calls = step.calls.filter(({ call_id }) => !found.has(call_id) && passes.perhaps(call_id)); // prettier-ignore
@@ -100,7 +100,12 @@ function weightOf({ isNot, anyOf }: Condition): number {
   return Math.min(...lengths);
 }
 
+/** If no more calls than this may pass, Postgres reads their words, and not the hits of all other calls. */
+const fewestCalls = 300;
+
 type PassingCalls = {
+  /** All calls that may pass, if they are very few. */
+  few: readonly string[] | undefined;
   /** False if the call does not pass. Costs nothing. */
   perhaps: (callId: string) => boolean;
   certainly: (callIds: string[]) => Promise<Set<string>>;
@@ -112,10 +117,16 @@ async function passingCalls(
   filters: SearchFilters,
 ): Promise<PassingCalls> {
   const isAny = Object.values(filters).every((value) => value === undefined);
-  if (isAny) return { perhaps: () => true, certainly: (ids) => Promise.resolve(new Set(ids)) };
+  if (isAny)
+    return {
+      few: undefined,
+      perhaps: () => true,
+      certainly: (ids) => Promise.resolve(new Set(ids)),
+    };
   const some = await callsWithKeys(db, filters, fewCalls);
   const known = some && new Set(some);
   return {
+    few: some !== undefined && some.length <= fewestCalls ? some : undefined,
     perhaps: (id) => known?.has(id) ?? true,
     certainly: (ids) => passed(db, filters, ids),
   };
@@ -210,20 +221,22 @@ async function hitCalls(
   { db, kind }: Pick<Store, 'kind' | 'db'>,
   condition: Condition,
   place: SearchPlace,
+  few: readonly string[] | undefined,
 ): Promise<HitCalls> {
-  const range = await rangeOf(db, kind, place);
+  const calls = kind === 'postgres' ? few : undefined;
+  const range = await rangeOf(db, kind, calls === undefined ? place : { ...place, span: Infinity });
   if (range === undefined) return { calls: [], hits: 0, next: null };
   const { role } = condition;
   const id = role === undefined ? sql`t.id` : sql`case when t.role = ${role} then t.id end`;
   const { rows } = await sql<{ call_id: string; id: number | null; least: number; hits: number }>`
     select t.call_id, max(${id}) as id, min(t.id) as least, count(*) as hits
-    from ${rowsIn(kind, hitsIn(kind, condition, range, place.most))}
+    from ${rowsIn(kind, hitsIn(kind, condition, { ...range, calls }, place.most))}
     group by t.call_id order by max(t.id) desc`.execute(db);
   const hits = rows.reduce((sum, row) => sum + row.hits, 0);
-  const calls = rows
+  const found = rows
     .flatMap((row) => (row.id === null ? [] : [{ call_id: row.call_id, id: row.id }]))
     .toSorted((a, b) => b.id - a.id);
-  return { calls, hits, next: nextPlace(kind, place, range, hits, Math.min(...rows.map(({ least }) => least))) }; // prettier-ignore
+  return { calls: found, hits, next: nextPlace(kind, place, range, hits, Math.min(...rows.map(({ least }) => least))) }; // prettier-ignore
 }
 
 /** The newest hits of a condition, at most so many. */
@@ -233,6 +246,7 @@ export async function newestHits(
   most: number,
 ): Promise<number[]> {
   const found: number[] = [];
+  let seen = 0;
   let place: SearchPlace | null = { ...firstPlace, most };
   for (let statement = 0; statement < mostStatements && place !== null; statement++) {
     const range = await rangeOf(db, kind, place);
@@ -241,12 +255,20 @@ export async function newestHits(
     found.push(...rows.map(({ id }) => id));
     if (found.length >= most) break;
     place = nextPlace(kind, place, range, rows.length, rows.at(-1)?.id ?? Infinity);
+    seen += (range.top ?? 0) - range.bottom;
+    if (place !== null) place.span = spanFor(most - found.length, found.length / seen, place.span);
   }
   return found.slice(0, most);
 }
 
+/** Each statement reads the index anew: the next range should hold the rest of the hits, as often as they came so far. */
+function spanFor(hits: number, share: number, span: number): number {
+  const wanted = share === 0 ? Infinity : Math.ceil((1.2 * hits) / share);
+  return Math.min(Math.max(span, wanted), span * 16);
+}
+
 /** Hits with ids in a range: from `bottom` on, and below `top`. */
-type HitRange = { top: number | undefined; bottom: number; least: number };
+type HitRange = { top: number | undefined; bottom: number; least: number; calls?: readonly string[] | undefined }; // prettier-ignore
 
 /**
  * FTS5 keeps its hits in the order of the ids, so only the newest hits are read. Postgres would read every hit of a
@@ -265,20 +287,21 @@ async function rangeOf(
   const [{ least, most } = { least: null, most: null }] = rows;
   if (least === null || most === null) return undefined;
   const top = Math.min(below ?? Infinity, most + 1);
-  return { top, bottom: top - span, least };
+  return { top, bottom: Math.max(least, top - span), least };
 }
 
 function hitsIn(
   kind: Store['kind'],
   condition: Condition,
-  { top, bottom }: HitRange,
+  { top, bottom, calls }: HitRange,
   most: number,
 ): RawBuilder<unknown> {
   return kind === 'sqlite'
     ? sql`select rowid as id from said_words where said_words match ${sqliteMatch(condition)}
         ${top === undefined ? sql`` : sql`and rowid < ${boundOf(top)}`} order by rowid desc limit ${most}`
     : sql`select id, call_id, role from said where words @@ ${postgresQuery(condition)}
-        and id < ${top} and id >= ${bottom} order by id desc limit ${most}`;
+        and id < ${top} ${calls === undefined ? sql`and id >= ${bottom}` : sql`and call_id = any(${calls})`}
+        order by id desc limit ${most}`;
 }
 
 /** The rows `t` of hits. Postgres has read them already: a join might read the whole table again. */

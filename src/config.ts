@@ -25,7 +25,7 @@ import { ObjectsConfig, objectsProblems } from './objects/config.ts';
 import { OutboxConfig } from './outbox/config.ts';
 import type { Installation } from './protocol/api.ts';
 import { StreamingRequest } from './protocol/live-request.ts';
-import { fieldErrors } from './protocol/validation.ts';
+import { fieldErrors, isOwn } from './protocol/validation.ts';
 import { ModelName } from './protocol/names.ts';
 import { SpeechConfig } from './speech-client/config.ts';
 import { SpeechServiceConfig } from './speech-service/config.ts';
@@ -246,7 +246,7 @@ function explain(
  * what to write.
  */
 function wordsOf(issue: z.core.$ZodIssue): string {
-  if (!/^(?:Invalid|Too) /.test(issue.message)) return lowerFirst(issue.message);
+  if (isOwn(issue.message)) return lowerFirst(issue.message);
   const all = fieldErrors([issue]).map(({ text }) => text);
   return lowerFirst(all.join(', or ') || issue.message);
 }

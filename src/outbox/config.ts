@@ -23,8 +23,10 @@ const Secret = z
   .meta({ secret: true });
 
 /** HTTP's own rules for names and values of headers. No value can start a new header line. */
-export const headerName = z.string().regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/);
-export const headerValue = z.string().regex(/^[\t\x20-\x7e]*$/);
+export const headerName = z
+  .string()
+  .regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/, 'must be the name of a header, such as x-api-key');
+export const headerValue = z.string().regex(/^[\t\x20-\x7e]*$/, 'must be one line of ASCII');
 
 const Address = z.url({ protocol: /^https?$/ });
 

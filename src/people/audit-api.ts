@@ -17,7 +17,7 @@ const AuditQuery = z.strictObject({
   call_id: filter.optional(),
   actor: filter.optional(),
   action: filter.optional(),
-  cursor: z.string().regex(/^\d{1,15}$/, 'must be the next_cursor of a page').transform(Number).optional(), // prettier-ignore
+  cursor: z.string().regex(/^\d{1,15}$/, 'must be the next_cursor of the page before: without it comes the newest').transform(Number).optional(), // prettier-ignore
   limit: z.coerce.number().int().min(1).max(500).default(100),
 });
 

@@ -103,6 +103,8 @@ function textOf(issue: Exclude<z.core.$ZodIssue, z.core.$ZodIssueUnrecognizedKey
     (issue.code === 'invalid_type' || issue.code === 'invalid_value')
   )
     return 'is required';
+  // The library's own words are about types and patterns. The schema's say what to write.
+  if (isOwn(issue.message)) return issue.message;
   switch (issue.code) {
     case 'invalid_type':
       return `must be ${kindOf(issue.expected)}`;
@@ -126,7 +128,13 @@ function textOf(issue: Exclude<z.core.$ZodIssue, z.core.$ZodIssueUnrecognizedKey
   }
 }
 
+/** True for a message that a schema of ours gave to a rule. */
+export function isOwn(message: string): boolean {
+  return !/^(?:Invalid|Too |Unrecognized )/.test(message);
+}
+
 const formats: Record<string, string> = {
+  regex: 'must have the documented form',
   url: 'must be an http or https URL',
   guid: 'must be a uuid',
   uuid: 'must be a uuid',

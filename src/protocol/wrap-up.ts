@@ -18,7 +18,10 @@ const CallMoodLabel = z.enum(['positive', 'neutral', 'negative']);
 const WrapUpPromise = z.strictObject({
   id: z
     .string()
-    .regex(/^[a-z0-9_]{1,24}$/)
+    .regex(
+      /^[a-z0-9_]{1,24}$/,
+      'must be the id that the promise came with, or lower case letters, digits and _, at most 24',
+    )
     .describe('Stays when the wrap-up is edited: one task for each.'),
   who: z.enum(['agent', 'customer']),
   what: Words.describe('Such as `send the customer a new card`, or a whole sentence.'),

@@ -25,7 +25,10 @@ const PageQuery = SearchQuery.extend({
   limit: z.coerce.number().int().min(1).max(50).default(20),
   cursor: z
     .string()
-    .regex(/^-?\d{1,15}$/, 'must be the next_cursor of a page of the same search')
+    .regex(
+      /^-?\d{1,15}$/,
+      'must be the next_cursor of the page before, asked for with the same words: without it comes the first page',
+    )
     .transform(Number)
     .optional(),
 });

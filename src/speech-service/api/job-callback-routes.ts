@@ -14,7 +14,10 @@ const JobCallbackListQuery = z.strictObject({
   job_id: Uuid.optional(),
   cursor: z
     .string()
-    .regex(/^\d{1,15}\.\w{1,200}$/)
+    .regex(
+      /^\d{1,15}\.\w{1,200}$/,
+      'must be the next_cursor of the page before: without it comes the first page',
+    )
     .optional(),
   limit: z.coerce.number().int().min(1).max(maxItems).default(50),
 });

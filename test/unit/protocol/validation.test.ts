@@ -12,6 +12,12 @@ const schema = z.strictObject({
   either: z.union([z.string(), z.strictObject({ a: z.number() })]).optional(),
   inner: z.strictObject({ length: z.number().optional() }).optional(),
   list: z.array(z.strictObject({ width: z.number().optional() })).optional(),
+  pattern: z
+    .string()
+    .regex(/^[a-z]+$/)
+    .optional(),
+  place: z.string().regex(/^\d+$/, 'must be the number of a place').optional(),
+  half: z.coerce.number('must be a half').optional(),
   map: z.record(z.string().regex(/^[a-z]+$/), z.number()).optional(),
 });
 
@@ -35,6 +41,9 @@ test.each([
     ['either.a must be a number', 'either.b must not be present'],
   ],
   [{ name: 'ab', map: { A: 1 } }, ['map.A must have a known form']],
+  [{ name: 'ab', pattern: '1' }, ['pattern must have the documented form']],
+  [{ name: 'ab', place: 'x' }, ['place must be the number of a place']],
+  [{ name: 'ab', half: 'x' }, ['half must be a half']],
   [{ name: 'ab', more: 1 }, ['more must not be present']],
   [{ name: 'ab', wehn: 1 }, ['wehn must not be present, did you mean when?']],
   [

@@ -95,7 +95,7 @@ export function bridgeRouters(
     { access: 'operator', router: panel.router },
     {
       access: 'public',
-      router: sharedCalls({ store, recordings, links, clock, withRecording, stereoRoles }),
+      router: sharedCalls({ store, recordings, links, clock, withRecording, stereoRoles, log }),
     },
   ];
 }

@@ -15,6 +15,8 @@ type ExportOptions = {
   from?: string;
   to?: string;
   calls?: string;
+  byMeaning?: boolean;
+  sort?: string;
   filter: string[];
   url?: string;
 };
@@ -25,6 +27,8 @@ export function registerExport(program: Command): void {
     .command('export [call]')
     .description('the words of a call, or of the calls that a search finds, as a file')
     .option('--search <words>', 'the calls with these words, as trunkline search finds them')
+    .option('--by-meaning', 'with --search: what means nearly the same as this sentence')
+    .option('--sort <order>', 'with --search: newest, or relevance')
     .addOption(
       new Option('--format <format>', 'the kind of file')
         .choices(['txt', 'vtt', 'srt', 'csv', 'jsonl', 'json'])
@@ -68,12 +72,14 @@ async function exportWords(call: string | undefined, options: ExportOptions): Pr
 }
 
 function pathOf(call: string | undefined, options: ExportOptions): string {
-  const { search, format, from, to, calls, filter } = options;
+  const { search, byMeaning, sort, format, from, to, calls, filter } = options;
   if ((call === undefined) === (search === undefined))
     throw new TrunklineError('BAD_INPUT', 'Name a call, or words with --search');
   if (call !== undefined)
     return `/api/calls/${encodeURIComponent(call)}/transcript?format=${format}`;
   const query = new URLSearchParams({ q: search ?? '', format });
+  if (byMeaning === true) query.set('by', 'meaning');
+  if (sort !== undefined) query.set('sort', sort);
   if (from !== undefined) query.set('from_date', from);
   if (to !== undefined) query.set('to_date', to);
   if (calls !== undefined) query.set('calls', calls);

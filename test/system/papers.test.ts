@@ -44,6 +44,8 @@ const notRun: Record<string, string> = {
     'needs several machines; test/system/bridge/any-door.test.ts has several nodes',
   'config/docs/connect.md: cloudflared tunnel --url http://127.0.0.1:8080    # prints the public address':
     'the services of other firms',
+  "config/docs/search.md: npx trunkline export --search 'the parcel arrived too late' --by-meaning --calls 50":
+    'needs a model',
   'config/docs/search.md: npx trunkline export call_01KAR9W3Q0M4Z7C2T5B8N1D6EX --format vtt':
     'wants a call of that id; test/system/bridge/search.test.ts asks the API for one',
   'config/docs/languages.md: npx trunkline models pull whisper-base                     # hears 99 languages, 145 MB':

@@ -4,8 +4,11 @@ import type { CallStatusPage } from '../../protocol/api.ts';
 import type { Role } from '../../protocol/events.ts';
 import { mayReadScores } from '../../port/principal.ts';
 import type { Store } from '../../store/store.ts';
+import type { Logger } from '../../lib/log.ts';
 import { callDiagnostics, callJson } from './call-json.ts';
-import { TranscriptQuery, transcriptFile } from './call-transcript.ts';
+import { TranscriptQuery } from './call-transcript.ts';
+import { callRowOf } from '../events/call-rows.ts';
+import { sendTranscript } from './transcript-file.ts';
 import type { Calls } from '../call/calls.ts';
 import { inOrderOfTime } from './statuses.ts';
 import { found, readKnown } from './query.ts';
@@ -19,30 +22,30 @@ type CallReadingsOptions = {
   /** True if this installation redacts calls. */
   isRedacted: boolean;
   stereoRoles: readonly [Role, Role];
+  log: Logger;
 };
 
 const EventsQuery = z.object({
-  cursor: z.coerce.number().int().min(0).optional(),
+  cursor: z.coerce
+    .number('must be the next_cursor of the page before: without it come the first events')
+    .int()
+    .min(0)
+    .optional(),
   limit: z.coerce.number().int().min(1).max(1_000).default(200),
   type: z.string().max(50).optional(),
 });
 
 /** Routes that read one part of a call: its transcript, events, statuses, evidence or recording. */
 export function callReadings(options: CallReadingsOptions): Router {
-  const { store, calls, recordings, stereoRoles } = options;
+  const { store, calls, recordings, stereoRoles, log } = options;
   const { db } = store;
   const live = (id: string): ReturnType<Calls['get']> => calls.get(id);
   const router = Router();
 
   router.get('/api/calls/:id/transcript', async (request, response) => {
     const { format } = readKnown(TranscriptQuery, request);
-    const call = await found(callJson(db, request.params.id, live));
-    const { type, name, text } = transcriptFile(call, format);
-    // The file name is safe in a header: it contains only the call's id, which we generate, and nothing from a request.
-    if (format !== 'json')
-      response.setHeader('content-disposition', `attachment; filename="${name}"`);
-    response.setHeader('content-type', type);
-    response.send(text);
+    const call = await found(callRowOf(db, request.params.id));
+    await sendTranscript({ db, call, format, response, log });
   });
 
   router.get('/api/calls/:id/events', async (request, response) => {

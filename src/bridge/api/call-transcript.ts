@@ -18,15 +18,6 @@ export const transcriptTypes: Record<TranscriptFormat, string> = {
   csv: 'text/csv; charset=utf-8',
 };
 
-/** A call's transcript as a file for other programs. For a call in progress, the file holds the words so far. */
-export function transcriptFile(
-  call: Pick<ApiCall, 'id' | 'state' | 'transcript'>,
-  format: TranscriptFormat,
-): { type: string; name: string; text: string } {
-  const text = transcriptText(call, format);
-  return { type: transcriptTypes[format], name: `${call.id}.${format}`, text };
-}
-
 export function transcriptText(
   { id, state, transcript }: Pick<ApiCall, 'id' | 'state' | 'transcript'>,
   format: TranscriptFormat,
@@ -42,8 +33,79 @@ export function transcriptText(
       return [['start', 'end', 'role', 'text'], ...transcript.map(cells)].map(csvRow).join('');
     case 'srt':
     case 'vtt':
-      return captions(transcript, format);
+      return captions(transcript, format, new Map());
   }
+}
+
+/**
+ * A call's transcript as a file for other programs, piece by piece: the same text as of the whole, which is never in
+ * memory. For a call in progress, the file holds the words so far.
+ */
+export async function* transcriptPieces(
+  { id, state, pages }: Pick<ApiCall, 'id' | 'state'> & { pages: AsyncIterable<Turn[]> },
+  format: TranscriptFormat,
+): AsyncGenerator<string> {
+  if (format === 'srt' || format === 'vtt') {
+    yield* captionPieces(pages, format);
+    return;
+  }
+  if (format === 'json') yield `{"call_id":${JSON.stringify(id)},"state":${JSON.stringify(state)},"items":[`; // prettier-ignore
+  if (format === 'csv') yield transcriptText({ id, state, transcript: [] }, format);
+  let isFirst = true;
+  for await (const turns of pages) {
+    if (format === 'json') {
+      const items = turns.map((turn) => JSON.stringify(turn)).join(',');
+      yield isFirst || items === '' ? items : `,${items}`;
+      isFirst &&= items === '';
+    } else if (format === 'csv') yield turns.map((turn) => csvRow(cells(turn))).join('');
+    else yield transcriptText({ id, state, transcript: turns }, format);
+  }
+  if (format === 'json') yield ']}';
+}
+
+/** Captions are spaced out among their neighbours. Nothing moves across a silence of this length. */
+const quietS = 4;
+/** Where nobody is quiet for so many turns, captions are parted all the same. */
+const mostTurnsOfCaptions = 2_000;
+
+async function* captionPieces(
+  pages: AsyncIterable<Turn[]>,
+  format: 'srt' | 'vtt',
+): AsyncGenerator<string> {
+  const names = new Map<string, number>();
+  let told = 0;
+  const piece = (turns: readonly Turn[]): string => {
+    const text = captions(turns, format, names);
+    const isFirst = told === 0;
+    if (format === 'vtt') {
+      told += 1;
+      return isFirst ? text : text.replace(/^WEBVTT\n\n/, '');
+    }
+    return text.replace(cueNumbers, () => String(++told));
+  };
+  let waiting: Turn[] = [];
+  for await (const turns of pages) {
+    waiting.push(...turns);
+    const end = lastQuiet(waiting) || (waiting.length >= mostTurnsOfCaptions ? waiting.length : 0);
+    if (end === 0) continue;
+    yield piece(waiting.slice(0, end));
+    waiting = waiting.slice(end);
+  }
+  if (waiting.length > 0 || told === 0) yield piece(waiting);
+}
+
+/** Numbers of cues in SRT: whatever was said never begins a line before a time. */
+export const cueNumbers = /^\d+(?=\n\d+:\d\d:\d\d,\d{3} --> )/gm;
+
+/** The number of turns before the last silence, or 0 without one. */
+function lastQuiet(turns: readonly Turn[]): number {
+  let end = -Infinity;
+  let quiet = 0;
+  for (const [at, turn] of turns.entries()) {
+    if (at > 0 && turn.start - end >= quietS) quiet = at;
+    end = Math.max(end, turn.end);
+  }
+  return quiet;
 }
 
 export function csvRow(cells: readonly string[]): string {
@@ -71,17 +133,24 @@ function cell(value: string): string {
   return `"${safe.replaceAll('"', '""')}"`;
 }
 
-function captions(transcript: readonly Turn[], format: 'srt' | 'vtt'): string {
-  const names = [...new Set(transcript.map((turn) => personName(turn)))];
-  const utterances = transcript.map((turn) => ({
-    start: turn.start,
-    end: turn.end,
-    confidence: 1,
-    channel: names.indexOf(personName(turn)),
-    words: [],
-    text: `${personName(turn)}: ${oneLine(turn.text)}`,
-    language: 'en',
-  }));
+/** `numbers` has a number for each name, and is added to. */
+function captions(
+  transcript: readonly Turn[],
+  format: 'srt' | 'vtt',
+  numbers: Map<string, number>,
+): string {
+  const captioned = (name: string, start = 0, end = 0, text = '') => {
+    const channel = numbers.get(name) ?? numbers.size;
+    numbers.set(name, channel);
+    return { start, end, text, channel, confidence: 1, words: [], language: 'en' };
+  };
+  // Captions that begin at once stand in the order in which their speakers first spoke: the silent ones go before.
+  const known = [...numbers.keys()].map((name) => captioned(name));
+  const said = transcript.map((turn) => {
+    const name = personName(turn);
+    return captioned(name, turn.start, turn.end, `${name}: ${oneLine(turn.text)}`);
+  });
+  const utterances = [...known, ...said];
   const [file] = subtitlesOf(utterances, { formats: [format], style: 'default' });
   return file?.subtitles ?? '';
 }

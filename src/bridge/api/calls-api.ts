@@ -1,5 +1,6 @@
 import { Router } from 'express';
 import type { Clock } from '../../lib/clock.ts';
+import type { Logger } from '../../lib/log.ts';
 import { agentsAllowed, teamAgentsOf } from '../../port/principal.ts';
 import { Problem } from '../../port/problem.ts';
 import { storable } from '../../lib/storable.ts';
@@ -30,6 +31,7 @@ type CallsApiOptions = {
   secondPasses: SecondPasses;
   wrapUps: WrapUps;
   clock: Clock;
+  log: Logger;
   /** True if this installation redacts calls. */
   isRedacted: boolean;
   stereoRoles: readonly [Role, Role];

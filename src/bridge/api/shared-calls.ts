@@ -1,13 +1,15 @@
 import { Router, type Request, type Response } from 'express';
 import { z } from 'zod';
 import type { Clock } from '../../lib/clock.ts';
+import type { Logger } from '../../lib/log.ts';
 import { tellOpening } from '../../port/principal.ts';
 import { Problem } from '../../port/problem.ts';
 import type { Role } from '../../protocol/events.ts';
 import type { Store } from '../../store/store.ts';
+import { callRowOf } from '../events/call-rows.ts';
 import { callJson } from './call-json.ts';
 import type { CallLinks, LinkKind } from '../call-links.ts';
-import { transcriptFile } from './call-transcript.ts';
+import { sendTranscript } from './transcript-file.ts';
 import { found } from './query.ts';
 import { read } from './query.ts';
 import { closedLinkPage, sharedCallPage, sharedPagePolicy } from './shared-call-page.ts';
@@ -25,20 +27,21 @@ type SharedCallsOptions = {
    */
   withRecording: boolean;
   stereoRoles: readonly [Role, Role];
+  log: Logger;
 };
 
 /** The expiry in seconds since 1970. Only the exact form that was signed is accepted. */
 const LinkQuery = z.object({
   expires: z
     .string()
-    .regex(/^\d{1,12}$/)
+    .regex(/^\d{1,12}$/, 'must be as it stands in the link: it was cut or changed on its way')
     .transform(Number),
   signature: z.string().max(100),
 });
 
 /** Serves the call that a signed link names, to read and to listen to. It needs no key and can change nothing. */
 export function sharedCalls(options: SharedCallsOptions): Router {
-  const { store, recordings, links, clock, withRecording, stereoRoles } = options;
+  const { store, recordings, links, clock, withRecording, stereoRoles, log } = options;
   const router = Router();
 
   const admitted = async (kind: LinkKind, request: Request<{ id: string }>): Promise<number> => {
@@ -90,10 +93,10 @@ export function sharedCalls(options: SharedCallsOptions): Router {
 
   router.get('/shared/calls/:id/transcript', async (request, response) => {
     await admitted('transcript', request);
-    const call = await found(callJson(store.db, request.params.id, () => undefined));
+    const call = await found(callRowOf(store.db, request.params.id));
     await tellOpening(response, call.id);
-    const { type, text } = transcriptFile(call, 'json');
-    response.set('x-robots-tag', 'noindex').type(type).send(text);
+    response.set('x-robots-tag', 'noindex');
+    await sendTranscript({ db: store.db, call, format: 'json', response, log });
   });
 
   router.get('/shared/calls/:id/recording', async (request, response) => {

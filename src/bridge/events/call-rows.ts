@@ -394,29 +394,33 @@ export async function turnsByCall(
   callIds: readonly string[],
 ): Promise<Map<string, Turn[]>> {
   if (callIds.length === 0) return new Map();
-  const rows = await db
-    .selectFrom('leg_results')
-    .select(['call_id', 'leg_id', 'session_id', 'key', 'role', 'speaker', 'text'])
-    .select(['start_s', 'end_s'])
+  const rows = await turnRows(db)
     .where('call_id', 'in', callIds)
-    .where('kind', '=', 'call.transcript')
     .orderBy('start_s')
     .orderBy('end_s')
     .execute();
-  const turns = new Map<string, Turn[]>();
-  for (const row of rows) {
-    const list = turns.get(row.call_id) ?? [];
-    list.push({
-      utterance_id: utteranceIdOf(row.leg_id, row.session_id, row.key),
-      role: roleFrom(row.role),
-      ...speakerFrom(row),
-      text: row.text,
-      start: finite(row.start_s),
-      end: finite(row.end_s),
-    });
-    turns.set(row.call_id, list);
-  }
-  return turns;
+  const byCall = Map.groupBy(rows, (row) => row.call_id);
+  return new Map([...byCall].map(([id, some]) => [id, some.map(turnOf)]));
+}
+
+const turnColumns = ['call_id', 'leg_id', 'session_id', 'key', 'role', 'speaker', 'text', 'start_s', 'end_s'] as const; // prettier-ignore
+
+/** The finals of calls, as `turnOf` takes them. */
+export function turnRows(db: Kysely<Database>) {
+  return db.selectFrom('leg_results').select(turnColumns).where('kind', '=', 'call.transcript');
+}
+
+export function turnOf(
+  row: Awaited<ReturnType<ReturnType<typeof turnRows>['execute']>>[number],
+): Turn {
+  return {
+    utterance_id: utteranceIdOf(row.leg_id, row.session_id, row.key),
+    role: roleFrom(row.role),
+    ...speakerFrom(row),
+    text: row.text,
+    start: finite(row.start_s),
+    end: finite(row.end_s),
+  };
 }
 
 /**

@@ -1,7 +1,12 @@
 import type { AskedSearch } from './asked-search.ts';
 import type { FoundHit } from './find-calls.ts';
 import { callsJson } from '../api/call-json.ts';
-import { csvRow, transcriptText, type TranscriptFormat } from '../api/call-transcript.ts';
+import {
+  csvRow,
+  cueNumbers,
+  transcriptText,
+  type TranscriptFormat,
+} from '../api/call-transcript.ts';
 import type { Calls } from '../call/calls.ts';
 import type { Store } from '../../store/store.ts';
 
@@ -97,10 +102,7 @@ function fileOf(format: TranscriptFormat, { isFound }: AskedSearch): ExportedFil
       return {
         head: '',
         // Cues are numbered through the whole file.
-        call: (call) =>
-          transcriptText(call, 'srt').replace(/^\d+(?=\n\d+:\d\d:\d\d,\d{3} --> )/gm, () =>
-            String(++cues),
-          ),
+        call: (call) => transcriptText(call, 'srt').replace(cueNumbers, () => String(++cues)),
       };
   }
 }

@@ -1,21 +1,35 @@
+import { sql } from 'kysely';
 import type { CallPage } from '../../src/protocol/api.ts';
 import { openStore } from '../../src/store/store.ts';
 import { startBrowser } from '../support/browser/browser.ts';
 import { startApp, type App } from '../support/process/app.ts';
-import { storeCalls, type StoredCall } from '../support/store/many-calls.ts';
+import { storeCalls } from '../support/store/many-calls.ts';
 import { postgresMissing, startPostgres } from '../support/store/postgres.ts';
 import { temporaryFolder } from '../support/store/store.ts';
 
-const calls = 100_000;
+const calls = Number(process.env['LISTED_CALLS'] ?? 100_000);
+const callsAtOnce = 50_000;
 
 /**
- * Lists of 100,000 calls over HTTP: the first page of fifty, by each filter and each sort, median and longest of eleven
+ * Lists of many calls over HTTP: the first page of fifty, by each filter and each sort, median and longest of eleven
  * in a warm process, on SQLite and on Postgres. Beside it stand the filters that match every call and those that match
  * none, for which a list without the right index reads everything. At the end the page over the same calls: Chromium's
  * own first contentful paint, and when the first row stood there, median and longest of five windows.
+ *
+ *   LISTED_CALLS=100000         so many calls in a year
+ *   LISTED_STORES=SQLite,Postgres
+ *   LISTED_FOLDER=/tmp/x        keeps the SQLite store there; filling it goes on where an earlier run ended
+ *   LISTED_DATABASE_URL=...     the same for Postgres
  */
 export async function run(): Promise<void> {
-  await measure('SQLite');
+  const stores = (process.env['LISTED_STORES'] ?? 'SQLite,Postgres').split(',');
+  if (stores.includes('SQLite')) await measure('SQLite');
+  if (!stores.includes('Postgres')) return;
+  const kept = process.env['LISTED_DATABASE_URL'];
+  if (kept !== undefined) {
+    await measure('Postgres', kept);
+    return;
+  }
   if (postgresMissing !== undefined) {
     console.log(postgresMissing);
     return;
@@ -25,15 +39,16 @@ export async function run(): Promise<void> {
 }
 
 async function measure(name: string, databaseUrl?: string): Promise<void> {
-  await using folder = await temporaryFolder();
+  await using parts = new AsyncDisposableStack();
+  const kept = databaseUrl === undefined ? process.env['LISTED_FOLDER'] : undefined;
+  const dataDir = kept ?? parts.use(await temporaryFolder()).path;
   const beganAt = performance.now();
-  const stored = await storedIn(folder.path, databaseUrl);
+  const number = await storedIn(dataDir, databaseUrl);
   console.log(`${name}: stored in ${((performance.now() - beganAt) / 1_000).toFixed(1)} s`);
   await using app = await startApp({
-    dataDir: folder.path,
+    dataDir,
     env: databaseUrl === undefined ? {} : { DATABASE_URL: databaseUrl },
   });
-  const some = stored[41_234];
   const first = '/api/calls?';
   const { next_cursor: middle } = await pageOf(app, '/api/calls?limit=1&to_date=2025-06-01');
   for (const query of [
@@ -43,7 +58,7 @@ async function measure(name: string, databaseUrl?: string): Promise<void> {
     'sort=longest',
     'sort=shortest',
     'from_date=2025-03-01&to_date=2025-03-31',
-    `number=${encodeURIComponent(some?.from ?? '')}`,
+    `number=${encodeURIComponent(number)}`,
     'number=123',
     'number=0044%2020%207946%200018',
     'number=0044%2020%207946%200018&sort=longest',
@@ -102,9 +117,18 @@ async function pageTimes(app: App, hash: string): Promise<string> {
   return `first row ${ms(shown, 2)} ms, longest ${ms(shown, 4)} ms; first paint ${ms(painted, 2)} ms`;
 }
 
-async function storedIn(dataDir: string, databaseUrl?: string): Promise<StoredCall[]> {
+/** Goes on where an earlier run ended. Returns the number of one caller. */
+async function storedIn(dataDir: string, databaseUrl?: string): Promise<string> {
   await using store = await openStore({ dataDir, ...(databaseUrl ? { databaseUrl } : {}) });
-  return await storeCalls(store, calls);
+  const { rows } = await sql<{ n: number }>`select count(*) as n from calls`.execute(store.db);
+  const everyMs = Math.floor((100_000 * 300_000) / calls);
+  for (let first = Number(rows[0]?.n); first < calls; first += callsAtOnce) {
+    const from = Date.UTC(2025, 0, 1) + first * everyMs;
+    await storeCalls(store, Math.min(callsAtOnce, calls - first), { first, from, everyMs });
+  }
+  if (store.kind === 'postgres') await sql`analyze`.execute(store.db);
+  const some = await store.db.selectFrom('calls').select('from_number').where('carrier_call_id', '=', 'CA41234').executeTakeFirst(); // prettier-ignore
+  return some?.from_number ?? '';
 }
 
 async function pageOf(app: App, path: string): Promise<CallPage> {

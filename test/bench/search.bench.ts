@@ -276,7 +276,7 @@ async function fillDirections(store: Store): Promise<void> {
     });
   const { rows } = await sql<{ id: number; from: number | null }>`select
     (select max(id) from said) as id, (select max(id) from said_directions) as "from"`.execute(store.db); // prettier-ignore
-  for (let at = Number(rows[0]?.from ?? 0); at < Number(rows[0]?.id); at += turnsAtOnce)
+  for (let at = rows[0]?.from ?? 0; at < (rows[0]?.id ?? 0); at += turnsAtOnce)
     await store.transaction(async (tx) => {
       await sql`insert into said_directions (id, call_id, role, direction)
         select s.id, s.call_id, s.role, p.direction from said s join samples p on p.n = (s.id * 7919) % ${samples}

@@ -65,7 +65,7 @@ export async function* transcriptPieces(
 
 /** Captions are spaced out among their neighbours. Nothing moves across a silence of this length. */
 const quietS = 4;
-/** Where nobody is quiet for so many turns, captions are parted all the same. */
+/** Captions are parted all the same after this many turns without a silence. */
 const mostTurnsOfCaptions = 2_000;
 
 async function* captionPieces(

@@ -43,8 +43,8 @@ export async function sendTranscript({
 }
 
 async function* withFirst<Page>(
-  first: IteratorResult<Page, void>,
-  rest: AsyncGenerator<Page, void>,
+  first: IteratorResult<Page>,
+  rest: AsyncGenerator<Page>,
 ): AsyncGenerator<Page> {
   if (first.done !== true) yield first.value;
   yield* rest;

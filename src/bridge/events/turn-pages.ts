@@ -4,7 +4,7 @@ import type { Database } from '../../store/schema.ts';
 import { turnOf, turnRows } from './call-rows.ts';
 
 const turnsOfPage = 500;
-/** What tells the places of turns apart, also of those that begin and end at once. */
+/** Columns that tell the places of turns apart, also of those that begin and end at once. */
 const turnOrder = ['start_s', 'end_s', 'leg_id', 'session_id', 'key'] as const;
 
 /**

@@ -12,10 +12,12 @@ import { hitsByCall, rankedPage } from './ranked-page.ts';
 /** Below this, a sentence has hardly anything to do with another one. */
 const leastNearness = 0.35;
 const mostCandidates = 2_000;
-/** Of these, the ones in calls that pass the filters are compared, until there are enough for the page. */
+/** With filters, candidates whose calls pass them are compared, until there are enough for the page. */
 const mostFiltered = 32_000;
 /** If no more calls than this have the keys that are asked for, only their words are compared. */
 const fewCalls = 20_000;
+/** Candidates come nearly in order: after so many that are not near, the rest is not either. */
+const mostFar = 500;
 const rowsAtOnce = 1_000;
 const callsAtOnce = 500;
 
@@ -49,6 +51,7 @@ export async function findNear(
   if (nearest === undefined) return undefined;
   const tests = new Map<string, boolean>();
   const ranked: NearRow[] = [];
+  let far = 0;
   let page: Awaited<ReturnType<typeof rankedPage>> = { callIds: [], next: null, isShort: true };
   for (const block of blocksOf(nearest.found)) {
     if (isFiltered) await test(store.db, filters, block, tests);
@@ -63,7 +66,8 @@ export async function findNear(
       passed: (callIds) => passed(store.db, isFiltered ? {} : filters, callIds),
       ...{ before, limit },
     });
-    if (!page.isShort) break;
+    far = rows.length > 0 ? 0 : far + some.length;
+    if (!page.isShort || far >= mostFar) break;
   }
   return { ...page, hits: await hitsOf(store, ranked, page.callIds), isWhole: nearest.isWhole };
 }

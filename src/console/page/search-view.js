@@ -30,11 +30,23 @@ const language = [
   ['refund tag:vip mood:negative', 'only calls with this tag, in this mood'],
 ];
 
+/** @type {[string, string][]} */
+const meaningLanguage = [
+  ['the parcel arrived too late', 'whatever means nearly the same'],
+  ['customer: I want to leave', 'said by this party'],
+  ['my card was lost tag:vip', 'only calls with this tag'],
+];
+
+const placeholders = {
+  words: 'What was said: refund "credit card" -cancelled',
+  meaning: 'A sentence, as: the parcel arrived too late',
+};
+
 /** Calls found by what was said in them. The address holds the whole search. */
 export class SearchView {
   title = 'Search';
   #box = field('q', 'Words', h('input', { type: 'search', maxlength: '500' }), {
-    placeholder: 'What was said: refund "credit card" -cancelled',
+    placeholder: placeholders.words,
   });
   #by = select('by', 'Find', [
     ['', 'These words'],
@@ -52,7 +64,8 @@ export class SearchView {
   #progress = h('progress', { max: '1', 'aria-labelledby': 'indexing' });
   #indexing = h('p', { class: 'quiet indexing', hidden: true });
   #indexingText = h('span', { id: 'indexing' });
-  #list = h('ol', { class: 'found', 'aria-label': 'Calls with these words' });
+  #language = h('dl', { class: 'search-language' });
+  #list = h('ol', { class: 'found', 'aria-label': 'Calls found' });
   #next = h('button', { type: 'button', hidden: true }, 'More calls');
   #state = new PageState('the calls', () => this.#search());
   #sound = new HitSound();
@@ -88,7 +101,7 @@ export class SearchView {
       ),
       this.#more.element,
       this.#carriers,
-      help(),
+      h('details', { class: 'more-filters' }, h('summary', {}, 'How to search'), this.#language),
       h('p', {}, this.#clear),
     );
     form.addEventListener('submit', (event) => {
@@ -141,6 +154,7 @@ export class SearchView {
     const typed = this.#typing === undefined ? undefined : this.#box.input;
     fillFields([this.#box, this.#by, this.#sort, ...this.#fields], this.#query, typed);
     this.#sort.element.hidden = this.#isByMeaning;
+    this.#drawLanguage();
     this.#more.show(this.#query);
     this.#clear.hidden = this.#query.size === 0;
     this.#saved.show();
@@ -197,7 +211,11 @@ export class SearchView {
     this.#cursor = null;
     if (!this.#query.has('q')) {
       this.#clearList();
-      this.#state.ready('Enter words from a call, from its notes or from its summary.');
+      this.#state.ready(
+        this.#isByMeaning
+          ? 'Enter a sentence that means what was said.'
+          : 'Enter words from a call, from its notes or from its summary.',
+      );
       this.#drawDownloads();
       return;
     }
@@ -295,6 +313,15 @@ export class SearchView {
     if (page && reading === this.#reading) this.#drawProgress(page.indexing);
   }
 
+  #drawLanguage() {
+    this.#box.input.placeholder = placeholders[this.#isByMeaning ? 'meaning' : 'words'];
+    this.#language.replaceChildren(
+      ...(this.#isByMeaning ? meaningLanguage : language).map(([written, found]) =>
+        h('div', {}, h('dt', {}, h('code', {}, written)), h('dd', {}, found)),
+      ),
+    );
+  }
+
   #drawDownloads() {
     const query = askedOf(this.#query, zoneNow());
     this.#downloads.hidden = this.#found.size === 0;
@@ -315,19 +342,4 @@ export class SearchView {
     this.#indexing.hidden = true;
     setText(this.#told, '');
   }
-}
-
-function help() {
-  return h(
-    'details',
-    { class: 'more-filters' },
-    h('summary', {}, 'How to search'),
-    h(
-      'dl',
-      { class: 'search-language' },
-      language.map(([written, found]) =>
-        h('div', {}, h('dt', {}, h('code', {}, written)), h('dd', {}, found)),
-      ),
-    ),
-  );
 }

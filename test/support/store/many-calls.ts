@@ -14,9 +14,10 @@ export type StoredCall = { id: string; from: string; durationMs: number; carrier
 export async function storeCalls(
   store: Store,
   count: number,
-  { from = Date.UTC(2025, 0, 1), everyMs = 300_000 } = {},
+  { from = Date.UTC(2025, 0, 1), everyMs = 300_000, first = 0 } = {},
 ): Promise<StoredCall[]> {
-  const calls = Array.from({ length: count }, (_, at) => {
+  const calls = Array.from({ length: count }, (_, on) => {
+    const at = first + on;
     const startedAt = from + at * everyMs;
     return {
       id: newId('call', startedAt),

@@ -55,7 +55,7 @@ async function indexUntil(at: At, more: number | undefined): Promise<number> {
   const ended = once(running, 'exit');
   let first: number | undefined;
   let given = 0;
-  for await (const line of createInterface({ input: running.stdout! })) {
+  for await (const line of createInterface({ input: running.stdout })) {
     const [state, count] = line.split(' ');
     given = Number(count);
     first ??= given;

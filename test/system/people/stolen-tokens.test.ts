@@ -1,6 +1,7 @@
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { LegFile } from '../../../src/bridge/journal/leg-file.ts';
 import { newId } from '../../../src/lib/ids.ts';
 import { allRoutes } from '../../../src/protocol/openapi/document.ts';
 import { openStore } from '../../../src/store/store.ts';
@@ -53,7 +54,9 @@ async function storedCalls(dataDir: string): Promise<StoredCalls> {
         .values(finalRows(id, [['customer', `my refund please, said to ${agent}s ear`]]))
         .execute();
     });
-    await writeFile(join(legs, `leg${id}.audio`), Buffer.alloc(4_000, 0x55));
+    const audio = LegFile.fresh(join(legs, `leg${id}.audio`), 0xff, true);
+    await audio.append(0, [Buffer.alloc(4_000, 0x55)]);
+    await audio.release();
   }
   const [own = '', ...theirs] = ids;
   return { own, theirs };
@@ -114,7 +117,7 @@ test(
       token: { authorization: `Bearer ${token}` },
     };
     const asks = asksOf();
-    // What the holder of the key is shown of such a call: otherwise nothing would be hidden here.
+    // The holder of the key is shown such a call: otherwise nothing would be hidden here.
     const [first = ''] = theirs;
     const shown: string[] = [];
     for (const ask of asks.filter(({ method }) => method !== 'DELETE' && method !== 'POST'))

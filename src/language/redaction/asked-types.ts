@@ -106,7 +106,7 @@ function isOwnNumber(doc: Doc, run: Run): boolean {
 }
 
 const longestOwn = 11;
-/** So many characters before a number are looked at. */
+/** Characters before a number that are looked at. */
 const reachBefore = 60;
 const shortestPiece = 2;
 /** A longer number is taken out whatever its own sentence calls it. */

@@ -36,7 +36,7 @@ export function echoesIn(
     Object.keys(numbers[label] ?? {})
       // Keys without `=` stand for numbers from before a restart, whose digits were not kept.
       .filter((key) => key.startsWith('='))
-      .map((key) => ({ label, key, digits: key.slice(1) })),
+      .map((key) => ({ label, key, digits: digitsOfKey(key.slice(1)) })),
   );
   if (secrets.length === 0) return [];
   const doc = new Doc(text);
@@ -61,6 +61,20 @@ export function echoesIn(
   }
   return echoes;
 }
+
+/** A covered text may begin with a word that was taken for a digit: "so five three six one". */
+function digitsOfKey(said: string): string {
+  if (/^\d+$/.test(said) || said.length > longestKey) return said;
+  const doc = new Doc(said);
+  for (let i = 0; i < Math.min(doc.tokens.length, wordsBefore); i++) {
+    const run = runAt(doc, i, false);
+    if (run && run.to === doc.tokens.length && run.digits >= shortestEcho) return run.chars;
+  }
+  return said;
+}
+
+const longestKey = 120;
+const wordsBefore = 3;
 
 /** The date of a card that is said again in other words: "October twenty nine" for "ten twenty nine". */
 function dateEchoes(doc: Doc, secrets: readonly { label: string; digits: string }[]): EntitySpan[] {

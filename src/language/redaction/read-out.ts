@@ -1,8 +1,9 @@
+import { askedFor } from '../entities/asked-secrets.ts';
 import { cueOf } from '../entities/code-cues.ts';
 import { isExplained, type Run, runAt } from '../entities/code-runs.ts';
 import type { CueKind } from '../entities/cue-kinds.ts';
 import type { Doc } from '../entities/doc.ts';
-import { asksForCard, isExplainedBy, isForSomethingElse, type Talk } from './card-talk.ts';
+import { asksForCard, isForSomethingElse, type Talk } from './card-talk.ts';
 import { isNamedOtherwise, isReadOut } from './named-otherwise.ts';
 
 /** A group of a card has this many digits. */
@@ -29,16 +30,22 @@ const cards: ReadonlySet<CueKind> = new Set(['card', 'cvv', 'expiry', 'number', 
  */
 export function claimReadOut(doc: Doc, wants: (type: string) => boolean, talk: Talk): void {
   if (!wants('CREDIT_CARD')) return;
-  const mayBeCard =
-    talk.isOfCard &&
-    !isForSomethingElse(talk) &&
-    (talk.turns.length === 0 || asksForCard(talk.turns.slice(-2)) || !isExplainedBy(talk));
+  const mayBeCard = talk.isOfCard && !talk.turns.slice(-turnsOfQuestion).some(asksForOther);
   for (let i = 0; i < doc.tokens.length; i++) {
     const run = runAt(doc, i, false);
     if (!run) continue;
     if (isGroupOfCard(doc, run, mayBeCard)) doc.claim('CREDIT_CARD', run.from, run.to);
     i = Math.max(i, run.to - 1);
   }
+}
+
+/** The question, and a short word behind it. */
+const turnsOfQuestion = 2;
+
+/** A turn that only tells of an order explains no digits: the agent who hears it reads back what came before. */
+function asksForOther(turn: string): boolean {
+  const isOfOther = askedFor([turn], true).length > 0 && !asksForCard([turn]);
+  return isOfOther || isForSomethingElse({ turns: [turn] });
 }
 
 function isGroupOfCard(doc: Doc, run: Run, isOfCard: boolean): boolean {

@@ -21,6 +21,7 @@ import { claimCarefully, claimNamesCarefully } from './careful.ts';
 import { echoesIn, isTooShortToKnow } from './echoes.ts';
 import { numberRows, withRows } from './number-rows.ts';
 import { isPlainNumber, namesSecret } from './plain-numbers.ts';
+import { merged, within } from './span-parts.ts';
 import { wantedTypes } from './redaction-names.ts';
 import type { WrittenContext } from '../values/written.ts';
 import type { Word } from '../../protocol/addons.ts';
@@ -180,8 +181,10 @@ function stepOf(input: RedactInput): RedactOutput {
   const join = joined.length - next.text.length;
   // Each utterance is searched alone. The joined text is searched only for entities that lie across two utterances.
   const crossing = before.length === 0 ? [] : crossingOf(joined, [...before, next.text], look);
-  const spans = pieceSpans(held, crossing, look, from);
   const run = look.open(joined);
+  const isOver = held.length > 0 && (run === undefined || run.start >= join);
+  const heads = isOver ? headOfCard(joinFinals(before), look) : [];
+  const spans = pieceSpans(held, merged(crossing, heads), look, from);
   // A number that began before and ends here is complete. It must not be searched again without its start.
   const goesOn = run !== undefined && run.start < join;
   const isWhole =
@@ -332,25 +335,6 @@ function pieceSpans(
 /** The end of a held utterance, by its characters in the joined text. */
 function endOf(held: readonly Held[], index: number): number {
   return held.slice(0, index + 1).reduce((sum, { text }) => sum + text.length + 1, -1);
-}
-
-/** Merges two lists of entities. The first list wins where they overlap. */
-function merged(first: readonly EntitySpan[], more: readonly EntitySpan[]): EntitySpan[] {
-  const free = more.filter(
-    (span) => !first.some((other) => other.start < span.end && span.start < other.end),
-  );
-  return [...first, ...free];
-}
-
-/** The spans that lie inside a range of the text, by the characters of that range. */
-function within(spans: readonly EntitySpan[], from: number, to: number): EntitySpan[] {
-  return spans
-    .filter((span) => span.start < to && span.end > from)
-    .map((span) => ({
-      ...span,
-      start: Math.max(0, span.start - from),
-      end: Math.min(span.end, to) - from,
-    }));
 }
 
 /** The end of a text, if it has digits. Only digits can begin a number. */

@@ -101,6 +101,8 @@ function detailOf(
 ): CallStatement | undefined {
   const next = own[own.indexOf(chosen) + 1];
   if (next === undefined) return undefined;
+  // A complaint about somebody is nothing without what they did.
+  if (/\bcomplain/i.test(chosen.text) && next.turn === chosen.turn && /^(?:he|she|they|it|nobody|somebody|your)\b/i.test(next.text)) return next; // prettier-ignore
   const isBare = ![trouble, wish, purpose].some((pattern) => pattern.test(chosen.text));
   const request = own.slice(own.indexOf(chosen) + 1).find(({ turn, text: said }) => turn === chosen.turn && asksTo.test(said)); // prettier-ignore
   if (request !== undefined && !wish.test(chosen.text)) return request;

@@ -139,7 +139,7 @@ function recordLines({ reason, done, promises, facts, day }: CallRecordDraft): T
 }
 
 /** "I'll pass it on" names nothing that anybody waits for. */
-const vague = /^(?:pass|do|make|take|keep|put|see|note|mention|raise|handle|manage) (?:it|that|this|them)(?: (?:on|up|over|down|forward|in mind))?$|^make a note(?: of (?:it|that|this))?$/i; // prettier-ignore
+const vague = /^(?:pass|do|make|take|keep|put|see|note|mention|raise|handle|manage) (?:it|that|this|them)(?: (?:on|up|over|down|forward|in mind))?$|^make a note(?: of (?:it|that|this))?$|^(?:tell|ask) (?:him|her|them)$/i; // prettier-ignore
 /** Earlier contacts, at the end of the reason. */
 const contacts = /; (?:they have \w+ [\w ]+|it is their \w+ call)\.$/;
 

@@ -137,3 +137,15 @@ test('the test call reads as a person would write it, with the errors of its rec
     "Caller: Emily Johnson. Customer wanted a refund because their order was damaged (472916); they have called three times. Agent will refund $89 to the customer's credit card the same day. The customer will get their money by Friday, 4 December.",
   );
 });
+
+test('a complaint says what somebody did, and a promise to tell somebody something is no line', () => {
+  const turns = [
+    ['agent', 'How can I help?'],
+    ['customer', 'I want to file a complaint about the technician. He yelled at my dog.'],
+    ['agent', "I've filed the complaint. I will call you on Friday."],
+    ['customer', "I'll tell her."],
+  ].map(([role = '', text = ''], place) => ({ role, text, start: place * 3, end: place * 3 + 2 }));
+  expect(summarize(turns, 'general', about)).toBe(
+    'Customer wanted to file a complaint about the technician; he yelled at their dog. Agent filed the complaint. They will call the customer on Friday, 4 December.',
+  );
+});

@@ -6,7 +6,7 @@ import { RuleFileError, type PlacedMistake } from './mistakes.ts';
 import { MeansRules } from './means-rules.ts';
 import { PhraseMatcher, type PhraseSpec } from './phrase-matcher.ts';
 import { ruleFileFrom } from './rule-files.ts';
-import { wordingsOf } from './template.ts';
+import { ignoredChoices, wordingsOf } from './template.ts';
 
 /** A trigger with its number, under which a call keeps what it has seen of it. */
 export type TriggerWatch =
@@ -108,6 +108,21 @@ export function triggersIn(trigger: Trigger): Trigger[] {
   if ('then' in trigger) return [trigger.then.first, trigger.then.next].flatMap(triggersIn);
   if ('count' in trigger) return triggersIn(trigger.count.of);
   return [trigger];
+}
+
+/** A line for each choice of a phrase that says less than its writer may think. */
+export function phraseDoubts({ rules, words }: Playbook): string[] {
+  const lists = new Map(Object.entries(words));
+  return rules.flatMap(({ id, when }) =>
+    triggersIn(when)
+      .flatMap((trigger) => ('phrase' in trigger ? [trigger.phrase] : []))
+      .flatMap(({ any = [], near = [] }) => [...any, ...near.flat()])
+      .flatMap((phrase) =>
+        ignoredChoices(phrase, lists).map(
+          (choice) => `${id}: "${choice}" counts for nothing, so "${phrase}" is found without it`,
+        ),
+      ),
+  );
 }
 
 function dependsOnTime(trigger: Trigger): boolean {

@@ -26,7 +26,18 @@ export function wordingsOf(
   return [...unique.values()];
 }
 
+/** Choices of a phrase that count for nothing: of `(just|have) moved` it is "just", so that "moved" alone is found. */
+export function ignoredChoices(
+  phrase: string,
+  lists: ReadonlyMap<string, readonly string[]>,
+): readonly string[] {
+  const reader = new TemplateReader(phrase, lists);
+  reader.sequence(undefined);
+  return reader.ignored;
+}
+
 class TemplateReader {
+  readonly ignored: string[] = [];
   readonly #text: string;
   readonly #lists: ReadonlyMap<string, readonly string[]>;
   #at = 0;
@@ -57,8 +68,12 @@ class TemplateReader {
     if (++this.#depth > 4) throw new Error(`"${this.#text}" has brackets more than four deep`);
     const choices: TemplatePiece[][] = [];
     do {
-      this.#at++;
-      choices.push(this.sequence(closing));
+      const from = ++this.#at;
+      const choice = this.sequence(closing);
+      choices.push(choice);
+      const text = this.#text.slice(from, this.#at).trim();
+      const isIgnored = choice.every((piece) => 'words' in piece && piece.words.length === 0);
+      if (closing === ')' && text !== '' && isIgnored) this.ignored.push(text);
     } while (this.#text[this.#at] === '|');
     this.#at++;
     this.#depth--;

@@ -3,7 +3,13 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { playbooksIn, starterPlaybooks } from '../assist/playbooks.ts';
-import { playbookFrom, ruleSetOf, type LoadedPlaybook, type RuleSet } from '../assist/rule-set.ts';
+import {
+  playbookFrom,
+  phraseDoubts,
+  ruleSetOf,
+  type LoadedPlaybook,
+  type RuleSet,
+} from '../assist/rule-set.ts';
 import type { RuleInput } from '../assist/rule-inputs.ts';
 import { testsOf, tryCall, understood } from '../assist/trial.ts';
 import { KeptWeights } from '../assist/means-rules.ts';
@@ -137,6 +143,7 @@ async function checkAll(path: string | undefined): Promise<void> {
     printLine(
       `${playbook.id}@${playbook.version}  ${playbook.status}  ${playbook.rules.length} rules, ${phrases.size} wordings, ${means.size} with examples, ${playbook.tests.length} tests`,
     );
+    for (const line of phraseDoubts(playbook)) printLine(`  ${printable(line)}`);
     if (means.size > 0 && (await teach(set)))
       for (const line of await checkMeans(means.groups, meaning)) printLine(`  ${printable(line)}`);
   }

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { heardWords } from '../../../src/assist/heard-text.ts';
 import { CallRules } from '../../../src/assist/call-rules.ts';
 import { playbookFrom, ruleSetOf } from '../../../src/assist/rule-set.ts';
-import { wordingsOf } from '../../../src/assist/template.ts';
+import { ignoredChoices, wordingsOf } from '../../../src/assist/template.ts';
 
 const call = { direction: null, carrier: 'twilio', to: null, metadata: {} };
 
@@ -26,6 +26,13 @@ describe('the wordings of a phrase', () => {
     ['(my [own]|the) boss', ['my own boss', 'my boss', 'the boss']],
   ])('%s', (phrase, wordings) => {
     expect(wordingsOf(phrase, lists).map((words) => words.join(' '))).toEqual(wordings);
+  });
+
+  test('name the choices that count for nothing', () => {
+    expect(ignoredChoices('(just|have) moved [please] (so|very|like {boss})', lists)).toEqual([
+      'just',
+      'so',
+    ]);
   });
 
   test.each([
@@ -82,6 +89,12 @@ describe('what counts as said', () => {
 
   test('a word that only sounds alike does not make another phrase', () => {
     expect(fires(`{ phrase: { any: ['new phone number'] } }`, 'My phone number is five five')).toBe(false); // prettier-ignore
+  });
+
+  test('an everyday word does not pass for a telling one that it sounds like', () => {
+    const trigger = `{ phrase: { any: [phone me after] } }`;
+    expect(fires(trigger, 'could you phone me after five')).toBe(true);
+    expect(fires(trigger, 'she pays less than me after ten years')).toBe(false);
   });
 
   test('names count by their sound', () => {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { CallRules } from '../../../src/assist/call-rules.ts';
 import { starterPlaybooks } from '../../../src/assist/playbooks.ts';
-import { ruleSetOf } from '../../../src/assist/rule-set.ts';
+import { phraseDoubts, ruleSetOf } from '../../../src/assist/rule-set.ts';
 import { firedBy, scoreOf } from '../../support/assist/labelled-lines.ts';
 
 const set = ruleSetOf(starterPlaybooks());
@@ -20,3 +20,7 @@ test.each([
     expect(figures.falseHits).toBeLessThanOrEqual(most);
   },
 );
+
+test('no phrase of the starter playbook has a choice that counts for nothing', () => {
+  expect(starterPlaybooks().flatMap(phraseDoubts)).toEqual([]);
+});

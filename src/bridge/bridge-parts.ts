@@ -186,9 +186,8 @@ export async function openParts(
   opened.defer(() => retention.stop());
   const live = opened.use(new LiveApi({ store, calls, feed, clock }));
   const panelTokens = new PanelTokens({ store, clock, secret: config.panelSecret });
-  const panelDoor = opened.use(
-    new PanelDoor({ store, tokens: panelTokens, teamsOf: options.teamsOf ?? (() => []), clock }),
-  );
+  const { teamsOf } = options;
+  const panelDoor = opened.use(new PanelDoor({ store, tokens: panelTokens, teamsOf, clock }));
   return {
     ...parts,
     calls,

@@ -1,4 +1,4 @@
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { callAt, endedCallAt } from '../support/bridge/fleet.ts';
@@ -92,6 +92,28 @@ test('an admin edits a playbook with completion, sees mistakes at their line and
   await page.getByRole('button', { name: 'Read it again' }).last().click();
   await eventually(() => field.inputValue()).toBe(playbook);
   expect(await readFile(file, 'utf8')).toBe(playbook);
+
+  // A deletion says which rules go, and Escape means no. Somebody else's change meanwhile is not deleted.
+  const remove = page.getByRole('button', { name: 'Delete', exact: true });
+  const question = page.getByRole('group', { name: 'Delete this playbook?' });
+  await remove.click();
+  await question.getByText('Says <b>f3</b>').waitFor();
+  expect(await opened.violations()).toEqual([]);
+  await opened.screenshot('playbooks-delete');
+  await page.keyboard.press('Escape');
+  expect(await question.isVisible()).toBe(false);
+  await writeFile(file, `${playbook}# theirs\n`);
+  await remove.click();
+  await question.getByRole('button', { name: 'Delete it' }).click();
+  await page.getByText('not deleted: shop.yaml was changed meanwhile').waitFor();
+  await page.getByRole('button', { name: 'Read it again' }).click();
+  await page.getByRole('button', { name: 'Read it again' }).last().click();
+  await eventually(() => field.inputValue()).toBe(`${playbook}# theirs\n`);
+  await remove.click();
+  await question.getByRole('button', { name: 'Delete it' }).click();
+  await page.getByText('shop.yaml is deleted.').waitFor();
+  expect(await readdir(join(folder.path, 'assist'))).toEqual([]);
+  expect(await remove.isVisible()).toBe(false);
   expect(opened.problems.filter((problem) => !/ERR_ABORTED|409/.test(problem))).toEqual([]);
   await page.context().close();
 });

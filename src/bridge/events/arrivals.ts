@@ -12,11 +12,11 @@ const unwrittenSpeechS = 4;
 const maxKnown = 20_000;
 
 /** When a result reached the rules, and the speech that was under way before: `[when it was known, until when]`. */
-export const Heard = z.object({
+export const HeardNote = z.object({
   ms: z.number(),
   speaking: z.array(z.tuple([z.number(), z.number()])).optional(),
 });
-export type Heard = z.infer<typeof Heard>;
+export type HeardNote = z.infer<typeof HeardNote>;
 
 export type Moment = Omit<AssistMoment, 'call_id' | 'language'> & { language?: string };
 
@@ -72,7 +72,7 @@ export class Arrivals {
   }
 
   /** The arrival of a result, with what was not written yet. Undefined if it came before. */
-  ofResult(key: string, endS: number): Heard | undefined {
+  ofResult(key: string, endS: number): HeardNote | undefined {
     if (this.#known.has(key)) return undefined;
     this.#remember(key);
     const speaking = this.#speaking;

@@ -4,7 +4,7 @@ import { arrivalOf, type RuleInput } from '../../assist/rule-inputs.ts';
 import type { CallEvent } from '../../protocol/events.ts';
 import type { AssistMoment, Database } from '../../store/schema.ts';
 import { utteranceIdOf } from '../records/timeline.ts';
-import { Heard } from './arrivals.ts';
+import { HeardNote } from './arrivals.ts';
 import { finite } from './call-rows.ts';
 
 /** At most this many results of one call are heard again, and as many entities and other moments. */
@@ -73,7 +73,8 @@ async function saidInputs(
     const { role, text, leg_id: legId } = row;
     const [start, end] = [finite(row.start_s), finite(row.end_s)];
     const utteranceId = utteranceIdOf(legId, row.session_id, row.key);
-    const arrival = row.heard === null ? undefined : Heard.safeParse(JSON.parse(row.heard)).data;
+    const arrival =
+      row.heard === null ? undefined : HeardNote.safeParse(JSON.parse(row.heard)).data;
     const heard = arrival && arrival.ms / 1_000;
     const speech = (arrival?.speaking ?? []).map(([ms, atMs]): RuleInput => ({ kind: 'speaking', heard: ms / 1_000, end: atMs / 1_000 })); // prettier-ignore
     if (row.kind === 'call.entities') {

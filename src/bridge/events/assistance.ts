@@ -13,7 +13,7 @@ import type { Database } from '../../store/schema.ts';
 import type { CallRecord } from '../records/call-record.ts';
 import { utteranceIdOf, type Result, type Said } from '../records/timeline.ts';
 import { storableText } from '../../lib/storable.ts';
-import { Arrivals, insertMoment, type Heard } from './arrivals.ts';
+import { Arrivals, insertMoment, type HeardNote } from './arrivals.ts';
 import { callInputs } from './assist-inputs.ts';
 import { KnowledgeCards, type CallKnowledge } from './knowledge-cards.ts';
 import type { ToldLeg } from './told-leg.ts';
@@ -97,7 +97,7 @@ export class Assistance {
   }
 
   /** Notes when a result came, for its row. Undefined for what came before, or says nothing to rules. */
-  arrival(leg: ToldLeg, { type, sessionId, data, end }: Result): Heard | undefined {
+  arrival(leg: ToldLeg, { type, sessionId, data, end }: Result): HeardNote | undefined {
     if (type === 'call.translation') return undefined;
     this.#learnLanguage();
     const utteranceId = utteranceIdOf(leg.record.id, sessionId, data.utterance_id);
@@ -105,7 +105,7 @@ export class Assistance {
   }
 
   /** Hears what a leg's session brought. */
-  take(leg: ToldLeg, result: Result, { ms }: Pick<Heard, 'ms'>): void {
+  take(leg: ToldLeg, result: Result, { ms }: Pick<HeardNote, 'ms'>): void {
     if (this.isIdle) return;
     const { sessionId, channel, start, end } = result;
     const legId = leg.record.id;

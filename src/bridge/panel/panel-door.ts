@@ -19,7 +19,8 @@ type OpenStreamOfPanel = { grant: PanelGrant; callId: string | undefined; respon
 type PanelDoorOptions = {
   store: Store;
   tokens: PanelTokens;
-  teamsOf: (agent: string) => readonly string[];
+  /** The teams of an agent, by the people of this installation. */
+  teamsOf: ((agent: string) => readonly string[]) | undefined;
   clock: Clock;
 };
 
@@ -99,11 +100,12 @@ export class PanelDoor implements TokenDoor, AsyncDisposable {
       .select(['id', 'agent'])
       .where('id', 'in', ids)
       .execute();
+    const { teamsOf = () => [] } = this.#options;
     const calls = new Map(rows.map((row) => [row.id, { id: row.id, agent: agentIn(row.agent) }]));
     return asked.map(({ grant, callId }) => {
       if (callId === undefined) return true;
       const call = calls.get(callId);
-      return call !== undefined && reaches(grant, call, this.#options.teamsOf);
+      return call !== undefined && reaches(grant, call, teamsOf);
     });
   }
 }

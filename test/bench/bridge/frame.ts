@@ -19,3 +19,6 @@ export function writeFrame(into: Buffer, leg: number, number: number): void {
   into.writeUInt32LE(leg, 12);
   into.set(fillers[number & 127] ?? into, 16);
 }
+
+/** The confidence of a final carries the microsecond at which it was sent, modulo this, so that its way can be timed. */
+export const confidenceWraps = 1_000_000_000;

@@ -5,7 +5,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import { fillers, frameBytes, nowMicros } from './frame.ts';
+import { confidenceWraps, fillers, frameBytes, nowMicros } from './frame.ts';
 
 export type SinkReport = {
   frames: number;
@@ -25,6 +25,16 @@ const progressMs = 2;
 /** Rare acknowledgements: one for each two seconds of audio, which keeps a client from giving the socket up. */
 const rareBytes = 16_000;
 let acks: 'each' | 'rare' = 'each';
+/** With `speak`, each leg says one of these lines after so many bytes of audio: mostly what no rule waits for. */
+const finalBytes = 24_000;
+const lines = [
+  'yes that is fine thank you', 'it stopped working on Monday and nobody called me back', 'could you tell me the postcode again',
+  'I would like to speak to your manager', 'the parcel was left with a neighbour', 'let me have a look at the account for you',
+  'I want to cancel my contract today', 'that should be with you by the end of the week',
+]; // prettier-ignore
+let isSpeaking = false;
+let finals = 0;
+
 const stepMicros = 10;
 const ages = new Uint32Array(200_000);
 let frames = 0;
@@ -111,6 +121,8 @@ function serve(socket: Socket, id: string): void {
         const from = total - overlap;
         total = from + length;
         totals.set(id, total);
+        if (isSpeaking && Math.floor(total / finalBytes) > Math.floor(from / finalBytes))
+          replies += finalOf(id, total / 8_000);
         if (acks === 'rare' && total - acknowledged < rareBytes) continue;
         acknowledged = total;
         const text = `${head}${from},${total}],"time_range":[${from / 8_000},${total / 8_000}]}}`;
@@ -127,6 +139,16 @@ function serve(socket: Socket, id: string): void {
     if (replies !== '') socket.write(replies, 'latin1');
   });
   socket.on('close', () => sessions--);
+}
+
+function finalOf(id: string, end: number): string {
+  const text = lines[finals++ % lines.length] ?? '';
+  const parts = text.split(' ');
+  const confidence = (nowMicros() % confidenceWraps) / confidenceWraps;
+  const words = parts.map((word, at) => ({ word: ` ${word}`, start: end - 2 + (2 * at) / parts.length, end: end - 2 + (2 * (at + 1)) / parts.length, confidence: 0.9 })); // prettier-ignore
+  const utterance = { start: end - 2, end, text, confidence, channel: 0, language: 'en', words };
+  const message = JSON.stringify({ session_id: id, created_at: new Date().toISOString(), type: 'transcript', error: null, data: { id: `u${finals}`, is_final: true, utterance } }); // prettier-ignore
+  return String.fromCharCode(0x81, 126, message.length >>> 8, message.length & 255) + message;
 }
 
 function unmask(bytes: Buffer, maskAt: number, body: Buffer): void {
@@ -174,10 +196,11 @@ function ageAt(share: number): number {
   return 0;
 }
 
-export type SinkCommand = 'reset' | 'report' | 'forget' | 'ack each' | 'ack rarely';
+export type SinkCommand = 'reset' | 'report' | 'forget' | 'ack each' | 'ack rarely' | 'speak';
 
 process.on('message', (message: SinkCommand) => {
   if (message === 'ack each') acks = 'each';
+  if (message === 'speak') isSpeaking = true;
   if (message === 'ack rarely') acks = 'rare';
   if (message === 'reset' || message === 'forget') {
     ages.fill(0);

@@ -2,7 +2,7 @@ import { askedFor } from '../entities/asked-secrets.ts';
 import { cueOf } from '../entities/code-cues.ts';
 import { isExplained, type Run, runAt } from '../entities/code-runs.ts';
 import type { CueKind } from '../entities/cue-kinds.ts';
-import type { Doc } from '../entities/doc.ts';
+import { Doc } from '../entities/doc.ts';
 import { asksForCard, isForSomethingElse, type Talk } from './card-talk.ts';
 import { isNamedOtherwise, isReadOut } from './named-otherwise.ts';
 
@@ -34,7 +34,7 @@ export function claimReadOut(doc: Doc, wants: (type: string) => boolean, talk: T
   for (let i = 0; i < doc.tokens.length; i++) {
     const run = runAt(doc, i, false);
     if (!run) continue;
-    if (isGroupOfCard(doc, run, mayBeCard)) doc.claim('CREDIT_CARD', run.from, run.to);
+    if (isGroupOfCard(doc, run, mayBeCard ? talk.turns : undefined)) doc.claim('CREDIT_CARD', run.from, run.to); // prettier-ignore
     i = Math.max(i, run.to - 1);
   }
 }
@@ -48,22 +48,38 @@ function asksForOther(turn: string): boolean {
   return isOfOther || isForSomethingElse({ turns: [turn] });
 }
 
-function isGroupOfCard(doc: Doc, run: Run, isOfCard: boolean): boolean {
+/** `turns` are those of the other party, while the two speak of a card. */
+function isGroupOfCard(doc: Doc, run: Run, turns: readonly string[] | undefined): boolean {
   const { digits, chars, pieces } = run;
   if (digits < group || doc.isTaken(run.from)) return false;
   if (isExplained(doc, run) || isNamedOtherwise(doc, run)) return false;
   const start = doc.tokens[run.from]?.start ?? 0;
   const said = doc.text.slice(Math.max(0, start - before), start);
   const isOwn = ownCard.test(said) && !endOfCard.test(said);
-  if (!isOfCard && !isOwn) return false;
+  if (turns === undefined && !isOwn) return false;
   const cue = cueOf(doc, run.from, run.to);
   if (cue !== undefined && !cards.has(cue.kind)) return false;
   if (digits >= twoGroups) return true;
   if (isReadOut(run) || (pieces.length === 1 && /^\d{4,}$/.test(chars) && !isYear(chars)))
     return true;
+  // Read back at once, in whatever form: the digits still wait with the other party and are known to nobody.
+  if (turns?.slice(-turnsOfQuestion).some((turn) => hasDigits(turn, chars))) return true;
   // "The card with fifty three oh eight"
   return isOwn && givesCard.test(said) && digits % group === 0 && /^[3-6]/.test(chars);
 }
+
+function hasDigits(turn: string, chars: string): boolean {
+  const doc = new Doc(turn.slice(-longestTurn));
+  for (let i = 0; i < doc.tokens.length; i++) {
+    const run = runAt(doc, i, false);
+    if (run?.chars.includes(chars)) return true;
+    if (run) i = Math.max(i, run.to - 1);
+  }
+  return false;
+}
+
+/** A group of a card is looked for at the end of a turn. */
+const longestTurn = 200;
 
 function isYear(chars: string): boolean {
   return /^(?:19|20)\d\d$/.test(chars);

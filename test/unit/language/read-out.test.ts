@@ -46,6 +46,7 @@ test.each([
   ['was left in the middle, before anybody spoke of it', ['C: four two four two', 'C: three six five three', 'C: Sorry, somebody is at the door.']],
   ['has a date that looks like its last digits', ['A: The number on the card?', 'C: double four two five', 'C: six two nine seven', 'C: and six three double five one nine six two', 'A: Good through?', 'C: Oh three slash thirty three.']],
   ['is read back behind words about an order', ['C: I would like to order two of them.', 'A: Card number please.', 'C: So five, three, six, one', 'A: five, three, six, one,']],
+  ['is read back in pairs at once', ['A: What card will you be using?', 'C: It is fifty one seventy two', 'A: Fifty one seventy two.']],
   ['is a tax number', ['A: Tax I D?', 'C: Four one eight six three seven five nine two.']],
   ['is an account behind a routing number', ['A: Routing number?', 'C: Zero two one, zero zero zero, zero two one.', 'A: And account?', 'C: One two three four five six seven eight nine.']],
   ['has a date with a misheard zero', ['A: Valid on til?', 'C: Go five, twenty eight.']],

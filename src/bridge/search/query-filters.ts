@@ -15,6 +15,19 @@ const filterNames = {
   to: 'to_date',
 } as const;
 
+const examples: Record<(typeof filterNames)[FilterName], string> = {
+  tag: 'tag:vip',
+  mood: 'mood:negative',
+  entity: 'entity:ORGANIZATION',
+  disposition: 'disposition:sold',
+  rule: 'rule:sales/cancel',
+  carrier: 'carrier:twilio',
+  direction: 'direction:inbound',
+  number: 'number:5550100123',
+  from_date: 'from:2026-11-01',
+  to_date: 'to:2026-11-30',
+};
+
 type FilterName = keyof typeof filterNames;
 
 /** `filters`: by the names of the list's parameters. `q`: the rest of the words. */
@@ -22,7 +35,7 @@ type SplitQuery = { q: string; filters: Record<string, string> } | { problem: st
 
 /** A phrase is passed over as a whole: what it quotes is no filter. */
 const pieces = new RegExp(
-  `"[^"]*"|(?<![^\\s(])(?<not>-?)(?<name>${Object.keys(filterNames).join('|')}):(?:"(?<quoted>[^"]*)"|(?<bare>[^\\s"()]+))`,
+  `"[^"]*"|(?<![^\\s(])(?<not>-?)(?<name>${Object.keys(filterNames).join('|')}):(?:"(?<quoted>[^"]*)"|(?<bare>[^\\s"()]+))?`,
   'giu',
 );
 
@@ -34,6 +47,8 @@ export function splitQuery(text: string): SplitQuery {
     if (name === undefined) return whole;
     const filter = filterNames[name.toLowerCase() as FilterName];
     if (not === '-') problem = `${name}: finds calls that have it, and cannot have a minus`;
+    else if ((quoted ?? bare ?? '').trim() === '')
+      problem = `${name}: needs a value, such as ${examples[filter]}; one with spaces stands in quotation marks`;
     else if (filters[filter] !== undefined) problem = `${name}: can be given once`;
     filters[filter] = quoted ?? bare ?? '';
     return ' ';

@@ -17,6 +17,8 @@ const pageItems = 20;
 /** A pause of this length in typing starts the search. */
 const typedMs = 600;
 const progressEveryMs = 10_000;
+/** An answer that takes longer is announced. The first search by meaning waits for its model. */
+const waitedMs = 400;
 
 /** @type {[string, string][]} */
 const language = [
@@ -80,6 +82,8 @@ export class SearchView {
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   #typing;
   /** @type {ReturnType<typeof setTimeout> | undefined} */
+  #waiting;
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
   #looking;
   element;
 
@@ -139,6 +143,7 @@ export class SearchView {
   close() {
     this.#reading++;
     clearTimeout(this.#typing);
+    clearTimeout(this.#waiting);
     clearTimeout(this.#looking);
     this.#state.close();
     this.#sound.close();
@@ -209,6 +214,7 @@ export class SearchView {
   async #search() {
     const reading = ++this.#reading;
     this.#cursor = null;
+    clearTimeout(this.#waiting);
     if (!this.#query.has('q')) {
       this.#clearList();
       this.#state.ready(
@@ -219,14 +225,22 @@ export class SearchView {
       this.#drawDownloads();
       return;
     }
+    // Calls of the question before would be taken for the answer to this one.
+    this.#waiting = setTimeout(() => {
+      this.#clearList();
+      this.#state.ready('');
+      setText(this.#told, 'Searching …');
+    }, waitedMs);
     try {
       const page = await get(`/api/search?${this.#asked()}`);
       if (reading !== this.#reading) return;
+      clearTimeout(this.#waiting);
       this.#clearList();
       this.#draw(page);
     } catch (error) {
       if (reading !== this.#reading) return;
-      if (!isUnanswered(error)) this.#clearList();
+      clearTimeout(this.#waiting);
+      if (!isUnanswered(error) || this.#found.size === 0) this.#clearList();
       this.#state.failed(error);
     }
     this.#drawDownloads();

@@ -12,10 +12,19 @@ describe('filters among the words of a search', () => {
     ['agent:refund customer:visa', 'agent:refund customer:visa', {}],
     ['"the tag: red one" x', '"the tag: red one" x', {}],
     ['pricetag:low', 'pricetag:low', {}],
-    ['tag: vip', 'tag: vip', {}],
+    ['pricetag: low', 'pricetag: low', {}],
   ])('%s', (given, q, filters) => {
     expect(splitQuery(given)).toEqual({ q, filters });
   });
+
+  test.each(['refund tag:', 'tag: vip', 'tag:"" x', 'tag:(a OR b)', 'from: x'])(
+    'a filter without its value says what to write: %s',
+    (given) => {
+      expect(splitQuery(given)).toEqual({
+        problem: expect.stringMatching(/needs a value, such as (tag:vip|from:2026)/) as string,
+      });
+    },
+  );
 
   test('a filter with a minus, and one that is given twice, are refused by name', () => {
     expect(splitQuery('x -tag:vip')).toEqual({

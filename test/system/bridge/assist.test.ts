@@ -74,6 +74,9 @@ test('kill -9 in the middle of a call: hints, alerts, steps and signals are told
     say(audio.subarray(0, 2 * secondBytes));
     const call = await until(() => newestCall(app));
     await until(async () => toldBy(await eventsAt(app, call.id)).length === 4);
+    const { hits } = await assistOf(app, call.id);
+    const first = hits.find(({ rule }: AnyJson) => rule === 'first');
+    expect((await post(app, `/api/calls/${call.id}/assist/feedback`, { hit_id: first.hit_id, verdict: 'not_useful' })).status).toBe(200); // prettier-ignore
     await app.end('SIGKILL');
   }
   await using app = await startApp({ dataDir: folder.path, env });
@@ -90,7 +93,8 @@ test('kill -9 in the middle of a call: hints, alerts, steps and signals are told
   expect(assist.hits[0].cause).toMatchObject({ role: 'customer', matched: words[0], score: 1 });
   expect(assist.hits[0].cause.utterance_id).toBe(call.transcript[0].utterance_id);
 
-  // The agent's word on a hint is kept. A word on a hit that does not exist is refused.
+  // The agent's word on a hint is kept over the kill, and may change. A word on a hit that does not exist is refused.
+  expect(assist.hits.filter(isOurs).map(({ verdict }: AnyJson) => verdict)).toEqual(['not_useful', null, null]); // prettier-ignore
   const feedback = { hit_id: assist.hits[0].hit_id, verdict: 'useful' };
   const judged = (await (await post(app, `/api/calls/${call.id}/assist/feedback`, feedback)).json()) as AnyJson; // prettier-ignore
   expect(judged.hits[0].verdict).toBe('useful');

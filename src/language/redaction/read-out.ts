@@ -54,6 +54,7 @@ function isGroupOfCard(doc: Doc, run: Run, turns: readonly string[] | undefined)
   if (digits < group || doc.isTaken(run.from)) return false;
   if (isExplained(doc, run) || isNamedOtherwise(doc, run)) return false;
   const start = doc.tokens[run.from]?.start ?? 0;
+  if (writtenDay.test(doc.text.slice(start, start + longestDay))) return false;
   const said = doc.text.slice(Math.max(0, start - before), start);
   const isOwn = ownCard.test(said) && !endOfCard.test(said);
   if (turns === undefined && !isOwn) return false;
@@ -80,6 +81,10 @@ function hasDigits(turn: string, chars: string): boolean {
 
 /** A group of a card is looked for at the end of a turn. */
 const longestTurn = 200;
+
+/** "2026-11-27" and "11/27/2026" */
+const writtenDay = /^(?:(?:19|20)\d\d-\d\d-\d\d|\d{1,2}[/-]\d{1,2}[/-](?:19|20)\d\d)(?!\d)/;
+const longestDay = 12;
 
 function isYear(chars: string): boolean {
   return /^(?:19|20)\d\d$/.test(chars);

@@ -63,6 +63,8 @@ test.each([
   ['C: I paid by card, and the tracking number is nine four zero zero one one one.'],
   ['C: I want a new card. My order is four four one seven.'],
   ['C: It is the library card four four one seven.'],
+  ['C: I lost the card on 2026-11-27.'],
+  ['C: The card came on 11/27/2026.'],
 ])('another number beside talk of a card stays: %s', (...lines) => {
   expect(shown(lines).join(' ')).not.toContain('[');
 }); // prettier-ignore

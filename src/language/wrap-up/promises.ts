@@ -58,10 +58,11 @@ export function promisesIn({ statements, done, day }: Context): PromiseItem[] {
     if (items.length === maxPromises) break;
     const { role, isQuestion, isConditional, text } = statement;
     if (isQuestion || isConditional || (role !== 'agent' && role !== 'customer')) continue;
-    const clean = withoutEnd(plainOf(text)).replace(
+    const said = withoutEnd(plainOf(text)).replace(
       /^(?:no|yes|yeah|right|okay|well|then)[.,] (?=\w)/i,
       '',
     );
+    const clean = withWill(said, day);
     if (uncertain.test(clean) || /\b(?:won't|not|never)\b/i.test(clean)) continue;
     if (isDeclined(statements, place)) continue;
     const corrected = correctedDay(clean, role, day);
@@ -76,6 +77,22 @@ export function promisesIn({ statements, done, day }: Context): PromiseItem[] {
     if (item !== undefined) add(items, item, done);
   }
   return items;
+}
+
+/** Verbs with which people promise something: "I send it tomorrow" can only be "I'll send it tomorrow". */
+const promising = 'send|email|text|post|mail|call|ring|phone|book|order|arrange|drop|bring|deliver|refund|credit|pop|get|let'; // prettier-ignore
+const withoutWill = new RegExp(`^(i|we|you) (?:just |also |then )?(?=(?:${promising}|receive)\\b)`, 'i'); // prettier-ignore
+const misheardWill = new RegExp(`^(?:i all|all|aisle|isle) (?=(?:${promising})\\b)`, 'i');
+const barelyBe = /^((?:he|she|they|it|someone|somebody|(?:the|our|your|an?) [\w-]+)) be (?=\w)/i;
+const habit = /\b(?:usually|always|normally|every|often|never|can|used to|each)\b/i;
+
+/** Recognisers lose the "'ll" of "I'll", or hear another word: what is left is no English, or has a day to come. */
+function withWill(said: string, day: string | undefined): string {
+  if (misheardWill.test(said)) return said.replace(misheardWill, "I'll ");
+  if (barelyBe.test(said)) return said.replace(barelyBe, '$1 will be ');
+  if (!withoutWill.test(said) || habit.test(said)) return said;
+  const found = deadlineOf(said, day);
+  return found === undefined ? said : said.replace(withoutWill, '$1 will ');
 }
 
 /** "I'll get that over to you" repeats a promise in other words. */

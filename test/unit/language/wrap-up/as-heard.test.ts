@@ -149,3 +149,15 @@ test('a complaint says what somebody did, and a promise to tell somebody somethi
     'Customer wanted to file a complaint about the technician; he yelled at their dog. Agent filed the complaint. They will call the customer on Friday, 4 December.',
   );
 });
+
+test.each([
+  ['I send you a new one on Friday.', 'send the customer a new one', '2026-12-04'],
+  ['All text you the code.', 'text the customer the code', undefined],
+  ['He be there on Friday.', 'be there', '2026-12-04'],
+  ['You get it by Friday.', 'get it', '2026-12-04'],
+  ['We usually send it on Friday.', undefined, undefined],
+  ['I get a lot of calls.', undefined, undefined],
+])('"%s" without its "will" is the promise that was meant, or none', (said, what, until) => {
+  const { promises } = recordFrom(said, 'Thanks.');
+  expect(promises.map((promise) => [promise.what, promise.until])).toEqual(what === undefined ? [] : [[what, until]]); // prettier-ignore
+});

@@ -59,6 +59,8 @@ export class LoadedDirections implements AsyncDisposable {
       const { last, count, ...rows } = await this.#packed(this.#last);
       if (last === null) return;
       await this.#near.add(rows);
+      // The thread was lost with all its rows: the next search reads them again, from the first.
+      if (!this.#near.hasRows) return;
       this.#last = last;
       if (count < rowsAtOnce) return;
     }

@@ -7,7 +7,7 @@ import { digitsIn } from '../../bench/numbers/scores.ts';
  * with corrections, interruptions and acknowledgements; the agent reads back; a date, a code and a social security number
  * follow. Finals that wait leave at any moment.
  */
-type Turn = { party: 'agent' | 'customer'; text: string };
+type TalkTurn = { party: 'agent' | 'customer'; text: string };
 type ToldSecret = { digits: string; isShort: boolean };
 
 let state = 7_002;
@@ -53,8 +53,8 @@ function written(text: string): string {
   return pick([text, `${sentence}.`, `${text},`, sentence]);
 }
 
-function conversation(): { turns: Turn[]; secrets: ToldSecret[] } {
-  const turns: Turn[] = [];
+function conversation(): { turns: TalkTurn[]; secrets: ToldSecret[] } {
+  const turns: TalkTurn[] = [];
   const agent = (text: string) => turns.push({ party: 'agent', text });
   const customer = (text: string) => turns.push({ party: 'customer', text });
   const card = `4${digitsOf(15)}`;
@@ -83,12 +83,12 @@ function conversation(): { turns: Turn[]; secrets: ToldSecret[] } {
 }
 
 /** The stretches of text that leave, without what was covered. */
-function left(turns: readonly Turn[]): string[] {
+function left(turns: readonly TalkTurn[]): string[] {
   let numbers: RedactionState['numbers'] = {};
   const states = new Map<string, Omit<RedactionState, 'numbers'>>();
-  const heard: Turn[] = [];
+  const heard: TalkTurn[] = [];
   const shown: string[] = [];
-  const step = (party: Turn['party'], text: string | undefined): void => {
+  const step = (party: TalkTurn['party'], text: string | undefined): void => {
     const asked = heard.filter((turn) => turn.party !== party).map((turn) => turn.text);
     const { released, state: next } = redactStep({
       ...(text === undefined ? { text: '', flush: true } : { text, mayHold: true }),

@@ -107,7 +107,7 @@ export function judge(call: HeardCall): Verdict {
     exact: isExact(said, text),
     whole: values.includes(truth),
     pieces: entities.filter(({ text: words }) => digitsIn(words).length > 1).length,
-    leaked: secretKinds.includes(said.kind) ? leakOf(said.value, everything) : 'none',
+    leaked: secretKinds.includes(said.kind) ? leakOf(secretOf(said), everything) : 'none',
     isMasked: /\[[A-Z_]+(?:_\d+)?\]|[*#█•]{2,}/.test(text),
   };
 }
@@ -156,6 +156,11 @@ function codeIn(low: string): string {
 }
 const lettersByName =
   /^(?:alph?a|alfa|bravo|charlie|delta|echo|foxtrot|golf|hotel|india|juliett?|kilo|lima|mike|november|oscar|papa|quebec|romeo|sierra|tango|uniform|victor|whiske?y|xray|yankee|zulu)$/;
+
+/** "Go five, twenty eight" tells a date although its zero was misheard. */
+function secretOf({ kind, value }: SpokenNumber): string {
+  return kind === 'expiry' ? value.replace(/^0/, '') : value;
+}
 
 /** Four digits in a row of a longer secret are a part of it. */
 const partDigits = 4;

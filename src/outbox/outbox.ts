@@ -47,6 +47,9 @@ export type Outbox = Part &
     readonly contacts: Pick<ContactLookups, 'find'>;
   };
 
+/** Told at the start, with what sets it up. */
+const noCrm = 'a CRM (npx trunkline crm, or TRUNKLINE_WEBHOOK_URL)';
+
 /** Delivers stored events to the configured endpoints, per call in order, until the process stops. */
 export async function startOutbox(options: OutboxOptions): Promise<Outbox> {
   const { config, store, clock = systemClock, random = Math.random } = options;
@@ -117,8 +120,7 @@ export async function startOutbox(options: OutboxOptions): Promise<Outbox> {
     wanting: (type) => wantingOf(all(), type),
     eraseCall: (tx, callId) => eraseCall(tx, callId, clock.now()),
     health: () => healthsOf(dispatcher, housekeeping),
-    missing: () =>
-      all().length > 0 ? [] : ['a CRM (npx trunkline crm, or TRUNKLINE_WEBHOOK_URL)'],
+    missing: () => (all().length > 0 ? [] : [noCrm]),
     notes: () => notesOf(dispatcher, waiting, warnings),
     drain: async (deadlineMs) => {
       await Promise.all([

@@ -102,9 +102,12 @@ function isOwnNumber(doc: Doc, run: Run): boolean {
   if (/\b(?:call|reach|phone|ring|text) (?:me|us)(?: back)? (?:at|on)[\s,:]*$/i.test(said))
     return true;
   const cue = cueOf(doc, run.from, run.to);
-  return cue?.adjacent === true && cue.at >= 0 && (cue.kind === 'id' || cue.kind === 'phone');
+  return cue?.adjacent === true && cue.at >= 0 && ownNumbers.test(doc.word(cue.at));
 }
 
+/** Not "code", "number" or "call": a secret has these names, too. */
+const ownNumbers =
+  /^(?:order|ticket|case|tracking|booking|reservation|confirmation|reference|invoice|claim|parcel|shipment|phone|mobile|cell|telephone|landline|fax)$/;
 const longestOwn = 11;
 /** Characters before a number that are looked at. */
 const reachBefore = 60;

@@ -98,6 +98,12 @@ export class Arrivals {
     return heard_ms;
   }
 
+  /** Writes what waits for the next result: a hit is told that depends on it, and a kill would lose it. */
+  write(): void {
+    for (const [heard_ms, at_ms] of this.#speaking) this.#options.keep({ heard_ms, kind: 'speaking', at_ms }); // prettier-ignore
+    this.#speaking = [];
+  }
+
   /** The arrival of speech under way, and its time as it is noted. Undefined where it says little that is new. */
   ofSpeech(atS: number): { heard: number; at: number } | undefined {
     if (atS < this.#spokenS + speechStepS) return undefined;

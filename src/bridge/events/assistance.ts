@@ -288,6 +288,8 @@ export class Assistance {
   }
 
   #tell(hits: readonly Hit[]): void {
+    // A silence, and what else no utterance caused, depends on when somebody spoke last.
+    if (hits.some(({ cause }) => cause.utterance_id === undefined)) this.#arrivals.write();
     for (const hit of hits) {
       const said = hit.isShadow ? [] : hit.did.flatMap((done) => toldOf(hit, done) ?? []);
       this.#options.tell(hit, said);

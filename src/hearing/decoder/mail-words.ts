@@ -1,3 +1,4 @@
+import { givenNames } from '../../language/data/given-names.ts';
 import { surnames } from '../../language/data/surnames.ts';
 import type { ExpectedWord } from '../expected-words.ts';
 
@@ -5,18 +6,43 @@ import type { ExpectedWord } from '../expected-words.ts';
 const nameWeight = 0.7;
 const shortestName = 4;
 
+const familyNames: ReadonlySet<string> = new Set(
+  surnames.split(/\s+/).filter((one) => one.length >= shortestName && /^[a-z]+$/.test(one)),
+);
+const firstNames: ReadonlySet<string> = new Set(givenNames.split(/\s+/));
+
 /** Family names as the model writes them in an address: ".whitlock", " Whitlock". First names are heard right. */
 export function mailWords(): ExpectedWord[] {
-  const names = surnames
-    .split(/\s+/)
-    .filter((one) => one.length >= shortestName && /^[a-z]+$/.test(one));
   const capital = (text: string) => text.slice(0, 1).toUpperCase() + text.slice(1);
-  return [...new Set(names)].flatMap((name) =>
+  return [...familyNames].flatMap((name) =>
     [`.${name}`, `.${capital(name)}`, ` ${name}`, ` ${capital(name)}`].map((text) => ({
       text,
       weight: nameWeight,
     })),
   );
+}
+
+/** Spellings that sound the same have the same key: "witlock" and "whitlock". */
+function soundOf(word: string): string {
+  return word
+    .toLowerCase()
+    .replace(/wh/g, 'w')
+    .replace(/ph/g, 'f')
+    .replace(/ck|qu|c(?![eiyh])/g, 'k')
+    .replace(/c(?=[eiy])|z/g, 's')
+    .replace(/(.)\1/g, '$1')
+    .replace(/(?:ie|ey|ee|y)$/, 'i')
+    .replace(/(?<=[^aeiou])e$/, '');
+}
+
+const bySound = Map.groupBy(familyNames, soundOf);
+
+/** The family name that sounds like a word that is no name, if there is only one. */
+function familyNameFor(word: string): string | undefined {
+  const low = word.toLowerCase();
+  if (low.length < shortestName || familyNames.has(low) || firstNames.has(low)) return undefined;
+  const like = bySound.get(soundOf(low)) ?? [];
+  return like.length === 1 ? like[0] : undefined;
 }
 
 const name = String.raw`[\p{L}\p{N}]+(?:(?:\s*[._-]\s*|\s+(?:dot|underscore|hyphen|dash)\s+|\s+)[\p{L}\p{N}]+){0,5}`;
@@ -33,6 +59,8 @@ export function isMailAddress(text: string): boolean {
 const longest = 120;
 
 const afterAt = /(?:\bat\s*|@)$/i;
+const afterDot = /\p{L}(?:\.| dot ?)$/iu;
+const beforeAt = /^(?:@| at\b|$)/i;
 
 /**
  * The word of an address that the model replaced by this one. In "at gmail dot com" it hears "mail" or "meal", also
@@ -50,6 +78,8 @@ export function mailWordFor(
     /^(?:\.| dot\b)/i.test(next ?? '')
   )
     return 'gmail';
+  const name = afterDot.test(said) && beforeAt.test(next ?? '') ? familyNameFor(word) : undefined;
+  if (name !== undefined) return name;
   return /^(?:doc|dock|duck|duff|dog)$/i.test(word) &&
     /\p{L}$/u.test(said) &&
     /^ \p{L}/u.test(next ?? '')

@@ -255,10 +255,11 @@ function asAnswer(read: ReadText, kind: ExpectedAnswer): ReadText {
     const end = endOfWord(read.tokens, at);
     const own = read.tokens.slice(at, end);
     const written = own.map(({ text }) => text).join('');
-    const [, space = '', word = ''] = /^(\s*)(\p{L}+)$/u.exec(written) ?? [];
+    const form = kind === 'email' ? /^([\s.]*)(\p{L}+)$/u : /^(\s*)(\p{L}+)$/u;
+    const [, space = '', word = ''] = form.exec(written) ?? [];
     const like =
       kind === 'email'
-        ? mailWordFor(word, tokens, read.tokens[end]?.text)
+        ? mailWordFor(word, [...tokens, { text: space }], read.tokens[end]?.text)
         : soundingLike(word, kind);
     const [first] = own;
     // At the beginning "a" and "or" are words of a sentence.

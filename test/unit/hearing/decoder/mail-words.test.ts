@@ -31,6 +31,18 @@ test('in an address "mail dot com" is gmail, and anywhere else it is what it is'
   expect(mailWordFor('Doc', before('John'), ' Whitlock')).toBe('dot');
 });
 
+test('a family name of an address is written as the one that sounds like it', () => {
+  const before = (text: string) => [{ text }];
+  expect(mailWordFor('witlock', before('john.'), ' at')).toBe('whitlock');
+  expect(mailWordFor('Witlock', before('john dot '), ' at')).toBe('whitlock');
+  expect(mailWordFor('witlock', before('john.'), '@')).toBe('whitlock');
+  // Another name, a name on the list, and a word of a sentence stay.
+  expect(mailWordFor('wetlock', before('john.'), ' at')).toBeUndefined();
+  expect(mailWordFor('clarke', before('john.'), ' at')).toBeUndefined();
+  expect(mailWordFor('Witlock', before('call Mister '), ' at')).toBeUndefined();
+  expect(mailWordFor('com', before('gmail.'), undefined)).toBeUndefined();
+});
+
 test('the words before an address announce it', () => {
   expect(leadOf('My email is peter.witlock at mail.com.')).toEqual({ kind: 'email', text: 'My email is' }); // prettier-ignore
   expect(leadOf('You can write to Sean.Costillin')?.kind).toBe('email');

@@ -124,6 +124,12 @@ test('a search is saved under a name, opened again and removed, and its calls le
   expect(await opened.violations()).toEqual([]);
   const wide = await page.evaluate<number>('document.documentElement.scrollWidth');
   expect(wide).toBeLessThanOrEqual(390);
+  // Without a call found, the menu stands alone at the right edge.
+  await page.evaluate(`location.hash = '#/search?q=zeppelin'`);
+  await page.getByText('No call has these words.').waitFor();
+  await page.getByText('Saved searches').click();
+  const save = await page.getByRole('button', { name: 'Save this search' }).boundingBox();
+  expect((save?.x ?? 0) + (save?.width ?? 999)).toBeLessThanOrEqual(390);
   expect(opened.problems).toEqual([]);
   await page.context().close();
 });

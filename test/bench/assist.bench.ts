@@ -10,9 +10,9 @@ import type { RecogniserPool } from '../../src/hearing/pool/pool.ts';
 import { realModel } from '../support/recognition/real-model.ts';
 import { recogniserOf } from '../support/recognition/recogniser.ts';
 import { callsOf, conditionOf } from './assist/calls.ts';
-import { heardCalls, writtenCalls, type HeardCall } from './assist/heard.ts';
+import { heardCalls, writtenCalls, type CallAsHeard } from './assist/heard.ts';
 import { KeptMeaning } from './assist/kept-meaning.ts';
-import type { Half } from './assist/turns.ts';
+import type { HalfOfCalls } from './assist/turns.ts';
 import {
   figuresOf,
   figuresOfCalls,
@@ -82,7 +82,7 @@ const share = ({ part, of }: Share): string =>
   of === 0 ? '-' : `${(part / of).toFixed(3)} (${String(part)}/${String(of)})`;
 
 async function report(
-  about: TaughtRules & { name: string; half: Half; calls: readonly HeardCall[] },
+  about: TaughtRules & { name: string; half: HalfOfCalls; calls: readonly CallAsHeard[] },
 ): Promise<void> {
   const { set, direction, calls, name, half } = about;
   const turns = (await Promise.all(calls.map((call) => judgedTurns(set, call, direction)))).flat();

@@ -5,22 +5,22 @@ import { digestOf } from '../../../src/lib/digest.ts';
 import { sayWithFestival, sayWithFlite } from '../../support/recognition/dialogue.ts';
 import { levelled } from '../../trials/speakers/human-voices.ts';
 import { throughGsm } from '../recognition/audio.ts';
-import { turnsOf, type Half, type Turn } from './turns.ts';
+import { turnsOf, type HalfOfCalls, type TurnOfSet } from './turns.ts';
 
 const rateHz = 8_000;
 const pauseS = 0.7;
 /** Longer than the rule `dead-air` waits, with what it is judged late by. */
 const deadAirS = 22;
-const callsIn: Record<Half, number> = { seen: 40, unseen: 24 };
+const callsIn: Record<HalfOfCalls, number> = { seen: 40, unseen: 24 };
 
-type Voice = { name: string; say: (text: string) => Int16Array };
-const flite = (voice: string, ...effects: string[]): Voice => ({
+type CallVoice = { name: string; say: (text: string) => Int16Array };
+const flite = (voice: string, ...effects: string[]): CallVoice => ({
   name: [voice, ...effects].join(' '),
   say: (text) => sayWithFlite(voice, text, effects),
 });
-const festival: Voice = { name: 'festival', say: (text) => sayWithFestival(text) };
+const festival: CallVoice = { name: 'festival', say: (text) => sayWithFestival(text) };
 
-const voices: Record<Half, readonly Voice[]> = {
+const voices: Record<HalfOfCalls, readonly CallVoice[]> = {
   seen: [
     flite('rms'),
     flite('slt'),
@@ -37,13 +37,13 @@ const voices: Record<Half, readonly Voice[]> = {
   ],
 };
 
-type PlannedTurn = Turn & {
+type PlannedTurn = TurnOfSet & {
   /** A pause before it in which nobody speaks. */
   afterS: number;
 };
 export type PlannedCall = {
   id: string;
-  half: Half;
+  half: HalfOfCalls;
   turns: readonly PlannedTurn[];
   customer: number;
   agent: number;
@@ -59,14 +59,14 @@ const phases: Record<string, number> = {
 };
 
 /** All turns of a half, dealt to calls so that each has something of everything. */
-export function callsOf(half: Half): PlannedCall[] {
+export function callsOf(half: HalfOfCalls): PlannedCall[] {
   const count = callsIn[half];
   const turns = turnsOf(half);
   const courses = Map.groupBy(
     turns.filter(({ kind }) => kind === 'course'),
     ({ text }) => text,
   );
-  const dealt: Turn[][] = Array.from({ length: count }, () => []);
+  const dealt: TurnOfSet[][] = Array.from({ length: count }, () => []);
   let next = 0;
   for (const [at, turn] of turns.entries()) {
     if (turn.kind === 'course') continue;
@@ -83,7 +83,7 @@ export function callsOf(half: Half): PlannedCall[] {
   return calls;
 }
 
-function planned(half: Half, at: number, turns: readonly Turn[]): PlannedCall {
+function planned(half: HalfOfCalls, at: number, turns: readonly TurnOfSet[]): PlannedCall {
   const isSilent = at % 5 === 3;
   const middle = Math.floor(turns.length / 2);
   const isCourse = turns.some(({ kind }) => kind === 'course');
@@ -99,8 +99,8 @@ function planned(half: Half, at: number, turns: readonly Turn[]): PlannedCall {
   };
 }
 
-function inOrder(turns: readonly Turn[], seed: number): Turn[] {
-  const place = (turn: Turn, at: number): number =>
+function inOrder(turns: readonly TurnOfSet[], seed: number): TurnOfSet[] {
+  const place = (turn: TurnOfSet, at: number): number =>
     10 * (phases[turn.about] ?? 4) + ((at * 7 + seed * 3) % 10);
   return turns
     .map((turn, at) => ({ turn, place: place(turn, at) }))
@@ -109,15 +109,15 @@ function inOrder(turns: readonly Turn[], seed: number): Turn[] {
 }
 
 export type SpokenTurn = PlannedTurn & { start: number; end: number };
-type SpokenCall = {
+type LabelledCall = {
   id: string;
-  half: Half;
+  half: HalfOfCalls;
   turns: readonly SpokenTurn[];
   legs: Record<'customer' | 'agent', Int16Array>;
 };
 
 /** Both legs of a call. What was spoken is kept in a folder: a voice takes longer than a recogniser. */
-export function spoken(call: PlannedCall, folder: string): SpokenCall {
+export function spoken(call: PlannedCall, folder: string): LabelledCall {
   let clockS = 0.4;
   const placed = call.turns.map((turn) => {
     const { half } = call;
@@ -137,7 +137,7 @@ export function spoken(call: PlannedCall, folder: string): SpokenCall {
   return { id: call.id, half: call.half, turns: placed.map(({ turn }) => turn), legs };
 }
 
-function kept({ name, say }: Voice, text: string, folder: string): Int16Array {
+function kept({ name, say }: CallVoice, text: string, folder: string): Int16Array {
   mkdirSync(join(folder, 'spoken'), { recursive: true });
   const file = join(folder, 'spoken', `${digestOf(`${name}\n${text}`).slice(0, 24)}.raw`);
   if (!existsSync(file)) {
@@ -151,7 +151,7 @@ function kept({ name, say }: Voice, text: string, folder: string): Int16Array {
 const toMulaw = (audio: Int16Array): Int16Array =>
   audio.map((sample) => mulawToLinear[linearToMulaw(sample)] ?? 0);
 
-/** What a line does to a leg. Babble is four other legs at once, so many decibels below it. */
+/** The effects of a line on a leg. Babble is four other legs at once, so many decibels below it. */
 export type LineCondition = { name: string; isGsm: boolean; babbleDb: number | undefined };
 
 export function conditionOf(name: string): LineCondition {

@@ -8,42 +8,42 @@ import { onLine, spoken, type LineCondition, type PlannedCall, type SpokenTurn }
 
 const wordsPerSecond = 2.5;
 
-type HeardWord = { word: string; start: number; end: number; confidence: number };
+type WordOfTurn = { word: string; start: number; end: number; confidence: number };
 /** A final of a leg as it was recognised. */
 export type HeardUtterance = {
   role: 'customer' | 'agent';
   start: number;
   end: number;
   text: string;
-  words: HeardWord[];
+  words: WordOfTurn[];
 };
-export type HeardCall = {
+export type CallAsHeard = {
   id: string;
   half: PlannedCall['half'];
   turns: readonly SpokenTurn[];
   finals: readonly HeardUtterance[];
 };
 
-/** What a recogniser heard, in a file for each condition, a call a line: a run that was ended goes on where it was. */
+/** The results of a recogniser, in a file for each condition, a call a line: a run that was ended goes on where it was. */
 class HeardStore {
   readonly #file: string;
-  readonly #calls = new Map<string, HeardCall>();
+  readonly #calls = new Map<string, CallAsHeard>();
 
   constructor(folder: string, { name }: LineCondition) {
     mkdirSync(folder, { recursive: true });
     this.#file = join(folder, `heard-${name.replaceAll(/[^A-Za-z0-9]+/g, '-')}.jsonl`);
     if (!existsSync(this.#file)) return;
     for (const line of readFileSync(this.#file, 'utf8').split('\n').filter(Boolean)) {
-      const { key, call } = JSON.parse(line) as { key: string; call: HeardCall };
+      const { key, call } = JSON.parse(line) as { key: string; call: CallAsHeard };
       this.#calls.set(key, call);
     }
   }
 
-  of(call: PlannedCall): HeardCall | undefined {
+  of(call: PlannedCall): CallAsHeard | undefined {
     return this.#calls.get(keyOf(call));
   }
 
-  keep(call: PlannedCall, heard: HeardCall): void {
+  keep(call: PlannedCall, heard: CallAsHeard): void {
     this.#calls.set(keyOf(call), heard);
     appendFileSync(this.#file, `${JSON.stringify({ key: keyOf(call), call: heard })}\n`);
   }
@@ -55,7 +55,7 @@ function keyOf({ id, turns, customer, agent }: PlannedCall): string {
 }
 
 /** The calls as they were written: what a recogniser without a mistake would hear. */
-export function writtenCalls(calls: readonly PlannedCall[]): HeardCall[] {
+export function writtenCalls(calls: readonly PlannedCall[]): CallAsHeard[] {
   return calls.map(({ id, half, turns: planned }) => {
     let clockS = 0.4;
     const turns = planned.map((turn) => {
@@ -79,7 +79,7 @@ export async function heardCalls(
   calls: readonly PlannedCall[],
   line: LineCondition,
   by: { folder: string; recogniser: () => Promise<RecogniserPool> },
-): Promise<HeardCall[]> {
+): Promise<CallAsHeard[]> {
   const store = new HeardStore(by.folder, line);
   const missing = calls.filter((call) => store.of(call) === undefined);
   if (missing.length > 0) {

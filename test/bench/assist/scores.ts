@@ -6,7 +6,7 @@ import { scoreSentiment } from '../../../src/language/sentiment/score.ts';
 import type { SentenceDirection } from '../../../src/meaning/directions.ts';
 import { normalisedWords, wordErrors } from '../../support/recognition/word-errors.ts';
 import type { SpokenTurn } from './calls.ts';
-import type { HeardCall, HeardUtterance } from './heard.ts';
+import type { CallAsHeard, HeardUtterance } from './heard.ts';
 
 /** Rules that time or moods meet, which one turn alone cannot. */
 const ofCalls = new Set(['gets-upset', 'dead-air']);
@@ -34,7 +34,7 @@ export type Directions = (text: string) => Promise<SentenceDirection | undefined
 
 export async function judgedTurns(
   set: RuleSet,
-  call: HeardCall,
+  call: CallAsHeard,
   direction: Directions,
 ): Promise<JudgedTurn[]> {
   const judged: JudgedTurn[] = [];
@@ -42,7 +42,7 @@ export async function judgedTurns(
     const heard = turn.finals.map(({ text }) => text).join(' ');
     const truth = normalisedWords(turn.text);
     const texts = turn.finals.map(({ text }) => text);
-    const directions = await Promise.all(texts.map((text) => (set.means.wants(turn.role, text) ? direction(text) : undefined))); // prettier-ignore
+    const directions = await Promise.all(texts.map(async (text) => (set.means.wants(turn.role, text) ? direction(text) : undefined))); // prettier-ignore
     judged.push({
       turn,
       heard,
@@ -58,7 +58,7 @@ export async function judgedTurns(
 }
 
 /** Each final belongs to the turn of its party that it overlaps most. */
-function withFinals({ turns, finals }: HeardCall): HeardTurn[] {
+function withFinals({ turns, finals }: CallAsHeard): HeardTurn[] {
   const all = turns.map((turn) => ({ ...turn, finals: [] as HeardUtterance[] }));
   for (const final of finals) {
     const own = all.filter(({ role }) => role === final.role);
@@ -114,7 +114,7 @@ function meantBy(
 /** The rules that fire in a whole call, and those that it is about. */
 export async function judgedCall(
   set: RuleSet,
-  call: HeardCall,
+  call: CallAsHeard,
   direction: Directions,
 ): Promise<JudgedCall> {
   const inputs: RuleInput[] = [];
@@ -129,7 +129,7 @@ export async function judgedCall(
   return { id: call.id, expected: expectedIn(call), found };
 }
 
-function expectedIn({ turns }: HeardCall): string[] {
+function expectedIn({ turns }: CallAsHeard): string[] {
   const expected = new Set(turns.flatMap(({ rules }) => rules));
   if (turns.filter(({ rules }) => rules.includes('verified')).length < 2)
     expected.delete('verified');
@@ -148,7 +148,7 @@ type TurnFigures = {
   wordErrors: Share;
   phraseRecall: Share;
   phrasePrecision: Share;
-  /** Of the phrases that stand in what was said, those that were found in what was heard. */
+  /** The phrases that were found in what was heard, of those that stand in what was said. */
   phrasesKept: Share;
   meansRecall: Share;
   meansPrecision: Share;

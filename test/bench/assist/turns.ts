@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 
-export type Half = 'seen' | 'unseen';
+export type HalfOfCalls = 'seen' | 'unseen';
 type TurnKind = 'said' | 'words' | 'half' | 'not' | 'other' | 'course' | 'customer' | 'agent';
 
 /** Something that a party says, and the rules that it is about. */
-export type Turn = {
+export type TurnOfSet = {
   /** The section of the fixture: a rule, or `neutral`. */
   about: string;
   kind: TurnKind;
@@ -24,12 +24,12 @@ const ofAgents = new Set([
 ]);
 
 /** The turns of `test/fixtures/assist/spoken-*.txt`. A course is several turns with bars between them. */
-export function turnsOf(half: Half): Turn[] {
+export function turnsOf(half: HalfOfCalls): TurnOfSet[] {
   const file = new URL(`../../fixtures/assist/spoken-${half}.txt`, import.meta.url);
   let about = '';
   return readFileSync(file, 'utf8')
     .split('\n')
-    .flatMap((line): Turn[] => {
+    .flatMap((line): TurnOfSet[] => {
       if (line.startsWith('## ')) about = line.slice(3).trim();
       const parts = /^([a-z]+)(?: \(([a-z-]+)\))?: (.*)$/.exec(line);
       if (parts === null) return [];
@@ -43,7 +43,7 @@ export function turnsOf(half: Half): Turn[] {
     });
 }
 
-function roleOf(about: string, kind: TurnKind): Turn['role'] {
+function roleOf(about: string, kind: TurnKind): TurnOfSet['role'] {
   if (kind === 'customer' || kind === 'agent') return kind;
   return ofAgents.has(about) === (kind === 'other') ? 'customer' : 'agent';
 }

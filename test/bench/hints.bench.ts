@@ -21,11 +21,14 @@ import { linearToMulaw } from '../../src/audio/g711.ts';
 import { callAt } from '../support/bridge/fleet.ts';
 import type { AnyJson } from '../support/bridge/test-bridge.ts';
 import { startApp, type App } from '../support/process/app.ts';
+import { recognisersOf } from '../support/process/recognisers.ts';
+import { until } from '../support/process/until.ts';
 import { telephonePrompts } from '../support/recognition/prompts.ts';
 import { realModel } from '../support/recognition/real-model.ts';
 import { temporaryFolder } from '../support/store/store.ts';
 import type { GeneratorReport } from './bridge/generator.ts';
 import { confidenceWraps, nowMicros } from './bridge/frame.ts';
+import { session } from './recognition/client.ts';
 import { quantile } from './recognition/figures.ts';
 import { monologue } from './recognition/measures.ts';
 
@@ -41,7 +44,7 @@ const oftenSaid = `
 id: often
 status: live
 rules:
-  - { id: often, title: Often said, when: { phrase: { any: [please, number, extension, you, the] } }, then: [{ hint: { title: Often said, priority: 95 } }], cooldown: 0 }
+  - { id: often, title: Often said, when: { phrase: { any: [number, extension, message, enter, press, call] } }, then: [{ hint: { title: Often said, priority: 95 } }], cooldown: 0 }
 `;
 
 /** The live feed of all calls, each message with the time of its arrival. */
@@ -75,8 +78,11 @@ async function late(): Promise<void> {
   await using folder = await temporaryFolder();
   await mkdir(join(folder.path, 'assist'), { recursive: true });
   await writeFile(join(folder.path, 'assist', 'often.yaml'), oftenSaid);
-  await using app = await startApp({ dataDir: folder.path, env: { TRUNKLINE_MODELS: model.models, TRUNKLINE_QUIET_FILL_MS: '0' } }); // prettier-ignore
+  await using app = await startApp({ dataDir: folder.path, env: { TRUNKLINE_MODEL: model.model, TRUNKLINE_MODELS: model.models, TRUNKLINE_RECOGNISERS: '2', TRUNKLINE_QUIET_FILL_MS: '0' } }); // prettier-ignore
+  // A recogniser that is still being loaded would be measured in place of the hints.
+  await until(() => recognisersOf(app.process.pid!).length > 0);
   const prompts = telephonePrompts();
+  await session(app.url, monologue(prompts, 0, 5).audio, { pace: 'fast' });
   const spoken = new Map<string, { zeroMs: number; ends: readonly number[] }>();
   const finals = new Map<string, { atMs: number; endMs: number | undefined }>();
   const [ofFinal, ofHint, between] = [[], [], []] as [number[], number[], number[]];

@@ -93,6 +93,8 @@ function serve(socket: Socket, id: string): void {
   let resumed = total > 0;
   let acknowledged = total;
   let carry: Buffer | undefined;
+  // People do not end their sentences all at once.
+  const phase = (sessions * 7_919) % finalBytes;
   const head = `{"session_id":"${id}","created_at":"${new Date().toISOString()}","type":"audio_chunk","acknowledged":true,"error":null,"data":{"byte_range":[`;
   socket.on('data', (piece: Buffer) => {
     const bytes = rest ? Buffer.concat([rest, piece]) : piece;
@@ -121,7 +123,10 @@ function serve(socket: Socket, id: string): void {
         const from = total - overlap;
         total = from + length;
         totals.set(id, total);
-        if (isSpeaking && Math.floor(total / finalBytes) > Math.floor(from / finalBytes))
+        if (
+          isSpeaking &&
+          Math.floor((total + phase) / finalBytes) > Math.floor((from + phase) / finalBytes)
+        )
           replies += finalOf(id, total / 8_000);
         if (acks === 'rare' && total - acknowledged < rareBytes) continue;
         acknowledged = total;

@@ -21,7 +21,7 @@ const examples: Record<(typeof filterNames)[FilterName], string> = {
   entity: 'entity:ORGANIZATION',
   disposition: 'disposition:sold',
   rule: 'rule:sales/cancel',
-  carrier: 'carrier:twilio',
+  carrier: 'carrier:name',
   direction: 'direction:inbound',
   number: 'number:5550100123',
   from_date: 'from:2026-11-01',

@@ -33,7 +33,7 @@ test.each(['SQLite', 'Postgres'])(
     const app = parts.use(await testBridge({ store, speechUrl: speech.url, meaning: new WordMeaning() })); // prettier-ignore
     const ids: string[] = [];
     for (let at = 0; at < 2 * erasures; at++) {
-      // Of today: a long run would meet the retention of older calls.
+      // The calls are of today: a long run would meet the retention of older ones.
       const startedAt = Date.now() - (at + 1) * 60_000;
       const id = newId('call', startedAt);
       ids.push(id);

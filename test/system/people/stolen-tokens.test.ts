@@ -26,7 +26,7 @@ async function storedCalls(dataDir: string): Promise<StoredCalls> {
   await mkdir(legs, { recursive: true });
   const ids: string[] = [];
   for (let at = 0; at <= others; at++) {
-    const startedAt = Date.UTC(2026, 0, 1) + at * 60_000;
+    const startedAt = Date.now() - (others + 1 - at) * 60_000;
     const agent = at === 0 ? 'ann' : 'bob';
     const id = newId('call', startedAt);
     ids.push(id);

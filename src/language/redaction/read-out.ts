@@ -54,6 +54,9 @@ function isGroupOfCard(doc: Doc, run: Run, turns: readonly string[] | undefined)
   if (digits < group || doc.isTaken(run.from)) return false;
   if (isExplained(doc, run) || isNamedOtherwise(doc, run)) return false;
   const start = doc.tokens[run.from]?.start ?? 0;
+  const end = doc.tokens[run.to - 1]?.end ?? start;
+  // "RM5531" is a code: a card has no letters.
+  if (/\p{L}$/u.test(doc.text.slice(0, start)) || /^\p{L}/u.test(doc.text.slice(end))) return false;
   if (writtenDay.test(doc.text.slice(start, start + longestDay))) return false;
   const said = doc.text.slice(Math.max(0, start - before), start);
   const isOwn = ownCard.test(said) && !endOfCard.test(said);

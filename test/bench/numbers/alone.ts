@@ -6,7 +6,8 @@ import { telephonePrompts } from '../../support/recognition/prompts.ts';
 import { inQuiet } from '../recognition/audio.ts';
 import { inParallel, quantile } from '../recognition/figures.ts';
 import { hear, pushAll } from '../../support/recognition/recogniser.ts';
-import { digitsIn, type HeardCall } from './scores.ts';
+import { digitsIn } from '../../support/language/digits-in.ts';
+import type { HeardCall } from './scores.ts';
 import type { SpokenNumber } from './utterances.ts';
 
 /**

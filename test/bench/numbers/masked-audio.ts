@@ -1,7 +1,7 @@
 import { wavSamples } from '../../support/recognition/prompts.ts';
 import { hear, pushAll } from '../../support/recognition/recogniser.ts';
 import type { Recogniser } from '../../../src/hearing/recogniser.ts';
-import { digitsIn } from './scores.ts';
+import { digitsIn } from '../../support/language/digits-in.ts';
 import type { SpokenNumber } from './utterances.ts';
 
 export type MaskedCall = { said: SpokenNumber; recording: Buffer };

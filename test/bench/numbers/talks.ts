@@ -6,7 +6,7 @@ import { hear, pushAll } from '../../support/recognition/recogniser.ts';
 import { inQuiet } from '../recognition/audio.ts';
 import { inParallel } from '../recognition/figures.ts';
 import { cardTalks, talkers, type CardTalk } from './card-talks.ts';
-import { digitsIn } from './scores.ts';
+import { digitsIn } from '../../support/language/digits-in.ts';
 
 const entityTypes = ['PCI', 'SSN'];
 

@@ -52,6 +52,8 @@ export type SpeechScript = {
    * True if a second of silence gives no word, as with a recogniser. Otherwise it has a digest like any other second.
    */
   silenceHasNoWords?: boolean;
+  /** True if no audio gives a word: the test sends the words itself. */
+  hasNoWords?: boolean;
   /** The number of words in each final, all made from one digest. Default: one. */
   wordsPerFinal?: number;
   /** Rewrites the byte range of an ack, or withholds the ack by returning undefined. */
@@ -344,7 +346,7 @@ export class FakeSpeech implements AsyncDisposable {
     for (; session.bytes.length - session.said >= rate; session.said += rate) {
       const second = session.said / rate;
       const bytes = session.bytes.subarray(session.said, session.said + rate);
-      if (this.script.silenceHasNoWords && isOneByte(bytes)) continue;
+      if (this.script.hasNoWords || (this.script.silenceHasNoWords && isOneByte(bytes))) continue;
       const text = ` ${digestWord(bytes)}`;
       const times = { start: second, end: second + 0.8 };
       const count = this.script.wordsPerFinal ?? 1;

@@ -14,9 +14,9 @@ import { seededAudio } from '../../support/speech/audio.ts';
 import { FakeSpeech } from '../../support/speech/fake-speech.ts';
 import { until } from '../../support/process/until.ts';
 
-const heap = '--max-old-space-size=64';
+const heap = '--max-old-space-size=72';
 
-test('in a heap of 64 MB calls come in until there is no room, in words; the process lives, the running call goes on, and room comes back', async () => {
+test('in a heap of 72 MB calls come in until there is no room, in words; the process lives, the running call goes on, and room comes back', async () => {
   await using speech = await FakeSpeech.start();
   await using app = await startApp({
     env: {

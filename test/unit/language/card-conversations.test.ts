@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { redactStep, type RedactionState } from '../../../src/language/redaction/redact.ts';
-import { digitsIn } from '../../bench/numbers/scores.ts';
+import { digitsIn } from '../../support/language/digits-in.ts';
 
 /**
  * Made-up talks of a card, the same in each run: groups of any size in digits, pairs or figures, over several finals,

@@ -13,6 +13,7 @@ import {
   type ArticleVerdicts,
   type Scores,
 } from './ranking.ts';
+import type { QuestionDirections } from './sayings.ts';
 import { TermCounts } from './terms.ts';
 
 export type FoundArticle = PassageRow & { score: number; isSure: boolean };
@@ -83,7 +84,7 @@ export class KnowledgeIndex {
   /** The articles for a question, the likeliest first. Without a direction words alone decide. */
   async find(
     question: string,
-    direction: SentenceDirection | undefined,
+    direction: QuestionDirections | undefined,
     { limit, feedback }: { limit: number; feedback: ReadonlyMap<string, ArticleFeedback> },
   ): Promise<FoundArticle[]> {
     const words = questionWords(question, this.#counts);
@@ -119,7 +120,7 @@ export class KnowledgeIndex {
   /** Compares the question with each sentence of these passages, and with the questions that they answered. */
   async #readSentences(
     close: readonly CloseRow[],
-    direction: SentenceDirection,
+    direction: QuestionDirections,
     feedback: ReadonlyMap<string, ArticleFeedback>,
   ): Promise<void> {
     const known = await this.#rows.directionsOf(close.map(({ row }) => row.id));
@@ -133,14 +134,14 @@ export class KnowledgeIndex {
   }
 
   async #nearness(
-    direction: SentenceDirection,
+    direction: QuestionDirections,
     feedback: ReadonlyMap<string, ArticleFeedback>,
   ): Promise<Float32Array | undefined> {
     const near = await this.#directions?.nearness(direction);
     if (near === undefined) return undefined;
     const kept = new Map<string, number>();
     for (const [name, one] of feedback)
-      kept.set(name, Math.max(0, ...one.kept.map((asked) => cosine(asked, direction))));
+      kept.set(name, Math.max(0, ...one.kept.map((asked) => cosine(asked, direction.said))));
     if (kept.size > 0)
       for (const [place, name] of this.#names.entries()) {
         const score = near[place] ?? 0;

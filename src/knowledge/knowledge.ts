@@ -10,6 +10,7 @@ import { articlesOf, filesBelow, type KnowledgeProblem } from './folder.ts';
 import { KnowledgeIndex, type ArticleFeedback, type FoundArticle } from './knowledge-index.ts';
 import { textOfDirections } from './passage-directions.ts';
 import { byDigest, PassageRows, type PassageRow } from './passage-rows.ts';
+import { Sayings } from './sayings.ts';
 
 export type KnowledgeOptions = {
   folder: string;
@@ -60,6 +61,7 @@ export class Knowledge implements AsyncDisposable {
   readonly #options: KnowledgeOptions;
   readonly #rows: PassageRows;
   readonly #looks: Loop;
+  readonly #sayings = new Sayings();
   #files = '';
   #articles: ReadonlyMap<string, KnowledgeArticle> = new Map();
   #byId: ReadonlyMap<string, string> = new Map();
@@ -179,9 +181,12 @@ export class Knowledge implements AsyncDisposable {
   async understand(): Promise<void> {
     const { meaning } = this.#options;
     const index = this.#index;
-    if (index === undefined || index.undirected.length === 0) return;
+    if (index === undefined || index.passages === 0) return;
+    if (index.undirected.length === 0 && this.#sayings.isLearnt) return;
     this.#isWaiting = meaning === undefined || !(await meaning.isThere());
     if (meaning === undefined || this.#isWaiting) return;
+    if (!this.#sayings.isLearnt) await this.#sayings.learn(meaning);
+    if (index.undirected.length === 0) return;
     for (const passage of index.undirected) {
       if (this.#isClosed || this.#index !== index) return;
       const [whole, sentences] = [textsOf(passage), sentencesOf(passage.text)];
@@ -216,7 +221,8 @@ export class Knowledge implements AsyncDisposable {
       const direction = index.isDirected
         ? await (isLive ? meaning?.live(text) : meaning?.direction(text))
         : undefined;
-      return await index.find(text, direction, { limit, feedback: this.#feedback });
+      const meant = direction === undefined ? undefined : this.#sayings.meantBy(direction);
+      return await index.find(text, meant, { limit, feedback: this.#feedback });
     } finally {
       this.#asking--;
     }

@@ -1,6 +1,7 @@
 import { cosine, directionSize, type SentenceDirection } from '../meaning/directions.ts';
 import { TimeSlice } from '../lib/time-slice.ts';
 import { askedShare } from './ranking.ts';
+import type { QuestionDirections } from './sayings.ts';
 
 /** The model and the form that made directions. Others are not comparable, and are made again. */
 const madeBy = 'all-MiniLM-L6-v2/8+sentences:';
@@ -45,20 +46,22 @@ function bytesFrom(base64: string): Int8Array | undefined {
 /**
  * The nearness of a passage to a question: half of it is that of the passage, half that of its nearest sentence. Callers
  * tell what happened to them, which is often one sentence of many. A question that the article answers is like a
- * sentence of it, but two questions are likelier alike than a question and a text: it counts in part.
+ * sentence of it, but two questions are likelier alike than a question and a text: it counts in part. Questions are
+ * compared as they were said, texts with what is meant.
  */
 export function nearnessOf(
   { whole, sentences }: PassageMeaning,
-  question: SentenceDirection,
+  { said, meant }: QuestionDirections,
   kept: readonly SentenceDirection[],
 ): number {
-  const nearest = (directions: readonly SentenceDirection[]): number =>
-    Math.max(...directions.map((one) => cosine(one, question)));
-  const [all = 0, title = 0, body = 0, ...asked] = rowsOf(whole).map((one) => cosine(one, question)); // prettier-ignore
+  const rows = rowsOf(whole);
+  const [all = 0, title = 0, body = 0] = rows.slice(0, kinds).map((one) => cosine(one, meant));
   const passage = ofPassage(all, title, body);
-  const sentence = sentences.length === 0 ? passage : nearest(rowsOf(sentences));
-  const known = Math.max(sentence, ...asked, ...kept.map((one) => cosine(one, question)));
-  return (passage + sentence + askedShare * (known - sentence)) / 2;
+  const sentence = Math.max(...rowsOf(sentences).map((one) => cosine(one, meant)));
+  const nearest = sentences.length === 0 ? passage : sentence;
+  const asked = [...rows.slice(kinds), ...kept].map((one) => cosine(one, said));
+  const known = Math.max(nearest, ...asked);
+  return (passage + nearest + askedShare * (known - nearest)) / 2;
 }
 
 function ofPassage(whole: number, title: number, body: number): number {
@@ -109,18 +112,19 @@ export class PassageDirections {
   }
 
   /** The nearness of each passage to a question, in their order. */
-  async nearness(question: SentenceDirection): Promise<Float32Array> {
+  async nearness({ said, meant }: QuestionDirections): Promise<Float32Array> {
     const near = new Float32Array(this.#first.length);
-    const length = Math.hypot(...question) || 1;
+    const [lengthSaid, lengthMeant] = [lengthOf(said), lengthOf(meant)];
     const slice = new TimeSlice(sliceMs);
     for (let passage = 0; passage < near.length; passage++) {
       const from = this.#first[passage] ?? 0;
       const to = this.#first[passage + 1] ?? this.#count;
-      const of = (row: number): number => this.#product(row, question) / ((this.#lengths[row] ?? 1) * length); // prettier-ignore
+      const of = (row: number): number => this.#product(row, meant) / ((this.#lengths[row] ?? 1) * lengthMeant); // prettier-ignore
+      const ofAsked = (row: number): number => this.#product(row, said) / ((this.#lengths[row] ?? 1) * lengthSaid); // prettier-ignore
       const [whole, title, body] = [of(from), of(from + 1), of(from + 2)];
       const score = ofPassage(whole, title, body);
       let asked = score;
-      for (let row = from + kinds; row < to; row++) asked = Math.max(asked, of(row));
+      for (let row = from + kinds; row < to; row++) asked = Math.max(asked, ofAsked(row));
       near[passage] = score + askedShare * (asked - score);
       if (passage % comparedAtOnce === 0) await slice.stepped();
     }
@@ -134,4 +138,8 @@ export class PassageDirections {
     for (let at = 0; at < directionSize; at++) sum += (numbers[from + at] ?? 0) * (other[at] ?? 0);
     return sum;
   }
+}
+
+function lengthOf(direction: SentenceDirection): number {
+  return Math.hypot(...direction) || 1;
 }

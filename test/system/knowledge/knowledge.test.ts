@@ -7,6 +7,8 @@ import { filesBelow, maxFileBytes } from '../../../src/knowledge/folder.ts';
 import { Knowledge } from '../../../src/knowledge/knowledge.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { createLog } from '../../../src/lib/log.ts';
+import { directionFrom, directionSize } from '../../../src/meaning/directions.ts';
+import type { Meaning } from '../../../src/meaning/meaning.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { labelledFolder, labelledQuestions } from '../../support/knowledge-set.ts';
 import { postgresMissing, startPostgres, type TestPostgres } from '../../support/store/postgres.ts';
@@ -143,6 +145,36 @@ test.skipIf(postgresMissing)(
     expect((await firstOf(second, 'what is the fee'))?.id).toBe((await firstOf(first, 'what is the fee'))?.id); // prettier-ignore
   },
 );
+
+/** Stands for the model: it tells a few matters apart. */
+const axisOf = (text: string): number => {
+  if (/moving home/i.test(text)) return 1;
+  if (/parking/i.test(text)) return 2;
+  if (/kettle/.test(text)) return 5;
+  return /another place|somewhere else|removal van|rent in another|keys/.test(text) ? 3 : 4;
+};
+const fewThings: Meaning = {
+  isThere: () => Promise.resolve(true),
+  live: (text) => fewThings.direction(text),
+  direction: (text) => Promise.resolve(directionFrom(Array.from({ length: directionSize }, (_, at) => (at === axisOf(text) ? 1 : 0)))), // prettier-ignore
+  learn: () => Promise.resolve(undefined),
+};
+
+test('a question that names nothing finds the article whose matter customers speak of like this', async () => {
+  await using folder = await temporaryFolder();
+  await writeFile(join(folder.path, 'moving.md'), '# Moving home\nMoving home takes two weeks.');
+  await writeFile(join(folder.path, 'parking.md'), '# Parking\nBehind the shop are ten places.');
+  await using store = await temporaryStore();
+  const options = { folder: folder.path, store, clock: systemClock, log, meaning: fewThings };
+  // A process that starts anew finds the articles understood, and learns the sayings all the same.
+  for (let start = 0; start < 2; start++) {
+    await using knowledge = Knowledge.open(options);
+    await knowledge.load();
+    await knowledge.understand();
+    expect(await firstOf(knowledge, 'we get our keys on friday')).toMatchObject({ name: 'moving.md', isSure: true }); // prettier-ignore
+    expect((await firstOf(knowledge, 'the kettle has boiled'))?.isSure).not.toBe(true);
+  }
+});
 
 test('files that cannot be used are told by name and reason, and the others are found', async () => {
   await using folder = await temporaryFolder();

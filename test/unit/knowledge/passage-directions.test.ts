@@ -11,7 +11,7 @@ const along = (...axes: number[]) =>
   directionFrom(Array.from({ length: directionSize }, (_, at) => (axes.includes(at) ? 1 : 0)));
 
 const far = along(0);
-const question = along(5);
+const question = { said: along(5), meant: along(5) };
 
 test('one near sentence among many counts half, and a question that was answered counts in part', () => {
   const stored = (sentences: number[][], asked: number[][] = []) =>

@@ -239,6 +239,13 @@ async function hitCalls(
   return { calls: found, hits, next: nextPlace(kind, place, range, hits, Math.min(...rows.map(({ least }) => least))) }; // prettier-ignore
 }
 
+/**
+ * A phrase of frequent words that seldom stand beside each other is found by reading row after row. If so many rows
+ * were read, so many hits are enough.
+ */
+const manyRows = 350_000;
+const enoughHits = 500;
+
 /** The newest hits of a condition, at most so many. */
 export async function newestHits(
   { db, kind }: Pick<Store, 'kind' | 'db'>,
@@ -256,7 +263,12 @@ export async function newestHits(
     if (found.length >= most) break;
     place = nextPlace(kind, place, range, rows.length, rows.at(-1)?.id ?? Infinity);
     seen += (range.top ?? 0) - range.bottom;
-    if (place !== null) place.span = spanFor(most - found.length, found.length / seen, place.span);
+    if (found.length >= enoughHits && seen >= manyRows) break;
+    if (place === null) break;
+    const share = found.length / seen;
+    const span = spanFor(most - found.length, share, place.span);
+    const isEnoughSoon = share * manyRows >= enoughHits;
+    place.span = isEnoughSoon ? Math.min(span, Math.max(manyRows - seen, firstPlace.span)) : span;
   }
   return found.slice(0, most);
 }
@@ -333,9 +345,17 @@ function inCall(kind: Store['kind'], condition: Condition, least?: number): RawB
   const there =
     kind === 'sqlite'
       ? sql`select 1 from ${saidWith(condition, least)} and t.call_id = c.id`
-      : sql`select 1 from said t where t.call_id = c.id and t.words @@ ${postgresQuery(condition)}
-          ${ofRole(sql`t`, condition)} ${least === undefined ? sql`` : sql`and t.id >= ${least}`} offset 0`;
+      : sql`select 1 from ${wordsOfCall(least)} t where t.words @@ ${postgresQuery(condition)} ${ofRole(sql`t`, condition)}`;
   return condition.isNot ? sql`and not exists (${there})` : sql`and exists (${there})`;
+}
+
+/**
+ * The rows of call `c`, read before their words are tested: otherwise Postgres may read all hits of the word, once for
+ * each call.
+ */
+function wordsOfCall(least: number | undefined): RawBuilder<unknown> {
+  const from = least === undefined ? sql`` : sql`and id >= ${least}`;
+  return sql`(select role, words from said where call_id = c.id ${from} offset 0)`;
 }
 
 /**

@@ -8,9 +8,9 @@ const dayMs = 86_400_000;
 export type DueDay = { until: string; text: string; start: number };
 
 const number =
-  '(?:\\d{1,3}|(?!working|business|calendar)[a-z]+(?:[ -](?!working|business|calendar)[a-z]+)?)';
+  '(?:\\d{1,3}|(?!working|business|calendar|last\\b|past\\b|previous|every)[a-z]+(?:[ -](?!working|business|calendar)[a-z]+)?)';
 const lasting = new RegExp(
-  `\\b(?:(?:with)?in(?: the next)?|it takes|takes|take|after|for up to|up to)?\\s*(?:about |around |at most |up to |between )?(?:${number} (?:to|or|and|-) )?(${number}) (working |business )?(minutes?|hours?|days?|weeks?|months?)\\b`,
+  `\\b(?:(?:with)?in(?: the next)?|it takes|takes|take|after|for up to|up to)?\\s*(?:about |around |at most |up to |between )?(?<!\\b(?:last|past|previous|every) )(?:${number} (?:to|or|and|-) )?(${number}) (working |business )?(minutes?|hours?|days?|weeks?|months?)\\b`,
   'i',
 );
 const ofToday = /\b(?:today|tonight|this (?:morning|afternoon|evening)|right (?:now|away)|straight away|in a (?:minute|moment)|(?<!\b(?:right|just|by|for) )now$|before lunch|end of the day)\b/i; // prettier-ignore

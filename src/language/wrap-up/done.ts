@@ -195,8 +195,8 @@ function ownAction({ text, turn }: CallStatement, place: number): DoneItem | und
 /** Leaves out the time, the reason and the next words behind the action itself. */
 function tidied(told: string): string {
   const text = withoutEnd(told)
-    .replace(/,? (?:right now|right away|just now|(?<!\b(?:for|of|until|till|by|from) )(?:now|today)|at once|straight away)$/i, '')
     .replace(/,? so (?:that )?(?:nothing|nobody|no one|you|it|they|we|the customer|everything)\b.*$/i, '')
+    .replace(/,? (?:right now|right away|just now|(?<!\b(?:for|of|until|till|by|from) )(?:now|today)|at once|straight away)$/i, '')
     .replace(/,? (?:and )?(?:give it (?:another|a) (?:go|try)|have another go|try (?:it )?(?:again|now))\b.*$/i, '')
     .replace(/(?:,|,? and) (?:the|your) (?:case |claim |ticket |report )?(?:reference|number|confirmation)(?: number)?(?: is)? ((?:[A-Z]+ ?)?\d[\d ]*)$/i, (_, number: string) => ` (reference ${number.replace(/ /g, '')})`); // prettier-ignore
   return withoutEnd(text).replace(/( (?:claim|case|complaint|ticket|order|dispute)),? (reference|number) ((?:[A-Z]+ ?)?\d[\d ]*)$/i, (_, what: string, kind: string, number: string) => `${what} (${kind} ${number.replace(/ /g, '')})`); // prettier-ignore

@@ -17,6 +17,10 @@ export type PromiseItem = {
   isOn?: boolean;
   /** The part of the day that was named: "evening". */
   ofDay?: string;
+  /** "Within five days": the words for the time, where the day of the call is not known. */
+  said?: string;
+  /** The promise with those words where they stood. */
+  whole?: string;
   place: number;
   turns: number[];
 };
@@ -29,6 +33,8 @@ const other = new RegExp(
   'i',
 );
 const received = /^you(?:'ll| will| should) (?:also |then )?(get|receive|have|hear|see) (.+)$/i;
+/** "You get it back within two days", "the card arrives in a week": with a time behind it the present tells what will be. */
+const present = /^(?:(you) (?=(?:get|receive)\b)|((?:it|that|they|(?:the|your|our) (?:[\w-]+ ){0,3}?[\w-]+)) (arrives?|comes?|lands?|goes out|ships?|gets (?:to|there)) )/i; // prettier-ignore
 /** Money that comes back to the customer. */
 const theirMoney = /^(?:your|the) (?:money|refund|credit|deposit|payment)(?: back)?\b/i;
 const arrives = /^(it|that|this|they|those|(?:(?:the|your|our) (?:[\w-]+ ){0,3}?[\w-]+))(?:'ll| will| should) (.+)$/i; // prettier-ignore
@@ -53,6 +59,26 @@ type Context = { statements: readonly CallStatement[]; done: readonly DoneItem[]
 
 /** Promises in the words of the one who will keep them, or of the agent for the company. */
 export function promisesIn({ statements, done, day }: Context): PromiseItem[] {
+  if (day !== undefined) return promisesOf({ statements, done, day }).map(({ said: _said, whole: _whole, ...item }) => item); // prettier-ignore
+  return promisesOf({ statements, done, day: someDay }).map(asSaid);
+}
+
+function asSaid({
+  until: _until,
+  isOn: _isOn,
+  ofDay: _ofDay,
+  whole,
+  said,
+  ...item
+}: PromiseItem): PromiseItem {
+  if (whole !== undefined) return { ...item, what: whole };
+  return { ...item, ...(said === undefined ? {} : { said }) };
+}
+
+/** Times are found from a day on. Where that of the call is not known, their words are kept and no date is told. */
+const someDay = '2001-01-01';
+
+function promisesOf({ statements, done, day }: Context & { day: string }): PromiseItem[] {
   const items: PromiseItem[] = [];
   for (const [place, statement] of statements.entries()) {
     if (items.length === maxPromises) break;
@@ -65,10 +91,15 @@ export function promisesIn({ statements, done, day }: Context): PromiseItem[] {
     const clean = withWill(said, day);
     if (uncertain.test(clean) || /\b(?:won't|not|never)\b/i.test(clean)) continue;
     if (isDeclined(statements, place)) continue;
+    const due = dueOf(items, done, { ...statement, text: clean }, place, day);
+    if (due !== undefined) {
+      Object.assign(due.item, { ...due.time, whole: undefined, turns: [...new Set([...due.item.turns, statement.turn])] }); // prettier-ignore
+      continue;
+    }
     const corrected = correctedDay(clean, role, day);
     const late = items.findLast(({ who, until }) => who === 'agent' && until !== undefined);
     if (corrected !== undefined && late !== undefined && place - late.place <= 4) {
-      Object.assign(late, { until: corrected, turns: [...new Set([...late.turns, statement.turn])] }); // prettier-ignore
+      Object.assign(late, { ...corrected, whole: undefined, turns: [...new Set([...late.turns, statement.turn])] }); // prettier-ignore
       continue;
     }
     const same = items.findLast(({ who }) => who === role);
@@ -90,19 +121,70 @@ const habit = /\b(?:usually|always|normally|every|often|never|can|used to|each)\
 function withWill(said: string, day: string | undefined): string {
   if (misheardWill.test(said)) return said.replace(misheardWill, "I'll ");
   if (barelyBe.test(said)) return said.replace(barelyBe, '$1 will be ');
-  if (!withoutWill.test(said) || habit.test(said)) return said;
+  if (habit.test(said)) return said;
+  const now = present.exec(said);
+  if (now !== null && deadlineOf(said, day) !== undefined) {
+    const [all, you, subject = '', verb = ''] = now;
+    const infinitive = verb.replace(/^goes/i, 'go').replace(/^gets/i, 'get').replace(/s$/i, '');
+    return you === undefined ? `${subject} will ${infinitive} ${said.slice(all.length)}` : said.replace(/^you /i, 'you will '); // prettier-ignore
+  }
+  if (!withoutWill.test(said)) return said;
   const found = deadlineOf(said, day);
   return found === undefined ? said : said.replace(withoutWill, '$1 will ');
+}
+
+const paying = /^(?:refund|process|return|credit|send|reverse|pay|put|issue)\b/i;
+const paid = /^(?:(?:the|your) (?:money|refund|credit|deposit|payment)|(?:it|that|this|they))(?:'ll| will| should)(?: then| all)? (?:be (?:back )?(?:on|in|with)|reach|show|appear|arrive|land|get to|come|go)\b/i; // prettier-ignore
+
+/** "You'll have it on Friday", of a thing that was to arrive later. */
+const arrived = /^you(?:'ll| will| should) (?:then )?(?:have|get|receive) (?:it|them) (.+)$/i;
+const comes = /^(?:arrive|come|land|ship|go out|reach)\b/i;
+
+/**
+ * "It takes three weeks" and "the refund will be on your account within five days" tell the time of the promise before,
+ * where that had none.
+ */
+function dueOf(
+  items: readonly PromiseItem[],
+  done: readonly DoneItem[],
+  { role, turn, text: clean }: CallStatement,
+  place: number,
+  day: string,
+): { item: PromiseItem; time: Pick<PromiseItem, 'until' | 'said'> } | undefined {
+  if (role !== 'agent') return undefined;
+  const item = items.findLast(({ who, subject }) => who === 'agent' && subject === 'Agent');
+  const had = arrived.exec(clean)?.[1];
+  const sent = had === undefined ? undefined : items.findLast(({ who, subject, what }) => who === 'agent' && !/^(?:Agent|The customer)$/.test(subject) && comes.test(what)); // prettier-ignore
+  const then = had === undefined ? undefined : deadlineOf(had, day);
+  if (sent !== undefined && then !== undefined && then.text === had && place - sent.place <= 10)
+    return { item: sent, time: { until: then.until, said: then.text } };
+  if (item === undefined || item.until !== undefined) return undefined;
+  // A deed after the promise has that time instead.
+  if (done.some((one) => one.place > item.place && one.place < place)) return undefined;
+  const lasts = takes.exec(clean)?.[2];
+  const isPaid = paid.test(clean) && paying.test(item.what) && (/^(?:the|your) /i.test(clean) || item.turns.includes(turn)); // prettier-ignore
+  if (lasts === undefined ? !isPaid || place - item.place > 6 : place - item.place > 4) return undefined; // prettier-ignore
+  const found = deadlineOf(lasts === undefined ? clean : `it takes ${lasts}`, day);
+  return found === undefined ? undefined : { item, time: { until: found.until, said: within(found.text) } }; // prettier-ignore
+}
+
+/** The time of "it takes about three weeks", as it stands behind a promise. */
+function within(said: string): string {
+  return said.replace(/^(?:it )?takes?(?: (?:about|around|up to|at most|between))? /i, 'within ');
 }
 
 /** "I'll get that over to you" repeats a promise in other words. */
 const again = /^(?:i|we)(?:'ll| will) (?:get|have|send|do|sort|put) (?:that|it|this|them|those)(?: (?:over|out|across|off|through|done|sorted|to you|for you|now|right))*$/i; // prettier-ignore
 
 /** "Then it will be Friday": the day of the promise before it was wrong. */
-function correctedDay(clean: string, role: string, day: string | undefined): string | undefined {
+function correctedDay(
+  clean: string,
+  role: string,
+  day: string | undefined,
+): Pick<PromiseItem, 'until' | 'said'> | undefined {
   const words = /^(?:(?:oh|then|so|okay|actually|no|sorry)[, ]+)*(?:then )?(?:it|that|they)(?:'ll| will) (?:then )?be (?:on )?(.{3,40}?)(?:, (?:i'm )?sorry| then| instead)?$/i.exec(clean)?.[1]; // prettier-ignore
   const found = words === undefined || role !== 'agent' ? undefined : deadlineOf(words, day);
-  return found !== undefined && found.start === 0 && found.text.length === words?.length ? found.until : undefined; // prettier-ignore
+  return found !== undefined && found.start === 0 && found.text.length === words?.length ? { until: found.until, said: found.text } : undefined; // prettier-ignore
 }
 
 /** "I'll get another one out to you" is kept once it is ordered. */
@@ -239,7 +321,11 @@ function ofAction(
   const [, past = '', rest = ''] = /^Agent (\w+)(.*)$/.exec(text) ?? [];
   const verb = baseOf(past);
   const named = verb === undefined ? { what: 'have it', subject: 'The customer' } : { what: `${verb}${rest}`, subject: 'Agent' }; // prettier-ignore
-  return { ...base, ...named, ...(found === undefined ? {} : { until: found.until }) };
+  return {
+    ...base,
+    ...named,
+    ...(found === undefined ? {} : { until: found.until, said: within(found.text) }),
+  };
 }
 
 /** The promise with its day, and without the words that told the day. */
@@ -255,6 +341,8 @@ function dated(
     ...item,
     what: kept.replace(/,? then$/i, '').replace(/[,\s]+$/, ''),
     until: found.until,
+    said: found.text,
+    whole: item.what,
     ...(onDay.test(found.text) ? { isOn: true } : {}),
     ...(partOfDay(found.text) ?? {}),
   };

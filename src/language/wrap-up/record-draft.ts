@@ -7,7 +7,7 @@ import type { CallOutcome } from './outcome.ts';
 
 /** A field of the record, with the turns that prove it. */
 type ProvenText = { text: string; turns: number[] };
-export type PromiseField = { who: Party; what: string; subject: string; until?: string; isOn?: boolean; ofDay?: string; turns: number[] }; // prettier-ignore
+export type PromiseField = { who: Party; what: string; subject: string; until?: string; isOn?: boolean; ofDay?: string; said?: string; turns: number[] }; // prettier-ignore
 
 /** The record of a call. A field that nobody's words prove is empty. */
 export type CallRecordDraft = {

@@ -9,7 +9,7 @@ export type CallStatement = Pick<Clause, 'turn' | 'role' | 'text' | 'isQuestion'
 
 /** A new statement begins here although the sentence goes on. */
 const joint =
-  /(?:,|;)?\s+(?:and|but|so|then)\s+(?=(?:i|we|he|she|they|it|you|that)(?:'ll|'ve|'m|'re|'s| will| have| am| is| wanted)\b)|,?\s+but\s+(?=(?:i|we) (?:can|can't|cannot)\b)|,\s+(?=(?:i|we|he|she|they|it|you|that)(?:'ll|'ve|'m|'s| will| have)\b)|,?\s+and\s+(?=(?:the|your|our|my)(?: [\w-]+){1,3}?(?: will| should|'ll| is| are| has| have)\b)|(?<=\bfor you),\s+|,\s+(?=(?:i|we) (?:put|sent|spent|took|made|got|\w{3,}ed)\b)|,\s+(?=(?:please|keep|make sure|don't|be sure)\b)|,\s+(?=it (?:takes|starts|ends|was|is|keeps|gets)\b)|(?<=\b(?:apologi[sz]e|sorry|understand))\s+(?=(?:i|we)(?:'ll|'ve| will| have)\b)/i;
+  /(?:,|;)?\s+(?:and|but|so|then)\s+(?=(?:i|we|he|she|they|it|you|that)(?:'ll|'ve|'m|'re|'s| will| have| am| is| wanted)\b)|,?\s+but\s+(?=(?:i|we) (?:can|can't|cannot)\b)|,\s+(?=(?:i|we|he|she|they|it|you|that)(?:'ll|'ve|'m|'s| will| have)\b)|,?\s+and\s+(?=(?:the|your|our|my)(?: [\w-]+){1,3}?(?: will| should|'ll| is| are| has| have| takes)\b)|\s+and\s+(?=if\b)|(?<=\bfor you),\s+|,\s+(?=(?:i|we) (?:put|sent|spent|took|made|got|\w{3,}ed)\b)|,\s+(?=(?:please|keep|make sure|don't|be sure)\b)|,\s+(?=it (?:takes|starts|ends|was|is|keeps|gets)\b)|(?<=\b(?:apologi[sz]e|sorry|understand))\s+(?=(?:i|we)(?:'ll|'ve| will| have)\b)/i;
 const condition = /\b(?:if|unless|otherwise|in case|as long as|provided)\b|^once\b/i;
 
 /** "If it fails, ring us, I'll also send you a text": the second half does not depend on the first. */
@@ -51,15 +51,17 @@ export function statementsOf(turns: readonly SpokenTurn[]): CallStatement[] {
     const isAnswer = before?.isQuestion === true && /^(?:(?:and|but|so) )?(?:what )?if\b/i.test(before.text); // prettier-ignore
     const isConditional = condition.test(text) || (isAnswer && /^then\b/i.test(text));
     const pieces = isQuestion ? [text] : text.split(joint);
+    // "It takes three weeks and if it fails, we'll call you": what stands before does not depend on it.
+    const dependent = pieces.findIndex((piece, at) => at > 0 && /^if\b/i.test(piece) && !condition.test(pieces.slice(0, at).join(' '))); // prettier-ignore
     return pieces
-      .map((piece) => piece.trim())
-      .filter((piece) => /[\p{L}\p{N}]/u.test(piece))
-      .map((piece) => ({
+      .map((piece, at) => ({ piece: piece.trim(), isFree: at < dependent }))
+      .filter(({ piece }) => /[\p{L}\p{N}]/u.test(piece))
+      .map(({ piece, isFree }) => ({
         turn,
         role,
         text: asSentence(piece),
         isQuestion,
-        isConditional: isConditional && (!besides.test(piece) || condition.test(piece)),
+        isConditional: isConditional && !isFree && (!besides.test(piece) || condition.test(piece)),
       }));
   });
 }

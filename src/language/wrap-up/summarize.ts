@@ -129,7 +129,9 @@ function recordLines({ reason, done, promises, facts, day }: CallRecordDraft): T
     lines.push({ text, turn: reason.turns[0] ?? 0, turns: reason.turns });
   }
   const actions = done.map(({ text, turns }) => ({ text: `${text}.`, turn: turns.at(-1) ?? 0, turns })); // prettier-ignore
-  const tellable = promises.filter(({ what, until }) => until !== undefined || !vague.test(what));
+  const tellable = promises.filter(
+    ({ what, until, said }) => (until ?? said) !== undefined || !vague.test(what),
+  );
   const later = tellable.map((promise) => ({
     text: promiseLine(promise, actions, day),
     turn: promise.turns.at(-1) ?? 0,
@@ -145,18 +147,20 @@ const contacts = /; (?:they have \w+ [\w ]+|it is their \w+ call)\.$/;
 
 /** "Promised by Friday, 4 December." right behind what was done, else the whole promise. */
 function promiseLine(
-  { who, what, subject, until, isOn, ofDay }: PromiseField,
+  { who, what, subject, until, isOn, ofDay, said }: PromiseField,
   done: readonly ToldLine[],
   today?: string,
 ): string {
   const day =
     until === undefined
-      ? ''
+      ? said === undefined
+        ? ''
+        : ` ${said}`
       : until === today
         ? sameDay(ofDay)
         : `${/\b(?:before (?:noon|lunch|\d\S*)|first thing)$/i.test(what) || isOn === true ? ' on' : ' by'} ${written(until)}`;
   const rest = what.replace(/^\w+ ?/, '');
-  const isOfDone = who === 'agent' && until !== undefined && rest !== '' && done.some(({ text }) => text.endsWith(`${rest}.`)); // prettier-ignore
+  const isOfDone = who === 'agent' && (until ?? said) !== undefined && rest !== '' && done.some(({ text }) => text.endsWith(`${rest}.`)); // prettier-ignore
   return isOfDone && isOn !== true
     ? `Promised${day.replace('the same', 'for the same')}.`
     : `${subject} will ${what.replace(/, (?=(?:before|after) \w+$)/, ' ')}${day}.`;

@@ -70,6 +70,18 @@ test('two statements without a mark between them are told apart', () => {
   expect(record.promises.map(({ what, until }) => [what, until])).toEqual([['send a new one', '2026-12-04']]); // prettier-ignore
 });
 
+test.each([
+  ['I will send the claim again. It takes about three weeks and if they reject it we will call you.', [['send the claim again', '2026-12-22']]],
+  ['I will refund the $25. The refund will be on your account within five working days.', [['refund the $25', '2026-12-08']]],
+  ['You get the $25 back as a credit within two days, and the investigation takes up to a month.', [['get the $25 back as a credit', '2026-12-03']]],
+  ["The new card arrives in five working days. You'll have it on Friday.", [['arrive', '2026-12-04']]],
+  ['I will credit $90 for the last three months to your next bill.', [["credit $90 for the last three months to the customer's next bill", undefined]]],
+  ['You get one free every two days.', []],
+] as const)('the promises of "%s" have their time', (said, promises) => {
+  const record = recordFrom('How can I help?', 'My lamp arrived broken.', said);
+  expect(record.promises.map(({ what, until }) => [what, until])).toEqual(promises);
+}); // prettier-ignore
+
 test('politeness and orders behind a comma are no part of a promise', () => {
   const record = recordFrom(
     'The surveyor will be in touch by Monday, keep the receipt.',

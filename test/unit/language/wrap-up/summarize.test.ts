@@ -84,7 +84,7 @@ test.each([
   [
     'the closing is in no promise',
     "I've processed a refund. You will have your money within five business days, and you have a great day, okay?",
-    'Agent processed a refund.',
+    'Agent processed a refund. Promised within five business days.',
   ],
   [
     'a state is told as what was done',
@@ -135,6 +135,11 @@ test.each([
     'a person is let know',
     "We'll let you know either way.",
     'Agent will let the customer know either way.',
+  ],
+  [
+    'without the day of the call a time stands as it was said',
+    'You get the $25 back as a credit within two days.',
+    'The customer will get the $25 back as a credit within two days.',
   ],
   [
     'times and days are written in figures',

@@ -25,7 +25,7 @@ export function clausesOf(turns: readonly SpokenTurn[]): Clause[] {
     const said = turn.text.replace(torn, (_, before: string, next: string) => `${before} ${/ed$|^(?:a|an|the|it|that|to|your|my|our|you|we|they)$/i.test(next) ? next.toLowerCase() : next}`); // prettier-ignore
     for (const span of splitSentences(said))
       for (const piece of breathe(said.slice(span.start, span.end)).flatMap(apart)) {
-        const text = tidy(piece);
+        const text = tidy(turn.role === 'customer' ? piece.replace(nameFirst, '') : piece);
         if (text === '') continue;
         clauses.push({
           turn: index,
@@ -39,6 +39,10 @@ export function clausesOf(turns: readonly SpokenTurn[]): Clause[] {
   }
   return clauses;
 }
+
+/** "Hi nadia my name's tomasz kowalczyk i had an accident": what is said behind the name begins a statement. */
+const nameFirst =
+  /^(?:(?:hi|hello|hey|yes|yeah)[, ]+)?(?:[\p{L}'-]+[, ]+)?my (?:full )?name(?:'s| is) (?:(?!(?:i|and|but|so|we|my)\b)[\p{L}'-]+[, ]+){1,3}(?:and |so )?(?=(?:i|i'm|i've|i'd|we|we're|we've)\b)/iu;
 
 /** A recogniser that heard a pause ended the sentence in its middle: "I've gone ahead and. Cancelled it". */
 const torn =
@@ -94,6 +98,7 @@ function tidy(piece: string): string {
     /^(?:(?:[Mm]r|[Mm]rs|[Mm]s|[Mm]iss)\.? )?\p{Lu}\p{Ll}+(?: \p{Lu}\p{Ll}+)?, (?:(?:so|well|um|yeah|listen)[, ]+)?(?=(?:I|we|my|this|it|you|the|can|could|is|do)\b)/u,
     '',
   );
+  text = text.replace(/^(?:mr|mrs|ms|miss)\.? [\p{L}'-]+,? (?=(?:you|you're|you've|i|i'm|i've|i'll|we|we've|we'll)\b)/iu, ''); // prettier-ignore
   text = text.replace(/^[\s,.;:!?-]+/, '').replace(/[\s,;:-]+$/, '');
   if (!/[\p{L}\p{N}]/u.test(text)) return '';
   text = text.replace(/\bi(?=\b(?:'|\s|$|,|\.))/g, 'I');

@@ -31,6 +31,9 @@ const outcome =
   /^(?:it|that|this|everything)(?:'s| is| has been)(?: all| now)? (?:cancell?ed|done|booked|confirmed|refunded|removed|changed|moved|closed|paid|sorted|fixed)\b/i;
 const finding =
   /\b(?:shows?|looks like|turns out|it says|that's why|because|according to|i (?:can )?see|means|due to|was sent|were probably|the reason)\b/i;
+/** Prices and conditions of a thing. */
+const terms =
+  /\b(?:at no (?:extra )?cost|no charge|free of charge|for free|per ?cent|don't (?:have to )?pay|won't (?:have to )?pay|flat (?:price|rate|fee)|included|excess|deductible|deposit|(?:dollars|pounds|euros|[$£€]\d[\d.,]*) (?:a|per|each) (?:day|night|week|month|year))\b/i;
 const chatter =
   /^(?:welcome to|for calling|you(?:'ve| have) reached|(?:\w+, )?this is|my name is|you(?:'re| are) speaking|speaking with|thank(?:s| you)|bye|goodbye|you're welcome|have a|hello|hi\b|good (?:morning|afternoon|evening)|how can|how may|great|perfect|okay|ok\b|will do|you too|no problem|i've got that|as i said|that's right|is there anything|sorry to hear|i'm sorry|let me|one moment|go ahead|i knew it|take care|yes please|that's (?:correct|everything|all)|speaking|oh\b|hold on|bear with|no worries|my supervisor|this call (?:is|may|will)|please use\b)/i;
 
@@ -237,6 +240,7 @@ function weigh(
   if (trouble.test(clause.text)) score += isAgent ? 0.4 : 0.9;
   if (tried.test(clause.text)) score += isAgent ? 0.2 : 0.9;
   if (finding.test(clause.text)) score += 0.8;
+  if (isAgent && terms.test(clause.text)) score += 0.8;
   if (clause.isQuestion) score -= !isAgent && sinceCut <= 1 ? 0.2 : 1.6;
   if (chatter.test(clause.text)) score -= 1.4;
   // "They changed in January" does not say what did.

@@ -35,6 +35,13 @@ const singular: Readonly<Record<string, string>> = {
   receive: 'receives', order: 'orders', send: 'sends', offer: 'offers', guess: 'guesses', feel: 'feels', say: 'says',
   mean: 'means', read: 'reads', hear: 'hears', help: 'helps', own: 'owns', rent: 'rents', save: 'saves', change: 'changes',
 }; // prettier-ignore
+const plurals = new Map(Object.entries(singular).map(([plural, one]) => [one, plural]));
+
+/** A verb as it stands behind "they": "wants" gives "want", and a past stays. */
+export function behindThey(verb: string): string {
+  return verb === 'is' ? 'are' : (plurals.get(verb) ?? verb);
+}
+
 const irregularPast = new Set(
   'bought brought told took paid sent got had left lost made found went came said saw did knew thought wrote gave threw filled spoke heard read forgot chose broke fell felt kept put rang ran sold stood understood woke wore cut hit let set cost meant met paid sat slept spent spilled began drove flew grew held rode rose sang'.split(
     ' ',

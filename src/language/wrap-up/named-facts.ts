@@ -7,7 +7,7 @@ import type { CallInsight, SpokenTurn } from '../types.ts';
 type ValuedEntity = CallInsight['entities'][number];
 
 type FactKind = 'name' | 'number' | 'amount' | 'date' | 'time' | 'phone' | 'email' | 'address'; // prettier-ignore
-export type CallFact = { kind: FactKind; text: string; value: string; currency?: string; turns: number[]; isCustomers: boolean }; // prettier-ignore
+export type CallFact = { kind: FactKind; text: string; value: string; currency?: string; turns: number[]; isCustomers: boolean; isOfCase?: boolean }; // prettier-ignore
 
 const kinds: Readonly<Record<string, FactKind>> = {
   MONEY: 'amount',
@@ -50,11 +50,16 @@ export function factsOf(
       if (!same.turns.includes(turn) && same.turns.length < maxProofs) same.turns.push(turn);
       continue;
     }
-    facts.push({ kind, text, value: meant, ...(currency === undefined ? {} : { currency }), turns: [turn], isCustomers: role === 'customer' }); // prettier-ignore
+    const isOfCase = kind === 'number' && !ofThing.test(words) && !ofThing.test(turns[turn - 1]?.text ?? ''); // prettier-ignore
+    facts.push({ kind, text, value: meant, ...(currency === undefined ? {} : { currency }), turns: [turn], isCustomers: role === 'customer', ...(isOfCase ? { isOfCase } : {}) }); // prettier-ignore
     if (facts.length === maxFacts) break;
   }
   return withoutParts(facts);
 }
+
+/** A number of a car or a thing, and not of the customer's case. */
+const ofThing =
+  /\b(?:plates?|registration|vin|vehicle)\b|\bof the (?:other|van|car|truck|lorry|driver)\b/i;
 
 const weekday = /^(?:on )?(?:mon|tues|wednes|thurs|fri|satur|sun)day$/i;
 const past =

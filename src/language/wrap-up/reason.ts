@@ -80,17 +80,23 @@ function matterOf(statements: readonly CallStatement[]): Reason | undefined {
   const chosen = explained(own, best.statement);
   const text = toldReason(chosen, 'Customer');
   if (text === undefined) return undefined;
-  const detail = chosen === best.statement ? detailOf(own, chosen, text) : best.statement;
+  const isSaid = /^(?:and )?(?:i|we) (?:\w+ )*?(?:to )?(?:report|tell you about) (?:it|that|this)\.$/i.test(best.statement.text); // prettier-ignore
+  const detail = chosen === best.statement ? detailOf(own, chosen, text) : isSaid ? undefined : best.statement; // prettier-ignore
   return { text: withDetail(text, chosen, detail), turn: chosen.turn };
 }
 
 /** "It's still pink" says nothing without the sentence before: "my printer prints everything in pink". */
 function explained(own: readonly CallStatement[], statement: CallStatement): CallStatement {
-  if (!leansBack.test(statement.text)) return statement;
+  if (!leansBack.test(statement.text) && !isOfIt(statement.text)) return statement;
   const place = own.indexOf(statement);
   const before = own.slice(0, place).filter(({ turn }) => turn === statement.turn || turn === statement.turn - 2); // prettier-ignore
-  const first = before.find(({ text }) => namesMatter.test(text) && !leansBack.test(text) && !(greeting.test(text) && contentWords(text).length <= 3) && contentWords(text).length >= 2); // prettier-ignore
+  const first = before.find(({ text }) => namesMatter.test(text) && !leansBack.test(text) && !(greeting.test(text) && contentWords(text).length <= 3) && contentWords(text).length >= (isOfIt(statement.text) ? 1 : 2)); // prettier-ignore
   return first ?? statement;
+}
+
+/** "I want to report it" names nothing. */
+function isOfIt(text: string): boolean {
+  return /\b(?:i|we)\b.* (?:it|that|this|them)\.$/i.test(text) && contentWords(text).length <= 2;
 }
 
 /** "I want to make a complaint" does not say about what: the next sentence does. */

@@ -8,6 +8,7 @@ import {
   toldSentences,
 } from '../summary/extract.ts';
 import { shorter } from '../summary/terse.ts';
+import { behindThey } from '../summary/third-person.ts';
 import type { SpokenTurn } from '../types.ts';
 import { withValues } from '../values/with-values.ts';
 import { entitiesOfTurns } from '../values/of-turns.ts';
@@ -82,7 +83,7 @@ function linesOf(
   const isEmpty = main.length === 0;
   if (!isEmpty && isShort) return main;
   const left = budgets[type] - used - wordsOf(main);
-  const isNew = (clause: Clause): boolean => isEmpty || (!isTold(clause, main) && !isNumberAgain(clause, main)); // prettier-ignore
+  const isNew = (clause: Clause): boolean => isEmpty || (!isTold(clause, main) && !isNumberAgain(clause, main) && !isChoice(clause)); // prettier-ignore
   const notes = clausesWorthTelling(turns, left, toldShort, { isWanted: isNew, told: main.map(({ text }) => text) }); // prettier-ignore
   const texts = toldShort(notes);
   const more = notes.map(({ turn }, place) => ({ text: texts[place] ?? '', turn }));
@@ -94,7 +95,16 @@ function toldShort(notes: readonly Clause[]): string[] {
 }
 
 function inFewerWords(line: ToldLine): ToldLine {
-  return { ...line, text: shorter(line.text) };
+  return { ...line, text: withoutReport(shorter(line.text)) };
+}
+
+const verbs: Readonly<Record<string, string>> = { have: 'has', are: 'is', were: 'was' };
+
+/** "Customer reported that their internet keeps dropping" in fewer words: "Customer's internet keeps dropping". */
+function withoutReport(told: string): string {
+  return told
+    .replace(/^Customer reported that their (?=\w)/, "Customer's ")
+    .replace(/^Customer reported that they (have|are|were|had|got|\w+ed)\b(?! not)/, (_, verb: string) => `Customer ${verbs[verb] ?? verb}`); // prettier-ignore
 }
 
 /** "The confirmation code is HB7731" says nothing new where the reason has it already. */
@@ -109,6 +119,15 @@ function isNumberAgain({ text }: Clause, main: readonly ToldLine[]): boolean {
   );
 }
 
+const times =
+  /\b(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|\d{1,2}(?::\d\d| (?:a|p)\.?m\b)|morning|afternoon|\d{1,2}(?:st|nd|rd|th))\b/i;
+
+/** "I have Wednesday at 4 or Friday at 9:15" is out of date once one of them was taken. */
+function isChoice({ role, text }: Clause): boolean {
+  const [one = '', other = '', ...more] = text.split(/,? or /i);
+  return role === 'agent' && more.length === 0 && times.test(one) && times.test(other);
+}
+
 function isTold(clause: Clause, main: readonly ToldLine[]): boolean {
   const count = main.flatMap(({ text }) => /; they have \w+ ([\w ]+)\.$/.exec(text)?.[1] ?? [])[0];
   if (count !== undefined && clause.text.includes(count)) return true;
@@ -120,7 +139,7 @@ function isTold(clause: Clause, main: readonly ToldLine[]): boolean {
 function recordLines({ reason, done, promises, facts, day }: CallRecordDraft): ToldLine[] {
   const lines: ToldLine[] = [];
   if (reason !== null) {
-    const numbers = facts.filter(({ kind, isCustomers }) => kind === 'number' && isCustomers);
+    const numbers = facts.filter(({ kind, isCustomers, isOfCase }) => kind === 'number' && isCustomers && isOfCase === true); // prettier-ignore
     const [number] = numbers;
     const isPlain = number !== undefined && numbers.length === 1 && !reason.text.includes(number.value) && reason.text.endsWith('.'); // prettier-ignore
     const at = reason.text.search(contacts);
@@ -191,6 +210,6 @@ function withPronouns(sentences: readonly string[]): string[] {
     const before = sentences[place - 2];
     // Three in a row would hide who it is.
     if (!isSame || (before?.startsWith(`${who} `) === true && place % 2 === 0)) return sentence;
-    return sentence.replace(/^(?:Agent|Customer) has /, 'They have ').replace(/^(?:Agent|Customer) is /, 'They are ').replace(/^(?:Agent|Customer) /, 'They '); // prettier-ignore
+    return sentence.replace(/^(?:Agent|Customer) ([\w']+)/, (_, verb: string) => `They ${behindThey(verb)}`); // prettier-ignore
   });
 }

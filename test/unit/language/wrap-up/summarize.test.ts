@@ -262,6 +262,26 @@ test.each([
   expect(summarize(turns, 'general', { day: '2026-12-02' })).toContain(told);
 }); // prettier-ignore
 
+test('a long call\'s reason stands without "reported that", and times that were offered stand no more', () => {
+  const chat = Array.from({ length: 14 }, () => 'Yes, I see.');
+  const turns = call(
+    'How can I help you?',
+    "Hi Nadia my name's Tomasz Kowalczyk I had a little accident yesterday and I want to report it.",
+    'Do you have the plate of the van?',
+    'Yes, it is 7 A B C 9 1 2.',
+    ...chat,
+    'I have Wednesday the 9th at 4 p.m. or Friday the 11th at 9:15.',
+    'Friday please.',
+    'I have booked you in for Friday the 11th at 9:15.',
+    'Thank you.',
+  );
+  const told = summarize(turns, 'general');
+  expect(told).toMatch(/^Caller: Tomasz Kowalczyk\. Customer had a little accident yesterday\. /);
+  expect(told).toContain('Agent booked the customer in for Friday the 11th at 9:15.');
+  expect(told).not.toContain('They wants');
+  expect(told).not.toMatch(/Wednesday|Nadia|\(7ABC912\)/);
+});
+
 test('a long call is told in fewer words, and a number that the reason has is not told again', () => {
   const chat = Array.from({ length: 14 }, () => 'Yes, I see.');
   const turns = call(

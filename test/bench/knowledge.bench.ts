@@ -82,7 +82,7 @@ async function figures(name: string, knowledge: Knowledge): Promise<void> {
   await knowledge.load();
   await knowledge.understand();
   const { questions, without_article: strangers } = await labelledQuestions();
-  for (const kind of ['plain', 'hint'] as const)
+  for (const kind of ['plain', 'seen hint', 'hint'] as const)
     tell(
       `${name}: ${kind}`,
       await ranks(

@@ -4,7 +4,11 @@ import { join } from 'node:path';
 const fixtures = join(import.meta.dirname, '../fixtures/knowledge');
 const example = join(import.meta.dirname, '../../config/knowledge');
 
-export type LabelledQuestion = { article: string; kind: 'plain' | 'hint'; question: string };
+export type LabelledQuestion = {
+  article: string;
+  kind: 'plain' | 'hint' | 'seen hint';
+  question: string;
+};
 type LabelledQuestions = { questions: LabelledQuestion[]; without_article: string[] };
 
 /** The labelled articles in a folder: those that come with the program, and those of the fixtures. */
@@ -15,8 +19,8 @@ export async function labelledFolder(folder: string): Promise<void> {
 }
 
 /**
- * Questions as callers ask them. Those that hint do not name the thing, and were not looked at while thresholds were
- * learnt; of those without an article every other one was.
+ * Questions as callers ask them. Those that hint do not name the thing, and were not looked at while the ranking and its
+ * thresholds were made; those of `seen hint` and the plain ones were, and every other one without an article.
  */
 export async function labelledQuestions(): Promise<LabelledQuestions> {
   return JSON.parse(await readFile(join(fixtures, 'questions.json'), 'utf8')) as LabelledQuestions;

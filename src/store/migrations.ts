@@ -46,6 +46,7 @@ import * as languages from './migrations/040-languages.ts';
 import * as saidDirections from './migrations/041-said-directions.ts';
 import * as heard from './migrations/042-heard.ts';
 import * as panelTeams from './migrations/043-panel-teams.ts';
+import * as writtenByKey from './migrations/044-written-by-key.ts';
 
 type Migration = {
   name: string;
@@ -111,6 +112,7 @@ export const migrations: Migration[] = [
   { name: '041-said-directions', ...saidDirections },
   { name: '042-heard', ...heard },
   { name: '043-panel-teams', ...panelTeams },
+  { name: '044-written-by-key', ...writtenByKey },
 ];
 
 /**

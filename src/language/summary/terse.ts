@@ -5,7 +5,7 @@ const fillers: readonly (readonly [RegExp, string])[] = [
   [/^(?:(?:and|but|so|also|then|oh|well|okay|yes|no|now|right|exactly|i see|i do|i understand|you're right|of course|in that case|the thing is|(?:it|the (?:system|computer|screen|record|warehouse|note)) (?:says|shows)|it looks like|it seems|i can see|what i can do is|i can confirm|the other thing is|the second thing is|one last question|one more question|before i forget)(?: that)?,? )+(?=\p{L}|\d|[$£€])/giu, ''],
   [/,? (?:is that (?:the one|okay|ok|right|correct|still right)|does that (?:work|help)|if that's (?:okay|ok|all right)|for you|right now|at the moment|at all|as well|anyway|then|please|though|i think|i believe)(?=[.?!]*$)/gi, ''],
   [/\blike (?=(?:\d|[$£€]))/gi, ''],
-  [/\b(?:just|really|simply|definitely|certainly|probably) (?=\p{L})/giu, ''],
+  [/\b(?:just|really|simply|definitely|certainly) (?=\p{L})/giu, ''],
   [/\bin order to\b/gi, 'to'],
   // The sentence before says it already: "a fault on the line, so this isn't your router".
   [/(?<=\S+ \S+ \S+ \S+),? so (?:this|that|it|you|nobody|there)\b[^.?!]*(?=[.?!])/gi, ''],

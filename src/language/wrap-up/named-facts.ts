@@ -2,6 +2,7 @@ import { findEntities } from '../entities/find-entities.ts';
 import { wordsIn } from '../summary/clauses.ts';
 import { plainWord } from '../text/doubt.ts';
 import { deadlineOf } from './deadline.ts';
+import { heardNumber } from './heard-numbers.ts';
 import type { CallInsight, SpokenTurn } from '../types.ts';
 
 type ValuedEntity = CallInsight['entities'][number];
@@ -22,6 +23,8 @@ const kinds: Readonly<Record<string, FactKind>> = {
   LOCATION_ADDRESS_STREET: 'address',
 };
 const maxFacts = 60;
+/** Answers are looked at in so many first turns. */
+const mostTurnsAsked = 200;
 /** A value that is named again and again is proven by its first places. */
 const maxProofs = 20;
 const maxCharacters = 300;
@@ -54,7 +57,29 @@ export function factsOf(
     facts.push({ kind, text, value: meant, ...(currency === undefined ? {} : { currency }), turns: [turn], isCustomers: role === 'customer', ...(isOfCase ? { isOfCase } : {}) }); // prettier-ignore
     if (facts.length === maxFacts) break;
   }
-  return withoutParts(facts);
+  return withoutParts(withHeard(facts, turns));
+}
+
+/** Adds the numbers of answers in which a figure was heard as another word. */
+function withHeard(facts: readonly CallFact[], turns: readonly SpokenTurn[]): CallFact[] {
+  const all = [...facts];
+  for (const [place, turn] of turns.slice(0, mostTurnsAsked).entries()) {
+    const heard = heardNumber(turn, turns[place - 1]);
+    if (heard === undefined || all.length >= maxFacts) continue;
+    const here = all.filter(({ turns: at }) => at.includes(place));
+    if (here.some(({ kind, value }) => kind !== 'number' || value === heard.value)) continue;
+    const known = all.find(({ kind, value }) => kind === 'number' && value === heard.value);
+    if (known !== undefined) continue;
+    // Pieces of it that only this turn told are no numbers of their own.
+    for (const piece of here)
+      if (
+        piece.turns.length === 1 &&
+        heard.value.endsWith(piece.value.replace(/\D/g, '').slice(-3))
+      )
+        all.splice(all.indexOf(piece), 1);
+    all.push({ kind: 'number', text: heard.text, value: heard.value, turns: [place], isCustomers: turn.role === 'customer', isOfCase: true }); // prettier-ignore
+  }
+  return all;
 }
 
 /** A number of a car or a thing, and not of the customer's case. */
@@ -74,7 +99,8 @@ function inTheEvening(value: string, text: string, turn: string): string {
   return isLate ? `${hour + 12}${value.slice(2)}` : value;
 }
 
-const asksPast = /\bwhen (?:was|were|did|had)\b[^?]*\?\s*$/i;
+/** A recogniser may end the question with a full stop. */
+const asksPast = /\bwhen (?:was|were|did|had)\b[^?.]*[?.]\s*$/i;
 
 /**
  * A bare weekday or day of a month in a sentence that speaks of the past is the last one: "somebody hit my car on

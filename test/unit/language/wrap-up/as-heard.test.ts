@@ -127,6 +127,31 @@ test('amounts, hours and days are kept as they were meant', () => {
   ]);
 });
 
+test.each([
+  ["What's your staff number?", 'One of four, four seven.', ['10447']],
+  ['Could I take your customer number please?', 'Six one nine dash to two ho.', ['619220']],
+  ["Let's get that card stopped. Can I take your account number?", "It's double 401927.", ['4401927']],
+  ['Have you got the order reference?', 'Hang on, for mp30418.', ['MP30418']],
+  // Something else is said, or another thing was asked for.
+  ['What is your account number?', 'One of four men had it, for all I know.', []],
+  ['What is your account number?', 'I have two of them to find.', []],
+  ['And the last four digits of the card number?', 'Four two of four.', []],
+  ['And what is the number on the back of your card?', 'One two of four.', []],
+  ['It is about your card. What is the number?', 'Four two to of nine.', []],
+])('after "%s" the number in "%s" is %s', (asked, said, values) => {
+  const { facts } = recordFrom(asked, said);
+  const numbers = facts.filter(({ kind }) => kind === 'number').map(({ value }) => value);
+  expect(numbers).toEqual(values);
+}); // prettier-ignore
+
+test('a question that ends with a full stop asks for a day of the past', () => {
+  const { facts } = recordFrom(
+    'That is not right, when was the delivery.',
+    'Saturday, Saturday morning.',
+  );
+  expect(facts.map(({ value }) => value)).toEqual(['2026-11-28']);
+});
+
 test('the test call reads as a person would write it, with the errors of its recognition', () => {
   const said = [
     'Thank you for cooking. Falling riverside books my name is Daniel. How can I help you?',

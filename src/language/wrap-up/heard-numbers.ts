@@ -22,8 +22,8 @@ const mostFigures = 12;
 
 /**
  * The number in an answer to a question for one, where a recogniser wrote a figure as another word: "one of four four
- * seven", "six one nine dash to two", "double 401", "mp30418". Undefined
- * where anything else is said.
+ * seven", "six one nine dash to two", "double 401", "mp30418". Undefined where
+ * anything else is said.
  */
 export function heardNumber(
   turn: SpokenTurn,
@@ -41,8 +41,8 @@ export function heardNumber(
   const read = readFigures(words);
   const count = read?.value.replace(/\D/g, '').length ?? 0;
   if (read === undefined || count < leastFigures || count > mostFigures) return undefined;
-  // Figures that were heard as such must be most of it.
-  if (read.guessed * 2 > read.value.length) return undefined;
+  // Two of three figures at least must have been heard as such.
+  if (read.guessed * 3 > read.value.length) return undefined;
   return { text: said.replace(/[.,\s]+$/, ''), value: read.value };
 }
 

@@ -101,7 +101,7 @@ function wordsOfRun(run: readonly ShownWord[], language: string): ShownWord[] {
   for (const token of run) ends.push({ at: (length += token.text.length), token });
   let from = 0;
   let of = 0;
-  return unspacedPieces(text, language).map((piece, i) => {
+  const pieces = unspacedPieces(text, language).map((piece, i) => {
     const first = ends[of]?.token;
     from += piece.length;
     while ((ends[of]?.at ?? Infinity) < from) of++;
@@ -109,6 +109,18 @@ function wordsOfRun(run: readonly ShownWord[], language: string): ShownWord[] {
     if (ends[of]?.at === from) of++;
     const [startMs, endMs] = [first?.startMs ?? 0, (last ?? first)?.endMs ?? 0];
     return { text: piece, isSpaced: i === 0 && run[0]?.isSpaced === true, startMs, endMs };
+  });
+  return withoutBlanks(pieces);
+}
+
+/** A space inside of a recogniser's word is no row of its own: the piece behind it is spaced. */
+function withoutBlanks(pieces: readonly ShownWord[]): ShownWord[] {
+  let isApart = false;
+  return pieces.flatMap((piece) => {
+    const isSpaced = piece.isSpaced || isApart || piece.text.startsWith(' ');
+    isApart = piece.text.endsWith(' ');
+    const text = piece.text.trim();
+    return text === '' ? [] : [{ ...piece, text, isSpaced }];
   });
 }
 

@@ -266,7 +266,8 @@ test(
       }
       const sorted = (text: string): string[] => Array.from(lettersOf(text)).sort();
       const spoken = utterances.map(({ text }) => text.replace(/[\s\p{Cc}\u2028\u2029]+/gu, ' '));
-      expect(sorted(srt.map(({ rows }) => rows.join('')).join(''))).toEqual(
+      // Two rows may meet in what looks like an arrow, so that each is read by itself.
+      expect(sorted(srt.flatMap(({ rows }) => rows.map(lettersOf)).join(''))).toEqual(
         sorted(lettersOf(spoken.join(' '))),
       );
     };
@@ -275,3 +276,8 @@ test(
     });
   },
 );
+
+test('a space inside of a word with a sign of a language without spaces is no caption of its own', () => {
+  const [srt] = read([said([['𠀀\u0000$', 0, 4]])], config({}));
+  expect(srt?.map(({ rows }) => rows)).toEqual([['𠀀 $']]);
+});

@@ -1,3 +1,4 @@
+import { units } from '../text/numbers.ts';
 import type { SpokenTurn } from '../types.ts';
 
 /** A number of a case, as its figures were meant, and the words that told it. */
@@ -9,10 +10,6 @@ const asksNumber =
 const ofOtherKind =
   /\b(?:cards?|digits|security|cvv|cvc|pin|passcode|password|expir\w*|social|bank|sort code|iban|routing|phone|mobile|telephone|call you|birth|house|flat|door|how many)\b/i;
 const ofCase = /\b(?:account|reference|policy|booking|order|consignment|confirmation|customer|staff|member\w*)\b/i; // prettier-ignore
-const figures: Readonly<Record<string, string>> = {
-  zero: '0', oh: '0', nought: '0', one: '1', two: '2', three: '3', four: '4', five: '5', six: '6', seven: '7',
-  eight: '8', nine: '9',
-}; // prettier-ignore
 /** Words that recognisers write for figures that stand between others. */
 const soundsLike: Readonly<Record<string, string>> = { of: '0', ho: '0', owe: '0', o: '0', to: '2', too: '2', for: '4', ate: '8', won: '1' }; // prettier-ignore
 const joined = /^(?:dash|hyphen)$/;
@@ -22,8 +19,8 @@ const mostFigures = 12;
 
 /**
  * The number in an answer to a question for one, where a recogniser wrote a figure as another word: "one of four four
- * seven", "six one nine dash to two", "double 401", "mp30418". Undefined where
- * anything else is said.
+ * seven", "six one nine dash to two", "double 401", "mp30418". Undefined where anything else
+ * is said.
  */
 export function heardNumber(
   turn: SpokenTurn,
@@ -58,6 +55,10 @@ function isAsked(text: string): boolean {
   return ofCase.test(question) || !ofOtherKind.test(said);
 }
 
+function figureOf(word: string): string | undefined {
+  return word === 'oh' ? '0' : units.get(word)?.toString();
+}
+
 function readFigures(words: readonly string[]): { value: string; guessed: number } | undefined {
   let value = '';
   let guessed = 0;
@@ -68,7 +69,7 @@ function readFigures(words: readonly string[]): { value: string; guessed: number
       continue;
     }
     if (joined.test(word) && value !== '') continue;
-    const sure = /^\d{1,12}$/.test(word) ? word : figures[word];
+    const sure = /^\d{1,12}$/.test(word) ? word : figureOf(word);
     const guess = place === 0 ? undefined : soundsLike[word];
     const letters = /^[a-z]{1,3}$/.test(word) && /^[A-Z]*$/.test(value) && sure === undefined && guess === undefined && place < 3; // prettier-ignore
     const piece = sure ?? guess ?? (letters ? word.toUpperCase() : undefined);

@@ -18,6 +18,11 @@ const works =
 const content =
   /\b(?:that's (?:all|everything|it|great|perfect|brilliant|wonderful)|that is (?:all|everything)|that was (?:all|it|easy)|perfect|wonderful|brilliant|great|lovely|thank you|thanks|cheers|ta\b|super|fantastic|smashing|ace|sound|sweet|nice one|you're a star)\b/i;
 
+/** The customer's word that what was wrong is right now. */
+export function saysItWorks(text: string): boolean {
+  return works.test(text);
+}
+
 type OutcomeFacts = {
   statements: readonly CallStatement[];
   done: readonly DoneItem[];
@@ -30,7 +35,7 @@ export function outcomeOf({ statements, done, promises }: OutcomeFacts): CallOut
   const agent = statements.filter(({ role }) => role === 'agent');
   const transferred = agent.findLast(({ text }) => transfers.test(text));
   if (transferred !== undefined && done.length === 0) return open([transferred.turn]);
-  const worked = customer.findLast(({ text }) => works.test(text));
+  const worked = customer.findLast(({ text }) => saysItWorks(text));
   if (worked !== undefined) return { value: 'resolved', turns: [worked.turn] };
   const waits = promises.find(({ who, what, subject }) => who === 'agent' && pending.test(`${subject} ${what}`)); // prettier-ignore
   if (waits !== undefined) return open(waits.turns);

@@ -59,8 +59,13 @@ type Context = { statements: readonly CallStatement[]; done: readonly DoneItem[]
 
 /** Promises in the words of the one who will keep them, or of the agent for the company. */
 export function promisesIn({ statements, done, day }: Context): PromiseItem[] {
-  if (day !== undefined) return promisesOf({ statements, done, day }).map(({ said: _said, whole: _whole, ...item }) => item); // prettier-ignore
+  if (day !== undefined) return promisesOf({ statements, done, day }).map(withHours);
   return promisesOf({ statements, done, day: someDay }).map(asSaid);
+}
+
+/** "Within two hours" says more than the day. */
+function withHours({ said, whole: _whole, ...item }: PromiseItem): PromiseItem {
+  return said !== undefined && /\bhours?\b/i.test(said) ? { ...item, said: within(said) } : item; // prettier-ignore
 }
 
 function asSaid({

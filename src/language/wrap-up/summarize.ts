@@ -10,6 +10,7 @@ import {
 import { shorter } from '../summary/terse.ts';
 import { behindThey } from '../summary/third-person.ts';
 import type { SpokenTurn } from '../types.ts';
+import { saysItWorks } from './outcome.ts';
 import { withValues } from '../values/with-values.ts';
 import { entitiesOfTurns } from '../values/of-turns.ts';
 import { written } from './written-day.ts';
@@ -78,16 +79,37 @@ function linesOf(
   used: number,
 ): ToldLine[] {
   const isShort = turns.length <= shortCallTurns;
-  const lines = recordLines(record);
+  const lines = [...recordLines(record), ...worksNow(record, turns)];
   const main = withinWords(isShort ? lines : lines.map(inFewerWords), budgets[type] - used - 4);
   const isEmpty = main.length === 0;
-  if (!isEmpty && isShort) return main;
-  const left = budgets[type] - used - wordsOf(main);
-  const isNew = (clause: Clause): boolean => isEmpty || (!isTold(clause, main) && !isNumberAgain(clause, main) && !isChoice(clause)); // prettier-ignore
+  if (!isEmpty && isShort && type === 'concise') return main;
+  const left = Math.min(budgets[type] - used - wordsOf(main), !isEmpty && isShort ? wordsOfFindings : Infinity); // prettier-ignore
+  const isNew = (clause: Clause): boolean => isEmpty || (!isTold(clause, main) && !isNumberAgain(clause, main) && !isChoice(clause) && (!isShort || isFinding(clause, main))); // prettier-ignore
   const notes = clausesWorthTelling(turns, left, toldShort, { isWanted: isNew, told: main.map(({ text }) => text) }); // prettier-ignore
   const texts = toldShort(notes);
   const more = notes.map(({ turn }, place) => ({ text: texts[place] ?? '', turn }));
   return [...main, ...more].toSorted((a, b) => a.turn - b.turn);
+}
+
+/** A short call is told by its record, with so many words beside it about what the agent found, the terms and the price. */
+const wordsOfFindings = 40;
+const amounts = /[$£€]\d[\d,.]*\d|[$£€]\d/;
+/** A statement of what may come or depends on something is in the record, or was not agreed on. "Tomorrow" is a day only in the call. */
+const isOpen = /\b(?:if|unless|or|can|could|would|should|may|might|will|\w+'(?:ll|d)|gonna|going to|please|let's|don't|want|maybe|probably|sorry|apologi[sz]e|today|tonight|tomorrow|yesterday)\b|^(?:put|send|give|have|pull|try|press|hold|go|take|keep|buy|bin|make)\b/i; // prettier-ignore
+/** Deeds of the agent are in the record: "I've put that on", "that's all done for you". */
+const ofDeed =
+  /^(?:(?:right|so|okay|and|yes|yeah|lovely),? )*(?:(?:i|we)\b|i'|we'|that's (?:done|all|it|you|that|been|sorted|gone)\b)|, (?:that one|it (?:is|was))\b/i;
+
+/** A statement of the agent about the matter, which no line of the record has. */
+function isFinding(
+  { role, text, isQuestion, ...rest }: Clause,
+  main: readonly ToldLine[],
+): boolean {
+  if (role !== 'agent' || isQuestion || wordsIn(text) < 4) return false;
+  if (isOpen.test(text) || ofDeed.test(text)) return false;
+  const amount = amounts.exec(withValues(text))?.[0];
+  if (amount !== undefined && main.some((line) => line.text.includes(amount))) return false;
+  return toldSentences([{ role, text, isQuestion, ...rest }])[0]?.startsWith('Agent said') !== true;
 }
 
 function toldShort(notes: readonly Clause[]): string[] {
@@ -136,6 +158,13 @@ function isTold(clause: Clause, main: readonly ToldLine[]): boolean {
   );
 }
 
+function worksNow({ reason, outcome }: CallRecordDraft, turns: readonly SpokenTurn[]): ToldLine[] {
+  const turn = outcome.turns.at(-1);
+  if (reason === null || outcome.value !== 'resolved' || turn === undefined) return [];
+  const said = turns[turn];
+  return said?.role === 'customer' && saysItWorks(said.text) ? [{ text: 'Customer said that it works now.', turn }] : []; // prettier-ignore
+}
+
 function recordLines({ reason, done, promises, facts, day }: CallRecordDraft): ToldLine[] {
   const lines: ToldLine[] = [];
   if (reason !== null) {
@@ -176,7 +205,9 @@ function promiseLine(
         ? ''
         : ` ${said}`
       : until === today
-        ? sameDay(ofDay)
+        ? said === undefined
+          ? sameDay(ofDay)
+          : ` ${said}`
         : `${/\b(?:before (?:noon|lunch|\d\S*)|first thing)$/i.test(what) || isOn === true ? ' on' : ' by'} ${written(until)}`;
   const rest = what.replace(/^\w+ ?/, '');
   const isOfDone = who === 'agent' && (until ?? said) !== undefined && rest !== '' && done.some(({ text }) => text.endsWith(`${rest}.`)); // prettier-ignore

@@ -29,6 +29,32 @@ test('if the roles are known the call is told in the third person', () => {
   );
 });
 
+test('a short call is told with what the agent found, but not with offers, deeds and days that only the call knows', () => {
+  const turns = call(
+    'Thank you for calling Harbor Parcels, this is Ben.',
+    'My parcel did not come and I was at home all day.',
+    "I'm sorry to hear that. The van broke down on Main Street. I could send it by express for twenty dollars if you want. It is in the depot today.",
+    'No, the normal way is fine.',
+    "I've booked the delivery for December 3rd. That's all done for you. You'll get a call within two hours.",
+    'Thank you.',
+  );
+  const text = summarize(turns, 'general', { day: '2026-12-01' });
+  expect(text).toContain('The van broke down on Main Street.');
+  expect(text).toContain('within two hours');
+  expect(text).not.toMatch(/express|twenty|depot|all done/);
+  expect(summarize(turns, 'concise')).not.toContain('broke down');
+});
+
+test('if the customer says that it works now, the summary says so', () => {
+  const turns = call(
+    'IT service desk, how can I help?',
+    'I am locked out of the portal.',
+    "I've reset your password. Try it again.",
+    "Oh yes, that's me in, thank you.",
+  );
+  expect(summarize(turns, 'general')).toMatch(/Agent reset .* Customer said that it works now\.$/);
+});
+
 test("a caller is named by the caller's own words alone", () => {
   const named = (text: string, before = 'How can I help you?') =>
     summarize(call(before, text, 'I will cancel the booking for Emily Johnson today.', 'Yes please, cancel the booking.'), 'general'); // prettier-ignore

@@ -14,7 +14,7 @@ const undecided =
   /\b(?:(?:need|have|want|like) to think|think about it|think it over|ask (?:the|my) (?:wife|husband|partner|boss)|get back to you|let you know|i'll call you|i'll ring you)\b/i;
 const transfers = /\b(?:transfer you|put you through|pop you through|connect you|pass you (?:over|on))\b/i; // prettier-ignore
 const works =
-  /\b(?:(?:it|that|everything) works(?: now)?|it's working|i'm in\b|that's me in|it's (?:back|come back|fine now)|looks (?:normal|good|fine)|(?:it's|that's) (?:fixed|sorted))\b/i;
+  /\b(?:(?:it|that|everything) works(?: now)?|it's working|i'm in(?= now|[.,!]|$)|that's me in|it's (?:back|come back|fine now)|looks (?:normal|good|fine)|(?:it's|that's) (?:fixed|sorted))\b/i;
 const content =
   /\b(?:that's (?:all|everything|it|great|perfect|brilliant|wonderful)|that is (?:all|everything)|that was (?:all|it|easy)|perfect|wonderful|brilliant|great|lovely|thank you|thanks|cheers|ta\b|super|fantastic|smashing|ace|sound|sweet|nice one|you're a star)\b/i;
 

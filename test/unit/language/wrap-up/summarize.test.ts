@@ -53,6 +53,8 @@ test('if the customer says that it works now, the summary says so', () => {
     "Oh yes, that's me in, thank you.",
   );
   expect(summarize(turns, 'general')).toMatch(/Agent reset .* Customer said that it works now\.$/);
+  const place = turns.map((one) => ({ ...one, text: one.text.replace("that's me in", "I'm in flat four") })); // prettier-ignore
+  expect(summarize(place, 'general')).not.toContain('works now');
 });
 
 test("a caller is named by the caller's own words alone", () => {

@@ -1,6 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import { readdir, readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { twilioPlayer } from '../../src/carriers/twilio/player.ts';
 import { RecogniserConfig } from '../../src/hearing/config.ts';
 import { startRecogniser } from '../../src/hearing/pool/pool.ts';
@@ -23,6 +21,7 @@ import { secretKinds, spokenNumbers, type SpokenNumber } from './numbers/utteran
 import { type NumberCall, spokenCall } from './numbers/voices.ts';
 import { inPinkNoise, throughGsm } from './recognition/audio.ts';
 import { inParallel, quantile } from './recognition/figures.ts';
+import { bytesOf, filesBelow } from '../support/process/files-below.ts';
 
 /**
  * Numbers, dates, addresses and secrets from the audio to the webhook: each utterance is a real call with two parties
@@ -192,11 +191,10 @@ async function hear({ app, crm, said, index, spoken }: BenchCall): Promise<Heard
 
 /** Cards and social security numbers of which four digits in a row stand as words in a file of the data folder. */
 async function rawAtRest(app: App, said: readonly SpokenNumber[]): Promise<number> {
-  const names = await readdir(app.dataDir, { recursive: true, withFileTypes: true });
   const texts: string[] = [];
-  for (const name of names.filter((entry) => entry.isFile()))
-    if (/\.(?:sqlite|sqlite-wal|log|json|jsonl)$/.test(name.name))
-      texts.push(await readFile(join(name.parentPath, name.name), 'latin1'));
+  for (const path of await filesBelow(app.dataDir))
+    if (/\.(?:sqlite|sqlite-wal|log|json|jsonl)$/.test(path))
+      texts.push((await bytesOf(path)).toString('latin1'));
   const spelled = (digits: string) =>
     new RegExp(
       Array.from(digits)

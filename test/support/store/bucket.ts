@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import {
   createServer,
   request as httpRequest,
@@ -16,6 +16,7 @@ import { createLog } from '../../../src/lib/log.ts';
 import { Objects, type ObjectsOptions } from '../../../src/objects/objects.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { endsWithUs } from '../process/ends-with-us.ts';
+import { filesBelow } from '../process/files-below.ts';
 import { freePort } from '../process/free-port.ts';
 import { until } from '../process/until.ts';
 
@@ -73,16 +74,11 @@ export async function startBucket(): Promise<TestBucket> {
     port,
     url: `http://127.0.0.1:${port}`,
     keys: async () => {
-      const found = await readdir(below, { recursive: true, withFileTypes: true }).catch(
-        (error: unknown) => {
-          if (isMissing(error)) return []; // nothing was ever stored in it
-          throw error;
-        },
-      );
-      return found
-        .filter((entry) => entry.isFile())
-        .map((entry) => join(entry.parentPath, entry.name).slice(below.length + 1))
-        .toSorted();
+      const found = await filesBelow(below).catch((error: unknown) => {
+        if (isMissing(error)) return []; // nothing was ever stored in it
+        throw error;
+      });
+      return found.map((path) => path.slice(below.length + 1));
     },
     pathOf: (key) => join(below, key),
     stop,

@@ -1,4 +1,4 @@
-import { readdir, readFile, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import {
@@ -17,6 +17,7 @@ import { until } from '../../support/process/until.ts';
 import { seededAudio } from '../../support/speech/audio.ts';
 import { wordsOf } from '../../support/speech/fake-speech.ts';
 import { postgresMissing, startPostgres, type TestPostgres } from '../../support/store/postgres.ts';
+import { bytesOf, filesBelow } from '../../support/process/files-below.ts';
 
 let postgres: TestPostgres | undefined;
 beforeAll(async () => {
@@ -175,9 +176,8 @@ test.skipIf(postgresMissing !== undefined)(
     expect((await left.get(`/api/calls/${call.id}`, { method: 'DELETE' })).status).toBe(204);
     const journal = join(lost.dataDir, 'journal');
     const hasAudio = async (): Promise<boolean> => {
-      const entries = await readdir(journal, { recursive: true, withFileTypes: true });
-      for (const file of entries.filter((entry) => entry.isFile())) {
-        const bytes = await readFile(join(file.parentPath, file.name)).catch(() => Buffer.alloc(0));
+      for (const path of await filesBelow(journal)) {
+        const bytes = await bytesOf(path);
         for (let at = 0; at < audio.length; at += 160)
           if (bytes.includes(audio.subarray(at, at + 160))) return true;
       }

@@ -1,4 +1,3 @@
-import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { LegSnapshot } from '../../../src/bridge/records/leg-snapshot.ts';
@@ -11,6 +10,7 @@ import { silentLog } from '../../support/recognition/recogniser.ts';
 import { storeCalls } from '../../support/store/many-calls.ts';
 import { temporaryStore } from '../../support/store/store.ts';
 import { until } from '../../support/process/until.ts';
+import { bytesOf, filesBelow } from '../../support/process/files-below.ts';
 
 const secretsOnly = { redactEntities: ['PCI', 'SSN'] };
 const bytesPerSecond = 8_000;
@@ -18,10 +18,8 @@ const bytesPerSecond = 8_000;
 /** The names of all files below the folder that have a tenth of a second of this audio, wherever in them it stands. */
 async function filesWith(folder: string, audio: Buffer): Promise<string[]> {
   const found: string[] = [];
-  for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
-    if (!entry.isFile()) continue;
-    const path = join(entry.parentPath, entry.name);
-    const bytes = await readFile(path).catch(() => Buffer.alloc(0)); // a segment may go meanwhile
+  for (const path of await filesBelow(folder)) {
+    const bytes = await bytesOf(path);
     for (let at = 0; at + 800 <= audio.length; at += 800)
       if (bytes.includes(audio.subarray(at, at + 800))) {
         found.push(path);

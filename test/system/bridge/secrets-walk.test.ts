@@ -1,6 +1,6 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import {
@@ -22,6 +22,7 @@ import { seededAudio } from '../../support/speech/audio.ts';
 import { FakeSpeech } from '../../support/speech/fake-speech.ts';
 import { bucketEnv, bucketMissing, startBucket } from '../../support/store/bucket.ts';
 import { temporaryFolder } from '../../support/store/store.ts';
+import { bytesOf, filesBelow } from '../../support/process/files-below.ts';
 
 type ReadSecret = { digits: string; asked: string; said: readonly string[] };
 
@@ -178,14 +179,11 @@ function feedOf(app: App, path: string, texts: string[]): AbortController {
 }
 
 async function filesOf(folder: string): Promise<{ name: string; text: string }[]> {
-  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   return Promise.all(
-    entries
-      .filter((entry) => entry.isFile())
-      .map(async ({ parentPath, name }) => ({
-        name: `file ${join(parentPath, name)}`,
-        text: await readFile(join(parentPath, name), 'latin1').catch(() => ''), // may go meanwhile
-      })),
+    (await filesBelow(folder)).map(async (path) => ({
+      name: `file ${path}`,
+      text: (await bytesOf(path)).toString('latin1'),
+    })),
   );
 }
 
@@ -388,7 +386,7 @@ test.for(stores)(
     const inBucket = async (sound: Buffer): Promise<string[]> => {
       const found: string[] = [];
       for (const key of (await bucket?.keys()) ?? []) {
-        const bytes = await readFile(bucket!.pathOf(key)).catch(() => Buffer.alloc(0)); // may go meanwhile
+        const bytes = await bytesOf(bucket!.pathOf(key));
         if (bytes.includes(sound)) found.push(key);
       }
       return found;

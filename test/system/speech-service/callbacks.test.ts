@@ -1,6 +1,5 @@
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { readdir, readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { newWebhookSecret, verifyWebhook } from '../../../src/lib/webhook-signature.ts';
 import { LiveCallback, LiveWebhook } from '../../../src/protocol/callbacks.ts';
@@ -14,6 +13,7 @@ import {
   type TestService,
 } from '../../support/speech/speech-service.ts';
 import { until } from '../../support/process/until.ts';
+import { bytesOf, filesBelow } from '../../support/process/files-below.ts';
 
 let recogniser: Recogniser;
 beforeAll(async () => {
@@ -268,9 +268,8 @@ test('zero data retention: the callback has the words, then no row, no file, no 
   expect(endpoint.received.some(({ body }) => body.includes('goodbye'))).toBe(true);
   const rows = () => service.store.db.selectFrom('speech_jobs').select('id').execute();
   await until(async () => (await rows()).length === 0);
-  const names = await readdir(service.store.dataDir, { recursive: true, withFileTypes: true });
-  for (const name of names.filter((entry) => entry.isFile())) {
-    const content = await readFile(`${name.parentPath}/${name.name}`);
-    expect(content.includes('goodbye') || content.includes('zdr-canary-91'), name.name).toBe(false);
+  for (const path of await filesBelow(service.store.dataDir)) {
+    const content = await bytesOf(path);
+    expect(content.includes('goodbye') || content.includes('zdr-canary-91'), path).toBe(false);
   }
 });

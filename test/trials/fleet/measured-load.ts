@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { mkdtemp, readdir, rm, stat } from 'node:fs/promises';
+import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
@@ -20,6 +20,7 @@ import { FakeSpeech } from '../../support/speech/fake-speech.ts';
 import type { TestPostgres } from '../../support/store/postgres.ts';
 import { countingLine } from './counting-line.ts';
 import type { Costs, CallLoad } from '../../support/sizing/fleet-model.ts';
+import { filesBelow } from '../../support/process/files-below.ts';
 
 const secret = `whsec_${Buffer.from('a secret of the sizing trial').toString('base64')}`;
 const tickMs = 100;
@@ -237,9 +238,8 @@ function parentOf(pid: number): number {
 async function sizeOf(folders: readonly string[]): Promise<number> {
   let bytes = 0;
   for (const folder of folders)
-    for (const entry of await readdir(folder, { recursive: true, withFileTypes: true }))
-      if (entry.isFile() && entry.name.endsWith('.audio'))
-        bytes += (await stat(join(entry.parentPath, entry.name)).catch(() => ({ size: 0 }))).size;
+    for (const path of await filesBelow(folder))
+      if (path.endsWith('.audio')) bytes += (await stat(path).catch(() => ({ size: 0 }))).size;
   return bytes;
 }
 

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Recogniser } from '../../../../src/hearing/recogniser.ts';
@@ -17,6 +17,7 @@ import {
 } from '../../../support/speech/speech-service.ts';
 import { postgresMissing, startPostgres } from '../../../support/store/postgres.ts';
 import { temporaryFolder, temporaryStore } from '../../../support/store/store.ts';
+import { bytesOf, filesBelow } from '../../../support/process/files-below.ts';
 
 type TestStore = Store & { dataDir: string };
 
@@ -93,9 +94,8 @@ const nothing = { jobs: [], metadata: [], callbacks: [], files: [], bytes: [], w
 
 /** True while some file of the data folder holds one of these texts. */
 async function isOnDisk({ dataDir }: TestStore, texts: string[]): Promise<boolean> {
-  const entries = await readdir(dataDir, { recursive: true, withFileTypes: true });
-  for (const entry of entries.filter((one) => one.isFile())) {
-    const content = await readFile(join(entry.parentPath, entry.name));
+  for (const path of await filesBelow(dataDir)) {
+    const content = await bytesOf(path);
     if (texts.some((text) => content.includes(text))) return true;
   }
   return false;

@@ -1,10 +1,10 @@
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import type { Clock } from '../lib/clock.ts';
 import { TrunklineError, reasonOf } from '../lib/errors.ts';
+import { Silence, waitedForProcessorMs } from '../lib/silence.ts';
 import { eventExamples } from '../protocol/event-examples.ts';
 import type { CallEvent } from '../protocol/events.ts';
 import type { MappingStep } from '../crm/step.ts';
@@ -14,8 +14,9 @@ import type { MappingOrder, MappingReady, MappingResult, MappingSetup } from './
 
 /** The time limit of one expression for one event. Usual mappings take a few milliseconds. */
 const maxEvaluationMs = 1_000;
-/** However busy the machine is, an expression has at most this long on top. */
+/** However busy the machine is, an expression has at most this long on top. Then its event is tried again later. */
 const mostWaitedMs = 20_000;
+const tickMs = 100;
 /** A process that takes longer to start is ended. It normally takes 0.2 s, under load some seconds. */
 const maxStartMs = 20_000;
 /** The limit for one request that a mapping makes, in bytes of JSON. */
@@ -318,16 +319,17 @@ export class Mapping implements AsyncDisposable {
     const { expression, event, context, watch } = waiting;
     const id = ++this.#lastId;
     this.#current = { ...waiting, id };
-    this.#awaitEnd(maxEvaluationMs, 0, waitedForProcessorMs(this.#child));
+    const { pid = 0 } = this.#child;
+    this.#awaitEnd(new Silence(() => waitedForProcessorMs(pid), mostWaitedMs));
     this.#tell({ id, expression, event, context, watch });
   }
 
-  /** On a busy machine the time in which the child got no processor does not count. */
-  #awaitEnd(withinMs: number, grantedMs: number, waitedBefore: number): void {
-    this.#cancelDeadline = this.#clock.after(withinMs, () => {
-      const waited = waitedForProcessorMs(this.#child) - waitedBefore;
-      const moreMs = Math.ceil(Math.min(waited, mostWaitedMs) - grantedMs);
-      if (moreMs > 0) this.#awaitEnd(moreMs, grantedMs + moreMs, waitedBefore);
+  /** On a busy machine the time in which the child, or this process, got no processor does not count. */
+  #awaitEnd(silence: Silence): void {
+    this.#cancelDeadline = this.#clock.after(tickMs, () => {
+      if (!silence.isTooLong(tickMs, maxEvaluationMs)) this.#awaitEnd(silence);
+      else if (silence.ms >= mostWaitedMs)
+        this.#endChild(new MappingBusy('the machine was too busy to evaluate the expression'));
       else this.#endChild(new Error(`the expression did not end within ${maxEvaluationMs} ms`));
     });
   }
@@ -422,16 +424,6 @@ export class Mapping implements AsyncDisposable {
       'CONFIG_INVALID',
       `outbox.endpoints: ${this.#endpoint.name}, step ${this.steps[step]?.name ?? step}${event}${place}: ${why.message}`,
     );
-  }
-}
-
-/** Milliseconds for which a process was ready to run and got no processor. Zero where the system does not tell. */
-function waitedForProcessorMs(child: ChildProcess | undefined): number {
-  try {
-    const [, waitedNs = '0'] = readFileSync(`/proc/${child?.pid ?? 0}/schedstat`, 'utf8').split(' '); // prettier-ignore
-    return Number(waitedNs) / 1e6;
-  } catch {
-    return 0; // another system, or the process has ended
   }
 }
 

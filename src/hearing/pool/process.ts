@@ -1,5 +1,6 @@
 import { fork, type ChildProcess, type ForkOptions } from 'node:child_process';
 import { constants, setPriority } from 'node:os';
+import { Silence, waitedForProcessorMs } from '../../lib/silence.ts';
 import type { Model } from '../models/model-folder.ts';
 import type {
   ChildLoad,
@@ -9,7 +10,6 @@ import type {
   ToChild,
   ToStream,
 } from '../engine/child-messages.ts';
-import { Silence, waitedForProcessorMs } from './silence.ts';
 
 type ProcessOptions = {
   model: Model;

@@ -1,24 +1,26 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
 /** A process that never gets a processor counts as hung after this much waiting, whatever its deadline. */
-const mostWaitedMs = 600_000;
+const mostWaitedDefaultMs = 600_000;
 
 /**
  * The time for which a process has sent nothing. It is counted in ticks of this process and not by the clock: if this
  * process itself stood still (a suspended machine, a blocked loop), it received nothing although the other was well.
  *
- * The time in which the other process waited for a processor does not count. A job is read at the lowest priority, so
- * on a busy machine its process may say nothing for minutes, and it would only begin again if it was killed.
+ * The time in which the other process waited for a processor does not count either. A job is read at the lowest
+ * priority, so on a busy machine its process may say nothing for minutes, and it would only begin again if it was killed.
  */
 export class Silence {
   readonly #waitedMs: () => number;
+  readonly #mostWaitedMs: number;
   #silentMs = 0;
   /** The process had waited for so long in its life when its silence was first looked at. */
   #waitedBefore: number | undefined;
 
   /** `waitedMs` tells how long the process has waited for a processor in its life. */
-  constructor(waitedMs: () => number = () => 0) {
+  constructor(waitedMs: () => number = () => 0, mostWaitedMs = mostWaitedDefaultMs) {
     this.#waitedMs = waitedMs;
+    this.#mostWaitedMs = mostWaitedMs;
   }
 
   get ms(): number {
@@ -37,7 +39,7 @@ export class Silence {
     if (this.#silentMs >= deadlineMs / 2) this.#waitedBefore ??= this.#waitedMs();
     if (this.#silentMs < deadlineMs) return false;
     const waited = this.#waitedMs() - (this.#waitedBefore ?? 0);
-    return this.#silentMs >= deadlineMs + Math.min(waited, mostWaitedMs);
+    return this.#silentMs >= deadlineMs + Math.min(waited, this.#mostWaitedMs);
   }
 }
 

@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { Silence, waitedForProcessorMs } from '../../../../src/hearing/pool/silence.ts';
-import { endsWithUs } from '../../../support/process/ends-with-us.ts';
-import { until } from '../../../support/process/until.ts';
+import { Silence, waitedForProcessorMs } from '../../../src/lib/silence.ts';
+import { endsWithUs } from '../../support/process/ends-with-us.ts';
+import { until } from '../../support/process/until.ts';
 
 const ticksUntilTooLong = (silence: Silence, onTick: (tick: number) => void = () => undefined) => {
   for (let tick = 1; tick <= 100_000; tick++) {
@@ -29,6 +29,13 @@ test('the time in which it waits for a processor does not count, up to ten minut
   starved.heard();
   // It never gets any.
   const most = (15_000 + 600_000) / 250;
+  expect(ticksUntilTooLong(starved, () => (waited += 250))).toBe(most);
+});
+
+test('whoever must not wait for ten minutes says for how long', () => {
+  let waited = 0;
+  const starved = new Silence(() => waited, 20_000);
+  const most = (15_000 + 20_000) / 250;
   expect(ticksUntilTooLong(starved, () => (waited += 250))).toBe(most);
 });
 

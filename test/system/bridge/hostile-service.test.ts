@@ -128,13 +128,13 @@ test('audio that a carrier says it lost is silence up to a cap, whatever it says
   await using app = await testBridge({ store, speechUrl: speech.url });
   const { stream } = await app.open();
   await speak(stream, 'inbound', seededAudio(1_600, 1));
-  const beganMs = performance.now();
+  const beforeUs = process.threadCpuUsage();
   for (let jump = 0; jump < 50; jump++)
     stream.take({ type: 'lost', track: 'inbound', durationMs: 1e9, cause: 'numbering' });
   stream.take({ type: 'lost', track: 'inbound', durationMs: 1e308, cause: 'numbering' });
   stream.take({ type: 'lost', track: 'inbound', durationMs: Infinity, cause: 'numbering' });
   stream.take({ type: 'lost', track: 'inbound', durationMs: NaN, cause: 'numbering' });
-  expect(performance.now() - beganMs).toBeLessThan(1_000);
+  expect(process.threadCpuUsage(beforeUs).user).toBeLessThan(1_000_000);
   await speak(stream, 'inbound', seededAudio(1_600, 2));
   stream.end('stop');
   const ended = await app.ended(stream.callId);

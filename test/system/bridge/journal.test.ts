@@ -525,10 +525,10 @@ describe('silence is a number until it is sent', () => {
     const leg = rig.leg();
     leg.push(10);
     const before = process.memoryUsage().arrayBuffers;
-    const startedMs = performance.now();
+    const beforeUs = process.threadCpuUsage();
     leg.leg.filler(200_000_000);
     leg.push(10);
-    expect(performance.now() - startedMs).toBeLessThan(500);
+    expect(process.threadCpuUsage(beforeUs).user).toBeLessThan(500_000);
     expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(2_000_000);
     expect(leg.leg.heldBytes).toBe(20 * 160);
     expect(leg.leg.ledger()).toMatchObject({ received: 20 * 160, filler: 200_000_000 });

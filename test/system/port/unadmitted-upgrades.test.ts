@@ -45,7 +45,7 @@ test.each([
   },
 );
 
-test('a peer with a wrong token is gone within two seconds, though it answers no close', async () => {
+test('a peer with a wrong token is gone soon, though it answers no close', async () => {
   await using app = await startApp({ env: { TRUNKLINE_API_KEYS: key } });
   const port = Number(new URL(app.url).port);
   const startedMs = performance.now();
@@ -55,11 +55,12 @@ test('a peer with a wrong token is gone within two seconds, though it answers no
   await new Promise((resolve) => socket.once('end', resolve));
   // The close frame still says why: released clients come back for anything but this code.
   expect(Buffer.concat(said).includes(Buffer.from([0x11, 0x31]))).toBe(true);
-  expect(performance.now() - startedMs).toBeLessThan(2_000);
+  // After a second on a machine that is free. A close that waits for its answer takes 30 s.
+  expect(performance.now() - startedMs).toBeLessThan(15_000);
   // The end is not only half of one: what the peer still writes is answered with a reset.
   await until(() => {
     socket.write('x');
     return socket.destroyed;
   });
-  expect(performance.now() - startedMs).toBeLessThan(4_000);
+  expect(performance.now() - startedMs).toBeLessThan(25_000);
 });

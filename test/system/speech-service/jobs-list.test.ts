@@ -5,6 +5,7 @@ import type { LiveJobRecord } from '../../../src/protocol/job.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { parseListQuery } from '../../../src/protocol/list-query.ts';
 import { StreamingRequest } from '../../../src/protocol/live-request.ts';
+import { until } from '../../support/process/until.ts';
 import { startTestService } from '../../support/speech/speech-service.ts';
 import { postgresMissing, startPostgres } from '../../support/store/postgres.ts';
 import { temporaryStore } from '../../support/store/store.ts';
@@ -44,16 +45,6 @@ async function listed(rows: JobRecords, query: string): Promise<number[]> {
   return page.ids.map((id) => Number(id.slice(-12)));
 }
 
-async function millisecondsOf(work: () => Promise<unknown>): Promise<number> {
-  const times: number[] = [];
-  for (let run = 0; run < 5; run++) {
-    const startedMs = performance.now();
-    await work();
-    times.push(performance.now() - startedMs);
-  }
-  return Math.min(...times);
-}
-
 const filter = (metadata: unknown): string =>
   `custom_metadata=${encodeURIComponent(JSON.stringify(metadata))}`;
 
@@ -76,8 +67,12 @@ async function filtersByMetadata(store: Store): Promise<void> {
   ]);
   expect(await listed(records, `${filter({ tenant: 'odd' })}&status=error`)).toEqual([]);
   // Reading the results of all rows would take hundreds of milliseconds, and 72 MB.
-  const tookMs = await millisecondsOf(() => listed(records, filter({ rare: true })));
-  expect(tookMs).toBeLessThan(50);
+  // However busy the machine is, a moment comes in which nothing else runs.
+  await until(async () => {
+    const startedMs = performance.now();
+    await listed(records, filter({ rare: true }));
+    return performance.now() - startedMs < 50;
+  });
   await rows.delete('00000000-0000-4000-8000-000000000003');
   expect(await listed(records, filter({ rare: true }))).toEqual([]);
 }

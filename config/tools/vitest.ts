@@ -6,7 +6,8 @@ const root = new URL('../..', import.meta.url).pathname;
 /** No test may dial another machine. */
 const setupFiles = ['test/support/process/loopback-only.ts'];
 
-// Three projects: pure modules, whole processes and sockets, and a real browser.
+// Three projects: pure modules, whole processes and sockets, and a real browser. Their deadlines end what hangs: a test
+// that passes comes nowhere near them, on a machine that has much else to do either.
 export default defineConfig({
   root,
   test: {
@@ -27,7 +28,7 @@ export default defineConfig({
           name: 'unit',
           include: ['test/unit/**/*.test.ts'],
           setupFiles,
-          testTimeout: 30_000,
+          testTimeout: 120_000,
         },
       },
       {
@@ -36,8 +37,8 @@ export default defineConfig({
           name: 'system',
           include: ['test/system/**/*.test.ts'],
           setupFiles,
-          testTimeout: 120_000,
-          hookTimeout: 60_000,
+          testTimeout: 240_000,
+          hookTimeout: 120_000,
         },
       },
       {
@@ -46,7 +47,7 @@ export default defineConfig({
           name: 'page',
           include: ['test/page/**/*.test.ts'],
           runner: 'config/tools/page-runner.ts',
-          testTimeout: 90_000,
+          testTimeout: 180_000,
           hookTimeout: 60_000,
           // Each file runs a browser and a whole process. More than two at once would only wait for each other.
           maxWorkers: 2,

@@ -17,4 +17,4 @@ export function browserOfFile(): Pick<Browser, 'open'> {
 }
 
 /** Machines are slow at times; what is waited for comes all the same. */
-export const eventually = <T>(look: () => T) => expect.poll(look, { timeout: 30_000 });
+export const eventually = <T>(look: () => T) => expect.poll(look, { timeout: 60_000 });

@@ -75,7 +75,8 @@ const longestWords = 14;
 /**
  * The kinds of numbers that the other party's last turns ask for, in order of time. An answer in pieces has short turns
  * between them ("mm-hm", "go on", the digits read back); such turns do not end the question.
- * With care, a turn that merely names the date or the code of a card asks for it, too.
+ * With care, a turn that merely names the date or the code of a card asks for it, too, and so does what a recogniser
+ * makes of a question for a card.
  */
 export function askedFor(turns: readonly string[], isCareful = false): CueKind[] {
   let asked: CueKind[] = [];
@@ -86,7 +87,9 @@ export function askedFor(turns: readonly string[], isCareful = false): CueKind[]
       request.test(text) ||
       words <= shortestWords ||
       (words <= unmarkedWords && unmarked.test(text.trim()));
-    const named = isAsked || (isCareful && words <= longestWords) ? kindsIn(text) : [];
+    const heard = isAsked || (isCareful && words <= longestWords) ? kindsIn(text) : [];
+    const isMisheard = isCareful && isAsked && heard.length === 0 && misheardCard.test(text);
+    const named: CueKind[] = isMisheard ? ['card'] : heard;
     const kinds = isAsked ? named : named.filter((kind) => kind === 'cvv' || kind === 'expiry');
     // "The routing number?", and then "And the account?"
     const isOfBank = asked.includes('routing') && kinds.length === 1 && kinds[0] === 'account';
@@ -95,6 +98,10 @@ export function askedFor(turns: readonly string[], isCareful = false): CueKind[]
   }
   return asked;
 }
+
+/** "Which car are we charging?" and "the lawn number on the font" asked for a card. */
+const misheardCard =
+  /\b(?:car|cart|cord|lawn)s?\b.*\b(?:numbers?|charging|font)\b|\bnumbers? (?:\w+ )?(?:of|on|off|from) (?:the|your) (?:car|cart|cord|court|font|fund)\b/;
 
 /** A recogniser writes spelled letters with marks between them: "the C. S, C". */
 function lettersJoined(text: string): string {

@@ -33,18 +33,27 @@ const otherAnswer = new RegExp(
 );
 /** Questions for another day or time, also while the two speak of a card: "when did you buy it". */
 const otherDay =
-  /\b(?:what (?:day|year|time)|(?:exact|arrival|departure|opening|what|which|at the) time|(?:month|date) (?:was|were|did|do|of)|when (?:was|were|did|should|shall|can|could|are|do)|when .*\b(?:you|your|we|they|he|she|i|us|our|due|dead ?line|the (?!card|date|expir|end\b)\w+|deliver\w*|arriv\w*|ship\w*|appointment|meeting|starts?|begins?|open|close|coming|come|back|schedul\w*|happen\w*|leave))\b/i;
+  /\b(?:what (?:day|year|time)|which day|(?:exact|arrival|departure|opening|what|which|at the) time|(?:month|date) (?:was|were|did|do|of)|when (?:was|were|did|should|shall|can|could|are|do)|when .*\b(?:you|your|we|they|he|she|i|us|our|due|dead ?line|the (?!card|date|expir|end\b)\w+|deliver\w*|arriv\w*|ship\w*|appointment|meeting|starts?|begins?|open|close|coming|come|back|schedul\w*|happen\w*|leave))\b/i;
 /** Questions whose answer is another number where nobody has spoken of a card. */
 const otherMoment =
   /\b(?:help|was|were|did|which (?:day|year|one)|date of|what date (?:did|do|was|were|would|works|is)|since|how|which)\b/i;
 
 /** True if a number is the answer to another question. */
 export function isExplainedBy({ turns, isOfCard }: Talk): boolean {
-  const last = turns.slice(-turnsOfQuestion);
+  const last = lastQuestion(turns);
   // In the talk of a card an older question explains nothing: one that nobody understood may have followed it.
   if (askedFor(isOfCard ? last : turns, true).length > 0) return !isOfCard || !asksForCard(last);
   return last.some((turn) => isOther(turn) || (!isOfCard && otherMoment.test(turn)));
 }
+
+/** The last turn, and the one before it if the last is nothing but a word or two. */
+function lastQuestion(turns: readonly string[]): readonly string[] {
+  const last = turns.at(-1) ?? '';
+  const words = last.match(/[\p{L}\p{N}']+/gu)?.length ?? 0;
+  return turns.slice(words <= longestNod ? -turnsOfQuestion : -1);
+}
+
+const longestNod = 3;
 
 /**
  * True if the last turn plainly asks for something else: "Your order number?" behind a question for the expiry date. A

@@ -4,7 +4,7 @@ import type { Doc } from '../entities/doc.ts';
 /**
  * Things that may have a number which is no secret, in a question and beside a number: "which floor", "my flight is".
  * Words that a question for a card is misheard as are not among them: data, gate and rate for date, car for card, limit
- * for digit.
+ * for digit, exit for expiry.
  */
 export const numberedThings = [
   // Money.
@@ -14,7 +14,7 @@ export const numberedThings = [
   // Places.
   'zip|post ?code|postal|rooms?|apartment|flat|suite|units?|floor|extension|house|street|avenue|address|building|seats?|platform|terminal|deck|bay|locker|department|aisle|shelf|cabin|pier|zone|ward|district|table|hall|level|branch|lot|gate number',
   // Ways and vehicles.
-  'flight|train|bus|tram|taxi|cab|route|highway|exit|truck|engine|miles?|mileage|kilomet\\w+|distance|speed',
+  'flight|train|bus|tram|taxi|cab|route|highway|truck|engine|miles?|mileage|kilomet\\w+|distance|speed',
   // Measures.
   'sizes?|shoe|temperature|heating|thermostat|degrees|pressure|meter|reading|weigh\\w*|weight|height|length|width|depth|volume|frequency|dos(?:e|age)|calories|pulse|percent(?:age)?|scores?|points|grade|quantity|count|square|age|aged|ages|voltage|capacity|scale|display|oven|fridge|freezer|boiler|thermo\\w+|humidity|maximum|minimum|average|difference|interest',
   // Parts of a whole, and things that are counted.

@@ -13,6 +13,7 @@ import type { EntitySpan } from '../types.ts';
 import { markerLabel } from '../../protocol/entity-types.ts';
 import { joinFinals } from '../text/join-finals.ts';
 import { claimAsked, wantedKinds } from './asked-types.ts';
+import { claimLongReading } from './long-readings.ts';
 import { claimReadOut } from './read-out.ts';
 import { shortAnswersAbroad } from './short-abroad.ts';
 import { claimShortAnswer } from './short-answers.ts';
@@ -236,6 +237,8 @@ type Look = {
   /** The kinds of numbers that were asked for, and those of them that must be removed. */
   asked: readonly CueKind[];
   kinds: readonly CueKind[];
+  /** True behind a question that is plainly for something else. */
+  isForOther: boolean;
   find(text: string): EntitySpan[];
   /** The run of digits that ends a text and could continue in the next one. */
   open(text: string): OpenRun | undefined;
@@ -263,6 +266,7 @@ function lookFor({ entityTypes, asked = [], language, state, flush }: RedactInpu
     wanted,
     asked: askedKinds,
     kinds: wantedKinds(askedKinds, wants),
+    isForOther: isForSomethingElse({ turns: asked }),
     isAbroad: language !== undefined && isAbroad(language),
     // "six" and "zero" are English words, too.
     open: (text) => openAbroad(text, language) ?? openRun(text),
@@ -280,6 +284,7 @@ function lookFor({ entityTypes, asked = [], language, state, flush }: RedactInpu
             claimShortAnswer(doc, wants, talk);
             claimAsked(doc, wants);
             claimReadOut(doc, wants, talk);
+            claimLongReading(doc, wants, talk);
           },
           last: (doc) => claimNamesCarefully(doc, wanted),
         },
@@ -417,7 +422,7 @@ const otherNumber =
 function headOfCard(joined: string, look: Look): EntitySpan[] {
   const { wanted } = look;
   // Every row of another language is covered by itself, as what it is.
-  if (look.isAbroad) return [];
+  if (look.isAbroad || look.isForOther) return [];
   const run = wanted && !wanted.has('CREDIT_CARD') ? undefined : look.open(joined);
   if (!run || run.explained || run.digits < cardHeadDigits || run.digits % 4 !== 0) return [];
   if (!/^[3-6]/.test(run.chars) || otherNumber.test(joined.slice(0, run.start))) return [];

@@ -25,9 +25,11 @@ export function claimShortAnswer(doc: Doc, wants: (type: string) => boolean, tal
   if (doc.asked.some((kind) => kind === 'cvv' || kind === 'expiry')) {
     for (const one of stretchesIn(doc, parts)) if (isPieceOfAnswer(one)) claim(doc, wants, one);
   } else if (!isExplainedBy(talk) && isAfterQuestion(talk) && !namesNumber(doc.text)) {
-    const stretches = stretchesIn(doc, parts);
+    const stretches = stretchesIn(doc, parts, true);
     const others = parts.filter(({ kind }) => kind === 'other').length;
     const fits = (one: DigitStretch): boolean => {
+      if (one.isDay) return others === 0 && mayBeYear(one) && isAfterShortTurn(talk);
+      if (others === 0 && isMisheardDate(one) && !asksForNumber(talk)) return true;
       if (talk.isOfCard && talk.turns.length > 0) return isLikeAnswer(one);
       const mayBeDate = one.hasMonth || others === 0;
       const isOther = !talk.isOfCard && asksForNumber(talk);
@@ -76,10 +78,12 @@ type DigitStretch = {
   isSpelled: boolean;
   /** False if words beside a number explain it. */
   isOpen: boolean;
+  /** True for the day of a month: "October twenty eighth". */
+  isDay: boolean;
 };
 
 const likeDigits =
-  /^(?:for|to|too|won|ate|or|our|are|ah|a|oh|o|owe|of|off|free|tree|sex|sick|sicks|mine|nigh|tan|nein|fife|heaven|hate|far|fort|so|though|go|know|low)$/;
+  /^(?:for|to|too|won|ate|or|our|are|you're|your|you|ah|a|oh|o|owe|of|off|free|tree|sex|sick|sicks|mine|nigh|tan|nein|fife|heaven|hate|far|fort|so|though|go|know|low)$/;
 const aroundNumbers =
   /^(?:and|then|okay|ok|yes|yeah|yep|yup|sure|no|wait|sorry|so|it's|its|it|is|that's|that|this|this's|would|be|will|let|me|let's|see|look|looking|looks|like|says|say|said|reads|shows|here|there|there's|i|i've|i'm|have|got|think|believe|guess|the|hold|on|second|moment|sec|just|right|well|great|perfect|thanks|thank|you|correct|all|alright|please|number|numbers|date|code|digits|dash|slash|flash|end|month|year|at|in|my|card|hi|hello|hm|hmm|mm|if|they|gotcha|repeat|again|hyphen|stroke)$/;
 
@@ -141,7 +145,7 @@ function isMonthHere(doc: Doc, i: number): boolean {
 }
 
 /** The numbers of an answer, with the few words between them, and with words beside them that may be digits. */
-function stretchesIn(doc: Doc, parts: readonly AnswerPart[]): DigitStretch[] {
+function stretchesIn(doc: Doc, parts: readonly AnswerPart[], withDays = false): DigitStretch[] {
   const stretches: DigitStretch[] = [];
   for (let i = 0; i < parts.length; i++) {
     const part = parts[i];
@@ -167,13 +171,20 @@ function stretchesIn(doc: Doc, parts: readonly AnswerPart[]): DigitStretch[] {
       ordinals: inside.filter(({ isOrdinal }) => isOrdinal).length,
       isSpelled: inside.every(({ kind, isSpelled }) => kind !== 'number' || isSpelled === true),
       isOpen: parts[first - 1]?.kind !== 'closed' && parts[last + 1]?.kind !== 'closed',
+      isDay: false,
     };
     // "It arrived on March twenty sixth"
     const isTold =
       stretch.hasMonth && isNamedOtherwise(doc, { from: stretch.first, to: stretch.to });
-    const isDay = isTold || (part.isOrdinal === true && stretch.hasMonth && stretch.numbers === 2);
+    const isPlainDay = stretch.hasMonth && stretch.numbers === 2 && stretch.ordinals === 1;
+    const isDay = isTold || (part.isOrdinal === true && isPlainDay);
     // "The ninth of June" is a day, unless the date of a card was asked for.
     if (!isDay || doc.asked.includes('expiry')) stretches.push(stretch);
+    // "October twenty eighth" was 10/28.
+    if (withDays && isPlainDay && !isTold) {
+      if (stretches.at(-1) === stretch) stretches.pop();
+      stretches.push({ ...stretch, isDay: true });
+    }
     i = last;
   }
   return stretches;
@@ -184,7 +195,8 @@ function mayBeDigit(doc: Doc, parts: readonly AnswerPart[], index: number): bool
   const part = parts[index];
   if (part?.kind !== 'like') return false;
   return (
-    index === 0 || !/^(?:of|off|so|a|are|our|to|too|though|go|know|low)$/.test(doc.word(part.from))
+    index === 0 ||
+    !/^(?:of|off|so|a|are|our|you're|your|you|to|too|though|go|know|low)$/.test(doc.word(part.from))
   );
 }
 
@@ -216,6 +228,27 @@ function dateOf({ chars, likes }: DigitStretch): string | undefined {
   const found = [chars, listed].find((one) => one.length <= 6 && isMonthAndYear(evenly(one)));
   return found === undefined || likes > 1 ? undefined : evenly(found).replace(/20(?=..$)/, '');
 }
+
+/** "Four, three, twenty nine" was "oh three twenty nine": a zero is easily heard as another digit. */
+function isMisheardDate({ chars, ordinals }: DigitStretch): boolean {
+  const listed = chars.replace(/([23])0(?=[1-9]$)/, '$1');
+  return ordinals === 0 && /^[1-9][1-9](?:2[4-9]|3\d)$/.test(listed);
+}
+
+/** The year of a card is easily heard as a day: "October twenty eighth". */
+function mayBeYear({ chars }: DigitStretch): boolean {
+  return /^(?:0[1-9]|1[0-2])(?:2[4-9]|3[01])$/.test(chars);
+}
+
+/** True where the two speak of a card, or behind a few words that nobody understood. */
+function isAfterShortTurn({ turns, isOfCard }: Talk): boolean {
+  const last = turns.at(-1);
+  if (last === undefined || isOfCard) return isOfCard;
+  return (last.match(/[\p{L}\p{N}']+/gu)?.length ?? 0) <= longestMisheard;
+}
+
+/** "When does it run out?" has five words. */
+const longestMisheard = 6;
 
 function evenly(chars: string): string {
   return chars.length % 2 === 0 ? chars : `0${chars}`;

@@ -54,3 +54,27 @@ test.each(['dev', 'held'])(
     expect(covered.length / neutral).toBeLessThanOrEqual(0.1);
   },
 );
+
+/** Bare answers to questions that were understood, before anybody spoke of a card, while they do, and behind its number. */
+test('bare answers to other questions stay, in the talk of a card and out of it', () => {
+  const lines = readFileSync(
+    new URL('../../fixtures/language/bare-answers.tsv', import.meta.url),
+    'utf8',
+  );
+  const card = 'four one one one one one one one one one one one one one one one';
+  const befores = [
+    { asked: [], state: { numbers: {} } },
+    { asked: ['Your card number?'], state: { numbers: {} } },
+    { asked: ['Your card number?'], state: step(card, ['Your card number?'], { numbers: {} }).state },
+  ]; // prettier-ignore
+  const covered = lines.split('\n').filter(Boolean).flatMap((line) => {
+    const [turn = '', answer = ''] = line.split('\t');
+    return befores.flatMap(({ asked, state }) => {
+      const first = step(answer, [...asked, turn], state);
+      const rest = step('', [...asked, turn], first.state, true);
+      const text = [...first.released, ...rest.released].map((one) => one.text).join(' / ');
+      return text.includes('[') ? [`${turn} ${text}`] : [];
+    });
+  }); // prettier-ignore
+  expect(covered).toEqual([]);
+});

@@ -49,6 +49,11 @@ test.each([
   ['is read back in pairs at once', ['A: What card will you be using?', 'C: It is fifty one seventy two', 'A: Fifty one seventy two.']],
   ['is a tax number', ['A: Tax I D?', 'C: Four one eight six three seven five nine two.']],
   ['is an account behind a routing number', ['A: Routing number?', 'C: Zero two one, zero zero zero, zero two one.', 'A: And account?', 'C: One two three four five six seven eight nine.']],
+  ['is read out behind words that nobody understood', ['A: With cart?', 'C: My disease for five to zero, nine, three, four, seven, seven, two, six, seven, zero, seven, zero, two.']],
+  ['is corrected behind a misheard question', ['A: Go head.', 'C: By three, three, one. One, one, eight, five. Four, one, zero, zero. No way. Seven, zero, four, one. Three, seven, three, one.']],
+  ['has groups that were heard as words', ['A: Go head.', 'C: Five, one one eight. They know horses. Eight, four, one, five.']],
+  ['is said in pairs behind a misheard question', ['A: Hm?', 'C: My busiest fifty one sixty three, eighty nine forty five, oh zero fifty nine, eighty ninety seven.']],
+  ['has groups that leave alone, behind a question for a "car"', ['A: Which car are we charging?', 'C: Five three three one.', 'A: Yes.', 'C: One one eight five.']],
   ['has a date with a misheard zero', ['A: Valid on til?', 'C: Go five, twenty eight.']],
 ])('a card that %s is covered', (_, lines) => {
   const left = shown(lines)
@@ -65,6 +70,10 @@ test.each([
   ['C: It is the library card four four one seven.'],
   ['C: I lost the card on 2026-11-27.'],
   ['C: The card came on 11/27/2026.'],
+  ['A: Your order number?', 'C: One two three four, five six seven eight, nine one two three.'],
+  ['C: It is two one two, five five five, oh one four seven, again, two one two, five five five, oh one four seven.'],
+  ['C: In twenty nineteen we had three hundred people, in twenty twenty four hundred, and in twenty one five hundred.'],
+  ['A: Which car are we talking about?', 'C: The red one with two doors.'],
 ])('another number beside talk of a card stays: %s', (...lines) => {
   expect(shown(lines).join(' ')).not.toContain('[');
 }); // prettier-ignore

@@ -14,6 +14,9 @@ test.each([
   ['Great and the expi date.', 'Six, twenty, twenty, seven.', '[CREDIT_CARD_EXPIRATION_1].'],
   ['And the number on the track.', 'Looks like four, four, one.', 'Looks like [CVV_1].'],
   ['And the Cd.', 'One seven two.', '[CVV_1].'],
+  ['Ballot until.', 'October twenty eighth.', '[CREDIT_CARD_EXPIRATION_1].'],
+  ['When does it rain out?', 'Four, three, twenty, nine.', '[CREDIT_CARD_EXPIRATION_1].'],
+  ['Ballot until.', "You're3.29.", '[CVV_1].'],
 ])('to the misheard question "%s", "%s" is "%s"', (question, answer, covered) => {
   expect(textOf(redact(answer, [question]))).toBe(covered);
 });
@@ -39,6 +42,9 @@ test.each([
   ['When does your lease end?', 'October twenty seven.'],
   ['What time works for you?', 'Nine thirty.'],
   ['Anything else?', 'The second of june.'],
+  ['On which day do you fly?', 'May twenty ninth.'],
+  ['And when would that have been, roughly?', 'October twenty eighth.'],
+  ['What is your order number?', 'Four four one seven, two two nine five.'],
   ['Can I help?', 'There is a fee of twelve thirty on my card.'],
   ['When does your card expire?', 'I do not know, the second one maybe.'],
 ])('to "%s", "%s" stays', (question, answer) => {

@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import { within, type Clock } from '../../lib/clock.ts';
+import { reasonOf } from '../../lib/errors.ts';
 import { every, type Loop } from '../../lib/every.ts';
 import type { Logger } from '../../lib/log.ts';
 import { SettledTime } from '../../lib/settled-time.ts';
@@ -33,6 +34,8 @@ const firstSweepMs = 60_000;
  * between two steps.
  */
 const batch = 100;
+/** A sweep that fails at this many calls is given up. */
+const maxFailures = 20;
 /** Number of rows that one step deletes from tables that no other table refers to. */
 const smallRows = 500;
 /** Digests of erased calls are kept this many days. Carriers repeat a callback for hours at most. */
@@ -176,7 +179,7 @@ export class Retention {
 
   /**
    * Runs a step repeatedly and visits each row once per sweep. Rows that stay in the table must not be read again by
-   * every step.
+   * every step. A row that cannot be deleted keeps no other one, and its lag is told until a later sweep deletes it.
    */
   async #steps(
     what: 'calls' | 'recordings',
@@ -187,19 +190,28 @@ export class Retention {
     const { retired, retentionLag } = bridgeMetrics;
     retired.inc({ what }, 0);
     let total = 0;
+    let failed = 0;
+    let oldestLeft = endedBefore;
     for (let after = ''; ;) {
       const rows = await due(after);
       retentionLag.set({ what }, Math.max(0, endedBefore - (rows[0]?.ended_at ?? endedBefore)) / 1_000); // prettier-ignore
-      for (const { id } of rows) {
+      for (const { id, ended_at: endedAt } of rows) {
         if (this.#stopped) return total;
-        const done = await work(id);
-        retired.inc({ what }, done);
-        total += done;
         after = id;
+        try {
+          const done = await work(id);
+          retired.inc({ what }, done);
+          total += done;
+        } catch (error) {
+          // The database answers nobody.
+          if (++failed === maxFailures) throw error;
+          this.#options.log.error({ callId: id, what, reason: reasonOf(error) }, 'a call is past its days and could not be deleted; tried again in an hour'); // prettier-ignore
+          oldestLeft = Math.min(oldestLeft, endedAt ?? endedBefore);
+        }
       }
       if (rows.length < batch) break;
     }
-    retentionLag.set({ what }, 0);
+    retentionLag.set({ what }, (endedBefore - oldestLeft) / 1_000);
     return total;
   }
 }

@@ -50,6 +50,8 @@ type EraserOptions = {
 type ErasureReason = CallEventData<'call.erased'>['reason'];
 
 const lookMs = 30_000;
+/** Number of turns that one step deletes: their words leave the search index too, which costs most. */
+const turnsAtOnce = 500;
 /** An erasure waits at most this long for the object store. Objects that are not deleted by then stay on the list. */
 const objectsWaitMs = 5_000;
 const retryDelayMs = (tries: number): number => Math.min(3_600_000, 30_000 * 2 ** tries);
@@ -119,6 +121,7 @@ export class Eraser {
     // Audio is deleted before rows. After a crash in between, the rows still name the audio and the call can be
     // erased again.
     await recordings.eraseHere(legs.map(({ id }) => id));
+    await this.#eraseTurns(callId);
     await this.#eraseRows(
       callId,
       openSessions.map(({ id }) => id),
@@ -173,6 +176,34 @@ export class Eraser {
       maxDatabaseWaitMs,
       Promise.all([this.#looks.stop(), this.#working]),
     );
+  }
+
+  /**
+   * The turns of a long call are deleted in steps. In one transaction they could take longer than a transaction may, and
+   * nobody else could write meanwhile. After a crash in between the call can be erased again.
+   */
+  async #eraseTurns(callId: string): Promise<void> {
+    const identity = ['leg_id', 'session_id', 'kind', 'key'] as const;
+    for (let gone = BigInt(turnsAtOnce); gone === BigInt(turnsAtOnce);) {
+      const { numDeletedRows } = await this.#options.store.transaction((tx) =>
+        tx
+          .deleteFrom('leg_results')
+          .where((turn) =>
+            turn(
+              turn.refTuple(...identity),
+              'in',
+              turn
+                .selectFrom('leg_results')
+                .select([...identity])
+                .where('call_id', '=', callId)
+                .limit(turnsAtOnce)
+                .$asTuple(...identity),
+            ),
+          )
+          .executeTakeFirst(),
+      );
+      gone = numDeletedRows;
+    }
   }
 
   async #eraseRows(

@@ -5,6 +5,7 @@ import type { Logger } from '../../lib/log.ts';
 import { SettledTime } from '../../lib/settled-time.ts';
 import type { Store } from '../../store/store.ts';
 import type { SpeechServiceConfig } from '../config.ts';
+import { eraseEach } from '../records/erase-each.ts';
 import type { JobRow } from '../records/job-records.ts';
 import type { JobRows } from './job-rows.ts';
 
@@ -54,14 +55,13 @@ export class JobRetention {
     const nowMs = this.#settled.now();
     // A fraction of a day gives a fraction of a millisecond, which Postgres would refuse for this column.
     const before = nowMs - Math.round(config.retentionDays * dayMs);
-    let erased = 0;
-    for (;;) {
-      const jobs = await rows.completedBefore(before, sweepRows);
-      if (jobs.length === 0 || this.#stopped) break;
-      // Each deletion is its own transaction, so that calls can write in between.
-      for (const job of jobs) await this.#options.erase(job);
-      erased += jobs.length;
-    }
+    // Each deletion is its own transaction, so that calls can write in between.
+    const erased = await eraseEach({
+      next: (except) => rows.completedBefore(before, sweepRows, except),
+      erase: (job) => this.#options.erase(job),
+      isStopped: () => this.#stopped,
+      log,
+    });
     const usageBefore = nowMs - config.jobs.usageDays * dayMs;
     while (!this.#stopped)
       if ((await rows.forgetUsageBefore(usageBefore, usageRows)) < usageRows) break;

@@ -354,6 +354,7 @@ export class JobRows {
   async completedBefore(
     time: number,
     limit: number,
+    except: readonly string[],
   ): Promise<{ id: string; file_id: string | null }[]> {
     return this.#store.db
       .selectFrom('speech_jobs')
@@ -361,6 +362,7 @@ export class JobRows {
       .where('kind', '=', 'pre-recorded')
       .where('status', 'in', ['done', 'error'])
       .where('completed_at', '<', time)
+      .where('id', 'not in', ['', ...except])
       .orderBy('completed_at')
       .limit(limit)
       .execute();

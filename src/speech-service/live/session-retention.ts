@@ -9,6 +9,7 @@ import type { Objects } from '../../objects/objects.ts';
 import type { Store } from '../../store/store.ts';
 import type { SpeechServiceConfig } from '../config.ts';
 import type { RecordingRule } from './assembly.ts';
+import { eraseEach } from '../records/erase-each.ts';
 import type { SessionRows } from './session-rows.ts';
 import { forgetAudioBefore } from './disk/stored-audio.ts';
 import type { Sessions } from './live-sessions.ts';
@@ -42,12 +43,12 @@ export function startRetention(options: SessionRetentionOptions): {
     const { rows, sessions, store, node, config } = options;
     const nowMs = settled.now();
     const before = nowMs - Math.round(config.retentionDays * dayMs);
-    let erased = 0;
-    for (let ids = await rows.completedBefore(node, before, batch); ids.length > 0 && !stopped;) {
-      for (const id of ids) await sessions.erase(id);
-      erased += ids.length;
-      ids = await rows.completedBefore(node, before, batch);
-    }
+    const erased = await eraseEach({
+      next: (except) => rows.completedBefore(node, before, batch, except),
+      erase: ({ id }) => sessions.erase(id),
+      isStopped: () => stopped,
+      log: options.log,
+    });
     if (erased > 0) await store.forgetDeleted();
     await sweepFiles(options, nowMs);
     return erased;

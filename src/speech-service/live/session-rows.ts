@@ -194,7 +194,12 @@ export class SessionRows {
    * deleted a day ago. That node is gone with its files. Its sessions may have no end in their row, but no session
    * lasts a day.
    */
-  async completedBefore(node: string, time: number, limit: number): Promise<string[]> {
+  async completedBefore(
+    node: string,
+    time: number,
+    limit: number,
+    except: readonly string[],
+  ): Promise<{ id: string }[]> {
     const ofThisNode = await this.#store.db
       .selectFrom('speech_jobs')
       .select('id')
@@ -202,6 +207,7 @@ export class SessionRows {
       .where('kind', '=', 'live')
       .where('completed_at', '<', time)
       .where('callbacks_due', '=', 0)
+      .where('id', 'not in', ['', ...except])
       .orderBy('completed_at')
       .limit(limit)
       .execute();
@@ -211,9 +217,10 @@ export class SessionRows {
       .where('node', '!=', node)
       .where('kind', '=', 'live')
       .where('created_at', '<', time - dayMs)
+      .where('id', 'not in', ['', ...except])
       .orderBy('created_at')
       .limit(limit)
       .execute();
-    return [...ofThisNode, ...ofOthers].map((row) => row.id);
+    return [...ofThisNode, ...ofOthers];
   }
 }

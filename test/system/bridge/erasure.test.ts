@@ -1,12 +1,15 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { expect, test } from 'vitest';
+import { sql } from 'kysely';
+import { expect, test, vi } from 'vitest';
+import { metrics } from '../../../src/lib/metrics.ts';
 import { speak, testBridge, type TestBridge } from '../../support/bridge/test-bridge.ts';
 import { TestClock } from '../../support/clock/test-clock.ts';
 import { until } from '../../support/process/until.ts';
 import { seededAudio } from '../../support/speech/audio.ts';
 import { FakeSpeech } from '../../support/speech/fake-speech.ts';
+import { storeCalls } from '../../support/store/many-calls.ts';
 import { temporaryStore } from '../../support/store/store.ts';
 
 const dayMs = 24 * 3_600_000;
@@ -115,4 +118,62 @@ test('retention takes all that is due in one sweep, soon after the start, and ca
     return left.length === 1 && left[0]?.id === 'new';
   });
   expect(app.bridge.name).toBe('bridge');
+});
+
+test('a call that cannot be deleted keeps no other call past its days, and is tried again', async () => {
+  await using speech = await FakeSpeech.start();
+  await using store = await temporaryStore();
+  const clock = new TestClock(1);
+  const calls = await storeCalls(store, 3, { from: clock.now() - 100 * dayMs });
+  const ids = calls.map(({ id }) => id);
+  const left = async () => {
+    const rows = await store.db.selectFrom('calls').select('id').orderBy('id').execute();
+    return rows.map(({ id }) => id);
+  };
+  await sql`create trigger stuck before delete on calls when old.id = ${sql.lit(ids[0])}
+    begin select raise(abort, 'stuck'); end`.execute(store.db);
+  await using app = await testBridge({ store, speechUrl: speech.url, clock });
+  expect(await app.bridge.retention.sweep()).toMatchObject({ calls: 2 });
+  expect(await left()).toEqual([ids[0]]);
+  const lag = () => metrics.getSingleMetricAsString('trunkline_retention_lag_seconds');
+  expect(await lag()).toMatch(/\{what="calls"\} [1-9]/);
+  await sql`drop trigger stuck`.execute(store.db);
+  expect(await app.bridge.retention.sweep()).toMatchObject({ calls: 1 });
+  expect(await left()).toEqual([]);
+  expect(await lag()).toMatch(/\{what="calls"\} 0$/);
+});
+
+test('a call of a day is deleted in steps, and others write between them', async () => {
+  await using speech = await FakeSpeech.start();
+  await using store = await temporaryStore();
+  const [call] = await storeCalls(store, 1);
+  const callId = call!.id;
+  await store.transaction(async (tx) => {
+    const turn = (at: number) => ({
+      leg_id: 'leg', session_id: 'session', kind: 'call.transcript', key: String(at), call_id: callId,
+      role: 'customer', start_s: at, end_s: at + 1, text: 'words',
+    }); // prettier-ignore
+    for (let from = 0; from < 2_200; from += 200)
+      await tx
+        .insertInto('leg_results')
+        .values(Array.from({ length: 200 }, (_, at) => turn(from + at)))
+        .execute();
+  });
+  await using app = await testBridge({ store, speechUrl: speech.url });
+  const turns = async (): Promise<number> => {
+    const rows = await store.db.selectFrom('leg_results').select('key').execute();
+    return rows.length;
+  };
+  const counts = [await turns()];
+  const transaction = store.transaction.bind(store);
+  const spy = vi.spyOn(store, 'transaction').mockImplementation(async (work) => {
+    const answer = await transaction(work);
+    counts.push(await turns());
+    return answer;
+  });
+  expect((await app.get(`/api/calls/${callId}`, { method: 'DELETE' })).status).toBe(204);
+  spy.mockRestore();
+  expect(counts.at(-1)).toBe(0);
+  for (const [at, count] of counts.slice(1).entries())
+    expect(counts[at]! - count).toBeLessThanOrEqual(500);
 });

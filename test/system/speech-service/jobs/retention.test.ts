@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Recogniser } from '../../../../src/hearing/recogniser.ts';
 import { openStore, type Store } from '../../../../src/store/store.ts';
@@ -223,6 +224,33 @@ describe('a job with zero retention leaves a row without content for those days,
     await using store = await temporaryStore({ databaseUrl: await postgres.newDatabase() });
     await goesWithZeroRetention(store);
   });
+});
+
+test('a job that cannot be deleted keeps no other one past its days, and is tried again', async () => {
+  await using store = await temporaryStore();
+  const calendar = new Calendar(store);
+  await using service = await startTestService({
+    recogniser,
+    store,
+    clock: calendar.clock,
+    config: { retentionDays: 30, jobs: { usageDays: 60 } },
+  });
+  const jobs = jobsApi(service);
+  const begin = async (): Promise<string> => {
+    const { audio_url } = await jobs.upload(wavOf('my card is lost'));
+    const id = await jobs.begin({ audio_url });
+    await jobs.ended(id);
+    return id;
+  };
+  const stuck = await begin();
+  await begin();
+  await sql`create trigger stuck before delete on speech_jobs when old.id = ${sql.lit(stuck)}
+    begin select raise(abort, 'stuck'); end`.execute(store.db);
+  await calendar.comesTo(31);
+  expect((await leftOf(store))['jobs']).toEqual([stuck]);
+  await sql`drop trigger stuck`.execute(store.db);
+  await calendar.comesTo(32);
+  expect(await leftOf(store)).toEqual(nothing);
 });
 
 test('with zero retention the audio of a job whose process was killed goes with the next start', async () => {

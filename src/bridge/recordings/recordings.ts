@@ -83,15 +83,20 @@ export class Recordings {
     const hidden = await hiddenOf(store.db, callId);
     if (hidden.length === 0) return;
     let isWhole = true;
+    const troubles: unknown[] = [];
     for (const row of await legsOf(store.db, callId)) {
       // Both channels of a leg get the tone, so their roles do not matter here.
       const { encoding, sampleRate, channels } = legRecordFrom(row, ['customer', 'agent']);
       const leg = { encoding, sampleRate, channels, offsetS: (row.offset_ms ?? 0) / 1_000 };
-      const isChanged = await journal.changeRecording(row.id, (position, bytes) => {
-        coverWithTone(bytes, position, leg, hidden);
-      });
-      isWhole &&= isChanged;
+      const isChanged = await journal
+        .changeRecording(row.id, (position, bytes) => {
+          coverWithTone(bytes, position, leg, hidden);
+        })
+        .catch((error: unknown) => void troubles.push(error));
+      isWhole &&= isChanged === true;
     }
+    // The other legs are covered although one could not be.
+    if (troubles.length > 0) throw troubles[0];
     // A leg that is still open here is covered by a later look.
     if (!isWhole) return;
     // If the set is emptied, each call is only checked once more.
@@ -101,11 +106,13 @@ export class Recordings {
 
   /**
    * Covers recordings on this disk that another node, or a version without tones, left uncovered at the end of the
-   * call, or that were still open then. Each call is covered once per process.
+   * call, or that were still open then. Each call is covered once per process. A file that cannot be changed keeps no
+   * other one uncovered.
    */
   async #coverEnded(): Promise<void> {
     const { journal, store } = this.#options;
     const { files } = await journal.finishedRecordings();
+    const troubles: unknown[] = [];
     for (let at = 0; at < files.length; at += batch) {
       const rows = await store.db
         .selectFrom('legs')
@@ -118,8 +125,11 @@ export class Recordings {
         .where('calls.summary_due', '=', 0)
         .where('calls.state', '=', 'ended')
         .execute();
-      for (const { id } of rows) if (!this.#covered.has(id)) await this.cover(id);
+      for (const { id } of rows)
+        if (!this.#covered.has(id))
+          await this.cover(id).catch((error: unknown) => void troubles.push(error));
     }
+    if (troubles.length > 0) throw troubles[0];
   }
 
   /**
@@ -218,10 +228,12 @@ export class Recordings {
 
   /**
    * Finds complete recordings of ended calls on this disk: calls of this node, and legs that finished here before
-   * another node took their call over. The other node continues the incomplete legs.
+   * another node took their call over. The other node continues the incomplete legs. Audio that could not be covered
+   * stays here, and the others come first.
    */
   async *#ready(): AsyncGenerator<LocalAudio> {
     const { journal, store, node, objects } = this.#options;
+    const troubles: unknown[] = [];
     const { files } = await journal.finishedRecordings();
     for (let at = 0; at < files.length; at += batch) {
       const rows = await store.db
@@ -250,7 +262,11 @@ export class Recordings {
         }
         if (row.node !== node && local.bytes !== lengthOfRecording(row)) continue;
         // The node that ended the call could not cover audio on this disk.
-        if (row.node !== node && !this.#covered.has(row.call_id)) await this.cover(row.call_id);
+        if (row.node !== node && !this.#covered.has(row.call_id)) {
+          const wasTrouble = troubles.length;
+          await this.cover(row.call_id).catch((error: unknown) => void troubles.push(error));
+          if (troubles.length > wasTrouble) continue;
+        }
         yield {
           key: folder + id,
           bytes: local.bytes,
@@ -260,6 +276,7 @@ export class Recordings {
         };
       }
     }
+    if (troubles.length > 0) throw troubles[0];
   }
 
   async #isOwned(tx: Transaction<Database>, legId: string, node: string): Promise<boolean> {

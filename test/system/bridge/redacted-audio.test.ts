@@ -1,9 +1,11 @@
+import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { LegSnapshot } from '../../../src/bridge/records/leg-snapshot.ts';
-import { openJournal } from '../../../src/bridge/journal/journal.ts';
+import { openJournal, type Journal } from '../../../src/bridge/journal/journal.ts';
 import { Recordings } from '../../../src/bridge/recordings/recordings.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
+import type { Store } from '../../../src/store/store.ts';
 import { seededAudio } from '../../support/speech/audio.ts';
 import { startCall } from '../../support/bridge/spoken-call.ts';
 import { silentLog } from '../../support/recognition/recogniser.ts';
@@ -84,12 +86,8 @@ test('a call without redacted words keeps its audio as it came', async () => {
     expect(await filesWith(join(call.dataDir, 'journal', 'legs'), leg.subarray(24_000, 40_000))).toHaveLength(1); // prettier-ignore
 });
 
-test('a leg that is still open when its call is covered is covered by the next look', async () => {
-  await using store = await temporaryStore();
-  await using journal = await openJournal({ dir: join(store.dataDir, 'journal'), clock: systemClock, log: silentLog }); // prettier-ignore
-  const recordings = new Recordings({ store, journal, node: 'node-1', clock: systemClock, log: silentLog, objects: undefined }); // prettier-ignore
-  const [call] = await storeCalls(store, 1);
-  const callId = call?.id ?? '';
+/** A leg of a call with its audio on this disk, of which the second after the first is to be covered. */
+async function openLeg(store: Store, journal: Journal, callId: string, audio: Buffer) {
   const legId = `leg${callId}`;
   await store.db
     .insertInto('leg_results')
@@ -105,8 +103,6 @@ test('a leg that is still open when its call is covered is covered by the next l
       text: JSON.stringify([{ start: 1, end: 2 }]),
     })
     .execute();
-  const audio = seededAudio(4 * bytesPerSecond, 5);
-  const secret = audio.subarray(1.2 * bytesPerSecond, 1.8 * bytesPerSecond);
   const { store: leg, entry } = journal.openLeg({
     legId,
     recording: true,
@@ -120,12 +116,45 @@ test('a leg that is still open when its call is covered is covered by the next l
   });
   leg.audio(audio);
   await leg.spillAll();
+  return entry;
+}
+
+const secretOf = (audio: Buffer) => audio.subarray(1.2 * bytesPerSecond, 1.8 * bytesPerSecond);
+
+test('a leg that is still open when its call is covered is covered by the next look', async () => {
+  await using store = await temporaryStore();
+  await using journal = await openJournal({ dir: join(store.dataDir, 'journal'), clock: systemClock, log: silentLog }); // prettier-ignore
+  const recordings = new Recordings({ store, journal, node: 'node-1', clock: systemClock, log: silentLog, objects: undefined }); // prettier-ignore
+  const [call] = await storeCalls(store, 1);
+  const callId = call?.id ?? '';
+  const audio = seededAudio(4 * bytesPerSecond, 5);
+  const entry = await openLeg(store, journal, callId, audio);
   await recordings.cover(callId);
   const legs = join(store.dataDir, 'journal', 'legs');
-  expect(await filesWith(legs, secret)).toHaveLength(1);
+  expect(await filesWith(legs, secretOf(audio))).toHaveLength(1);
   await journal.finish(entry);
   await using watch = recordings.watchErased();
   await watch.look();
-  expect(await filesWith(legs, secret)).toEqual([]);
+  expect(await filesWith(legs, secretOf(audio))).toEqual([]);
   expect(await filesWith(legs, audio.subarray(2.5 * bytesPerSecond))).toHaveLength(1);
+});
+
+test('a recording that cannot be covered keeps no other one uncovered', async () => {
+  await using store = await temporaryStore();
+  await using journal = await openJournal({ dir: join(store.dataDir, 'journal'), clock: systemClock, log: silentLog }); // prettier-ignore
+  const recordings = new Recordings({ store, journal, node: 'node-1', clock: systemClock, log: silentLog, objects: undefined }); // prettier-ignore
+  const calls = await storeCalls(store, 3);
+  const audios = [5, 6, 7].map((seed) => seededAudio(4 * bytesPerSecond, seed));
+  for (const [at, { id }] of calls.entries())
+    await journal.finish(await openLeg(store, journal, id, audios[at]!));
+  const legs = join(store.dataDir, 'journal', 'legs');
+  const [damaged] = await filesWith(legs, secretOf(audios[0]!));
+  await rm(damaged!);
+  await mkdir(damaged!); // whatever is there cannot be written to
+  await using watch = recordings.watchErased();
+  await watch.look();
+  for (const audio of audios.slice(1)) {
+    expect(await filesWith(legs, secretOf(audio))).toEqual([]);
+    expect(await filesWith(legs, audio.subarray(2.5 * bytesPerSecond))).toHaveLength(1);
+  }
 });

@@ -118,6 +118,9 @@ function kindAt(doc: Doc, i: number): CueKind | undefined {
   const previous = doc.word(i - 1);
   const kind = byWord.get(word);
   switch (word) {
+    case 'reads':
+      // "My membership number reads"
+      return /^(?:numbers?|code|id|card|account|reference|it)$/.test(previous) ? undefined : kind;
     case 'code':
       if (previous === 'security' || (previous === 'verification' && near(doc, i, 'card')))
         return 'cvv';

@@ -138,7 +138,11 @@ const partDigits = 4;
 
 /** True when the digits of a secret are anywhere in the text that left: whole, or in part. */
 export function leakOf(secret: string, texts: readonly string[]): Verdict['leaked'] {
-  const runs = texts.flatMap(wordsOfJson).map(digitsIn);
+  // The number of a marker is no digit of a secret.
+  const runs = texts
+    .flatMap(wordsOfJson)
+    .flatMap((text) => text.split(/\[[A-Z_]+_\d+\]/))
+    .map(digitsIn);
   if (runs.some((run) => run.includes(secret))) return 'whole';
   if (secret.length <= partDigits) return 'none';
   for (let at = 0; at + partDigits <= secret.length; at++)

@@ -2,7 +2,7 @@
 const fillers: readonly (readonly [RegExp, string])[] = [
   [/\b(?:honestly|basically|actually|literally|obviously|to be honest|i'm afraid|i guess|i mean|you know|kind of|sort of|like i said|as i said|just so you know|for your information|go ahead and|gone ahead and)\b,? ?/gi, ''],
   [/^while (?:i have you|i've got you|i'm on the phone|you're on the line|we're at it),? /i, ''],
-  [/^(?:(?:and|but|so|also|then|oh|well|okay|yes|no|now|right|exactly|i see|i do|i understand|you're right|of course|in that case|the thing is|(?:it|the (?:system|computer|screen|record|warehouse|note)) (?:says|shows)|it looks like|it seems|i can see (?:it|that)(?=,)|i can see|what i can do is|i can confirm|the other thing is|the second thing is|one last question|one more question|before i forget)(?: that)?,? )+(?=\p{L}|\d|[$£€])/giu, ''],
+  [/^(?:(?:and|but|so|also|then|oh|well|okay|yes|no|now|right|exactly|i see|i do|i understand|you're right|of course|in that case|the thing is|(?:it|the (?:system|computer|screen|record|warehouse|note)) (?:says|shows)|it looks like|it seems|i can see (?:it|that)(?=,)|i can see|what i can do is|i can confirm|what (?:i'm|i am|we're|we are) (?:seeing|looking at|showing|getting)(?: here)? is|the other thing is|the second thing is|one last question|one more question|before i forget)(?: that)?,? )+(?=\p{L}|\d|[$£€])/giu, ''],
   [/,? (?:is that (?:the one|okay|ok|right|correct|still right)|does that (?:work|help)|if that's (?:okay|ok|all right)|for you|right now|at the moment|at all|as well|anyway|then|please|though|i think|i believe)(?=[.?!]*$)/gi, ''],
   [/\blike (?=(?:\d|[$£€]))/gi, ''],
   [/\b(?:just|really|simply|definitely|certainly) (?=\p{L})/giu, ''],

@@ -118,7 +118,8 @@ export function toldOf(text: string, role: string, name: string): string | undef
       known && !other && owner === speaker ? again : place.isSpeaker ? owner : listener;
     part.text =
       place.kind === 'reflexive' ? (known ? 'themselves' : person.object) : person[place.kind];
-    if (isFirst && place.isSpeaker && place.kind === 'possessive') part.text = possessiveOf(name);
+    if (isFirst && place.isSpeaker && owner !== company && place.kind === 'possessive')
+      part.text = possessiveOf(name);
     if (place.isSpeaker) hasSpeaker = true;
     else hasListener = true;
   }

@@ -47,7 +47,7 @@ const passive = new RegExp(
 const noState =
   /\b(?:was|were|will|would|can|could|should|might|must|may|used to|to be|needs?|gets?)\b/i;
 const finished =
-  /^(?:(?:right|okay|ok|there|so)[,. ]+)*(?:done|all done|that's done|that's it done|there we go|there you go|all set|that's (?:all )?(?:gone|going) through|sorted|that's sorted|that's all sorted|that's been done|it's done)\b/i;
+  /^(?:(?:right|okay|ok|there|so)[,. ]+)*(?:done|all done|that's (?:all |now )?done|that's it done|there we go|there you go|all set|that's (?:all )?(?:gone|going) through|sorted|that's sorted|that's all sorted|that's been done|it's done)\b/i;
 const meant =
   /^(?:let me|i'll|i will|we'll|i can|i'm going to) (?:just |now |quickly |go ahead and )*(\w+) (.+)$/i;
 /** A call has at most this many actions in its record, but for the second half of a sentence. */
@@ -67,13 +67,30 @@ export function doneIn(statements: readonly CallStatement[]): DoneItem[] {
     if (statement.role !== 'agent' || statement.isQuestion || statement.isConditional) continue;
     if (earlier.test(statement.text) || negated.test(statement.text)) continue;
     if (alternative.test(statement.text)) continue;
-    const own = ownActions(statement, place);
+    const own = hasFailed(statement, statements[place + 1]) ? [] : ownActions(statement, place).map((item) => completed(item, statements)); // prettier-ignore
     const other = own.length > 0 ? undefined : (passiveAction(statements, place) ?? confirmed(statements, place)); // prettier-ignore
     for (const item of other === undefined ? own : [other])
       if (!nothingNamed.test(item.text) && !items.some((before) => isSame(before, item)))
         items.push(withNumber(item, statements, items));
   }
   return items;
+}
+
+/** "I've sent the form, but it was rejected." */
+export function hasFailed({ turn }: CallStatement, next: CallStatement | undefined): boolean {
+  return next?.turn === turn && next.role === 'agent' && failed.test(next.text);
+}
+
+const failed =
+  /^(?:(?:and|but|only|however) )*(?:it|that|this|they|the \w+)(?:'s| is| was| has| were| have|'re)? (?:now |just |been |already |come back )*(?:expired|declined|rejected|refused|failed|bounced|invalid|did(?:n't| not)|has(?:n't| not)|won't|not (?:work|go|gone|let|tak)\w*)\b/i;
+
+/** "I'm resubmitting it" goes on until the agent says that it is done. */
+function completed(item: DoneItem, statements: readonly CallStatement[]): DoneItem {
+  if (!item.text.startsWith('Agent is ')) return item;
+  const said = statements.slice(item.place + 1, item.place + 1 + reach * 2).find(({ role, text }) => role === 'agent' && finished.test(text)); // prettier-ignore
+  if (said === undefined) return item;
+  const text = item.text.replace(/^Agent is \w+ing\b/, `Agent ${pastOfBase(item.verb)}`);
+  return { ...item, text, turns: [...new Set([...item.turns, said.turn])] };
 }
 
 const itsNumber = /^(?:(?:the|your) )?((?:[a-z]+ )?(?:reference|number|code))(?: number)?(?: is|:|'s|) ((?:[A-Z]+[- ]?)?\d[\d -]*\d)[.]?$/i; // prettier-ignore
@@ -107,7 +124,7 @@ export function likeness(a: string, b: string): number {
 
 const persons = /^(?:agent|custom|customer|compan\w*)$/;
 
-function stemsOf(text: string): Set<string> {
+export function stemsOf(text: string): Set<string> {
   return new Set(
     contentWords(text)
       .map(({ stem }) => stem)
@@ -186,7 +203,10 @@ function ownAction({ text, turn }: CallStatement, place: number): DoneItem | und
   const before = isPast ? actionOf(past) : undefined;
   const verb = base ?? before;
   if (verb === undefined) return undefined;
-  const told = retold(text, 'agent', 'Agent')?.replace(/^(?:Agent|The company) (?:is|are) (?:now |also )*\w+ing\b/, `Agent ${pastOfBase(verb)}`); // prettier-ignore
+  const told = retold(text, 'agent', 'Agent')?.replace(
+    /^(?:Agent|The company) (?:is|are) (?:now |also )*(?=\w+ing\b)/,
+    'Agent is ',
+  );
   return told?.startsWith('Agent ') !== true
     ? undefined
     : { text: tidied(told), verb, place, turns: [turn] };

@@ -1,4 +1,5 @@
 import type { DoneItem } from './done.ts';
+import { endingOf, saysItWorks, saysTransfer } from './endings.ts';
 import type { PromiseItem } from './promises.ts';
 import type { CallStatement } from './statements.ts';
 
@@ -8,20 +9,8 @@ export type CallOutcome = { value: 'resolved' | 'open' | 'unknown'; turns: numbe
 const pending =
   /\b(?:call|ring|phone|bell|decide|decision|review|investigat\w*|get back|come back|be in touch|contact|let the customer know|technician|engineer|mechanic|surveyor|adjuster|write|quote|sign|find out|look into|escalat\w*|ask|repair|fix\w*|be ready|be back(?! (?:on|in) the customer's (?:card|account))|when (?:it|everything|they|the \w+)(?:'s| is) (?:back|fixed|ready|done|sorted|up)|van|arrange)\b|^(?:he|she|someone|somebody|an?|the|our) (?:[\w'-]+ )*?(?:be (?:there|out|with)|come|bring|visit|go back)\b/i;
 const visit = /\b(?:technician|engineer|mechanic|plumber|electrician|courier|surveyor|repair|adjuster|claim|dispute|investigation|case|(?:arranged|booked|scheduled) (?:a|the) visit)\b/i; // prettier-ignore
-const refuses =
-  /\b(?:i can't (?:refund|do|change|help|see|give|cancel)|we can't|cannot|can't be|unable to|nothing (?:i|we|else) can|not possible|don't do|doesn't do|i'm afraid (?:not|the|that|tickets|we|there)|that's a no|so i can't)\b/i;
-const undecided =
-  /\b(?:(?:need|have|want|like) to think|think about it|think it over|ask (?:the|my) (?:wife|husband|partner|boss)|get back to you|let you know|i'll call you|i'll ring you)\b/i;
-const transfers = /\b(?:transfer you|put you through|pop you through|connect you|pass you (?:over|on))\b/i; // prettier-ignore
-const works =
-  /\b(?:(?:it|that|everything) works(?: now)?|it's working|i'm in(?= now|[.,!]|$)|that's me in|it's (?:back|come back|fine now)|looks (?:normal|good|fine)|(?:it's|that's) (?:fixed|sorted))\b/i;
 const content =
   /\b(?:that's (?:all|everything|it|great|perfect|brilliant|wonderful)|that is (?:all|everything)|that was (?:all|it|easy)|perfect|wonderful|brilliant|great|lovely|thank you|thanks|cheers|ta\b|super|fantastic|smashing|ace|sound|sweet|nice one|you're a star)\b/i;
-
-/** The customer's word that what was wrong is right now. */
-export function saysItWorks(text: string): boolean {
-  return works.test(text);
-}
 
 type OutcomeFacts = {
   statements: readonly CallStatement[];
@@ -33,7 +22,7 @@ type OutcomeFacts = {
 export function outcomeOf({ statements, done, promises }: OutcomeFacts): CallOutcome {
   const customer = statements.filter(({ role }) => role === 'customer');
   const agent = statements.filter(({ role }) => role === 'agent');
-  const transferred = agent.findLast(({ text }) => transfers.test(text));
+  const transferred = agent.findLast(({ text }) => saysTransfer(text));
   if (transferred !== undefined && done.length === 0) return open([transferred.turn]);
   const worked = customer.findLast(({ text }) => saysItWorks(text));
   if (worked !== undefined) return { value: 'resolved', turns: [worked.turn] };
@@ -42,11 +31,11 @@ export function outcomeOf({ statements, done, promises }: OutcomeFacts): CallOut
   const visits = done.find(({ text }) => visit.test(text));
   if (visits !== undefined) return open(visits.turns);
   const last = done.at(-1);
-  const refused = agent.findLast(({ text }) => refuses.test(text));
+  const refused = agent.findLast(({ text }) => endingOf(text, 'agent') === 'refusal');
   if (refused !== undefined && (last === undefined || Math.max(...last.turns) < refused.turn))
     return open([refused.turn]);
   if (last !== undefined) return { value: 'resolved', turns: last.turns };
-  const thinks = customer.findLast(({ text }) => undecided.test(text));
+  const thinks = customer.findLast(({ text }) => endingOf(text, 'customer') === 'undecided');
   if (thinks !== undefined) return open([thinks.turn]);
   if (promises.some(({ who }) => who === 'agent')) {
     const first = promises.find(({ who }) => who === 'agent');

@@ -1,6 +1,7 @@
 import type { Party } from '../../protocol/events.ts';
 import { deadlineOf, type DueDay } from './deadline.ts';
 import { likeness, objectAsked, type DoneItem } from './done.ts';
+import { saysTransfer } from './endings.ts';
 import type { CallStatement } from './statements.ts';
 import { baseOf } from './verbs.ts';
 import { plainOf, retold, withoutEnd } from './told.ts';
@@ -89,6 +90,7 @@ function promisesOf({ statements, done, day }: Context & { day: string }): Promi
     if (items.length === maxPromises) break;
     const { role, isQuestion, isConditional, text } = statement;
     if (isQuestion || isConditional || (role !== 'agent' && role !== 'customer')) continue;
+    if (role === 'agent' && saysTransfer(text)) continue;
     const said = withoutEnd(plainOf(text)).replace(
       /^(?:no|yes|yeah|right|okay|well|then)[.,] (?=\w)/i,
       '',
@@ -128,7 +130,11 @@ function withWill(said: string, day: string | undefined): string {
   if (barelyBe.test(said)) return said.replace(barelyBe, '$1 will be ');
   if (habit.test(said)) return said;
   const now = present.exec(said);
-  if (now !== null && deadlineOf(said, day) !== undefined) {
+  if (
+    now !== null &&
+    !/ (?:will|should|would|can|could|may|might|must)$/i.test(now[2] ?? '') &&
+    deadlineOf(said, day) !== undefined
+  ) {
     const [all, you, subject = '', verb = ''] = now;
     const infinitive = verb.replace(/^goes/i, 'go').replace(/^gets/i, 'get').replace(/s$/i, '');
     return you === undefined ? `${subject} will ${infinitive} ${said.slice(all.length)}` : said.replace(/^you /i, 'you will '); // prettier-ignore

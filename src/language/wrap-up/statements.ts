@@ -25,6 +25,7 @@ const saidAs: readonly (readonly [RegExp, string])[] = [
   [/\bgotta\b/gi, 'have to'],
   [/\bwhat (?:i'm|i am|we're|we are) going to do is,? /gi, 'I will '],
   [/\bwhat (?:i'll|we'll|i will|we will) do is,? /gi, 'I will '],
+  [/^(?:so |and |okay |well )*what (?:i'm|i am|we're|we are) (?:seeing|looking at|showing|getting)(?: here)? is(?: that)?,? /gi, ''],
   [/\b(i|we) went ahead and /gi, '$1 have '],
   [/(?<=,) like (?=an? )| like (?=(?:one|two|three|four|five|six|seven|eight|nine|ten|twenty|thirty|\d+) (?:minute|hour|day|week|month|year|time|dollar|pound|euro)s?\b)/gi, ' '],
   [/\byou (?:lot|guys|people|folks)\b/gi, 'you'],

@@ -10,11 +10,15 @@ import {
 import { shorter } from '../summary/terse.ts';
 import { behindThey } from '../summary/third-person.ts';
 import type { SpokenTurn } from '../types.ts';
-import { saysItWorks } from './outcome.ts';
+import { besideRecord } from './beside-record.ts';
+import { saysItWorks } from './endings.ts';
+import type { ToldLine } from './told-line.ts';
 import { withValues } from '../values/with-values.ts';
 import { entitiesOfTurns } from '../values/of-turns.ts';
 import { written } from './written-day.ts';
 import { likeness } from './done.ts';
+import { withDays } from './told-days.ts';
+import { labelOf, subjectNamed, withAsked, withThing } from './told-nouns.ts';
 import { toldAbroad } from './told-abroad.ts';
 import { recordOf } from './record.ts';
 import type { CallRecordDraft, PromiseField, RecordContext } from './record-draft.ts';
@@ -23,9 +27,6 @@ import type { CallRecordDraft, PromiseField, RecordContext } from './record-draf
 const nothingToTell = 'Short call, nothing to summarise.';
 /** A call with more turns than this has several matters, so the record's lines are not all that a reader wants. */
 const shortCallTurns = 16;
-
-/** A line, the turn where it stands, and the turns that prove it. */
-type ToldLine = { text: string; turn: number; turns?: readonly number[] };
 
 /** The call in one of three forms, from its record. */
 export function summarize(
@@ -63,7 +64,7 @@ export function toldFrom(
   const caller = record.facts.find(({ kind }) => kind === 'name')?.value;
   const isShort = type === 'concise' && turns.length < 12;
   const first = caller === undefined || isShort ? [] : [`Caller: ${caller}.`];
-  const lines = linesOf(record, turns, type, wordsIn(first.join(' ')));
+  const lines = linesOf(record, turns, type, wordsIn(first.join(' '))).map((line) => withDays(line, record)); // prettier-ignore
   if (lines.length === 0) return nothingToTell;
   const sentences = [...first, ...withPronouns(lines.map(({ text }) => text))];
   return type === 'bullet_points'
@@ -79,38 +80,24 @@ function linesOf(
   used: number,
 ): ToldLine[] {
   const isShort = turns.length <= shortCallTurns;
-  const lines = [...recordLines(record), ...worksNow(record, turns)];
+  const lines = [...recordLines(record, turns), ...worksNow(record, turns)];
   const main = withinWords(isShort ? lines : lines.map(inFewerWords), budgets[type] - used - 4);
   const isEmpty = main.length === 0;
   if (!isEmpty && isShort && type === 'concise') return main;
-  const left = Math.min(budgets[type] - used - wordsOf(main), !isEmpty && isShort ? wordsOfFindings : Infinity); // prettier-ignore
-  const isNew = (clause: Clause): boolean => isEmpty || (!isTold(clause, main) && !isNumberAgain(clause, main) && !isChoice(clause) && (!isShort || isFinding(clause, main))); // prettier-ignore
+  const left = budgets[type] - used - wordsOf(main);
+  if (!isEmpty && isShort) {
+    const more = besideRecord(turns, record, main, Math.min(left, wordsBeside));
+    return [...main, ...more].toSorted((a, b) => a.turn - b.turn);
+  }
+  const isNew = (clause: Clause): boolean => isEmpty || (!isTold(clause, main) && !isNumberAgain(clause, main) && !isChoice(clause)); // prettier-ignore
   const notes = clausesWorthTelling(turns, left, toldShort, { isWanted: isNew, told: main.map(({ text }) => text) }); // prettier-ignore
   const texts = toldShort(notes);
   const more = notes.map(({ turn }, place) => ({ text: texts[place] ?? '', turn }));
   return [...main, ...more].toSorted((a, b) => a.turn - b.turn);
 }
 
-/** A short call is told by its record, with so many words beside it about what the agent found, the terms and the price. */
-const wordsOfFindings = 40;
-const amounts = /[$£€]\d[\d,.]*\d|[$£€]\d/;
-/** A statement of what may come or depends on something is in the record, or was not agreed on. "Tomorrow" is a day only in the call. */
-const isOpen = /\b(?:if|unless|or|can|could|would|should|may|might|will|\w+'(?:ll|d)|gonna|going to|please|let's|don't|want|maybe|probably|sorry|apologi[sz]e|today|tonight|tomorrow|yesterday)\b|^(?:put|send|give|have|pull|try|press|hold|go|take|keep|buy|bin|make)\b/i; // prettier-ignore
-/** Deeds of the agent are in the record: "I've put that on", "that's all done for you". */
-const ofDeed =
-  /^(?:(?:right|so|okay|and|yes|yeah|lovely),? )*(?:(?:i|we)\b|i'|we'|that's (?:done|all|it|you|that|been|sorted|gone)\b)|, (?:that one|it (?:is|was))\b/i;
-
-/** A statement of the agent about the matter, which no line of the record has. */
-function isFinding(
-  { role, text, isQuestion, ...rest }: Clause,
-  main: readonly ToldLine[],
-): boolean {
-  if (role !== 'agent' || isQuestion || wordsIn(text) < 4) return false;
-  if (isOpen.test(text) || ofDeed.test(text)) return false;
-  const amount = amounts.exec(withValues(text))?.[0];
-  if (amount !== undefined && main.some((line) => line.text.includes(amount))) return false;
-  return toldSentences([{ role, text, isQuestion, ...rest }])[0]?.startsWith('Agent said') !== true;
-}
+/** A short call is told by its record, with so many words beside it. */
+const wordsBeside = 65;
 
 function toldShort(notes: readonly Clause[]): string[] {
   return toldSentences(notes).map(shorter);
@@ -165,7 +152,10 @@ function worksNow({ reason, outcome }: CallRecordDraft, turns: readonly SpokenTu
   return said?.role === 'customer' && saysItWorks(said.text) ? [{ text: 'Customer said that it works now.', turn }] : []; // prettier-ignore
 }
 
-function recordLines({ reason, done, promises, facts, day }: CallRecordDraft): ToldLine[] {
+function recordLines(
+  { reason, done, promises, facts, day }: CallRecordDraft,
+  said: readonly SpokenTurn[],
+): ToldLine[] {
   const lines: ToldLine[] = [];
   if (reason !== null) {
     const numbers = facts.filter(({ kind, isCustomers, isOfCase }) => kind === 'number' && isCustomers && isOfCase === true); // prettier-ignore
@@ -173,21 +163,33 @@ function recordLines({ reason, done, promises, facts, day }: CallRecordDraft): T
     const isPlain = number !== undefined && numbers.length === 1 && !reason.text.includes(number.value) && reason.text.endsWith('.'); // prettier-ignore
     const at = reason.text.search(contacts);
     const end = at < 0 ? reason.text.length - 1 : at;
-    const text = isPlain ? `${reason.text.slice(0, end)} (${number.value})${reason.text.slice(end)}` : reason.text; // prettier-ignore
+    const text = isPlain ? `${reason.text.slice(0, end)} (${labelOf(number.turns[0] ?? 0, said)}${number.value})${reason.text.slice(end)}` : reason.text; // prettier-ignore
     lines.push({ text, turn: reason.turns[0] ?? 0, turns: reason.turns });
   }
-  const actions = done.map(({ text, turns }) => ({ text: `${text}.`, turn: turns.at(-1) ?? 0, turns })); // prettier-ignore
+  const actions = done
+    .filter(({ text }) => !saysNothing.test(text))
+    .map(({ text, turns }) => ({ text: `${withAsked(text, turns.at(-1) ?? 0, said)}.`, turn: turns.at(-1) ?? 0, turns })); // prettier-ignore
   const tellable = promises.filter(
     ({ what, until, said }) => (until ?? said) !== undefined || !vague.test(what),
   );
   const later = tellable.map((promise) => ({
-    text: promiseLine(promise, actions, day),
-    turn: promise.turns.at(-1) ?? 0,
+    text: withThing(promiseLine({ ...promise, subject: subjectNamed(promise, said) }, actions, day), promise.turns.at(-1) ?? 0, said), // prettier-ignore
+    turn: turnOf(promise, actions),
     turns: promise.turns,
   }));
   return [...lines, ...[...actions, ...later].toSorted((a, b) => a.turn - b.turn)];
 }
 
+/** "It will be with you on Friday" stands behind what was ordered. */
+function turnOf({ subject, turns }: PromiseField, actions: readonly ToldLine[]): number {
+  const turn = turns.at(-1) ?? 0;
+  if (!/^(?:It|They)$/.test(subject) || actions.some((one) => one.turn <= turn)) return turn;
+  const sent = actions.find((one) => one.turn <= turn + 4 && /^Agent (?:order|sen[dt]|dispatch|ship|replac|plac)/.test(one.text)); // prettier-ignore
+  return sent?.turn ?? turn;
+}
+
+/** "I've put that on" says nothing without the words before it. */
+const saysNothing = /^Agent (?:put|took|got|did|made|sent|set|popped) (?:it|that|this|them)(?: (?:on|off|in|out|up|over|down|through|across|across|away|back))?$/i; // prettier-ignore
 /** "I'll pass it on" names nothing that anybody waits for. */
 const vague = /^(?:pass|do|make|take|keep|put|see|note|mention|raise|handle|manage) (?:it|that|this|them)(?: (?:on|up|over|down|forward|in mind))?$|^make a note(?: of (?:it|that|this))?$|^(?:tell|ask) (?:him|her|them)$/i; // prettier-ignore
 /** Earlier contacts, at the end of the reason. */
@@ -237,7 +239,7 @@ function wordsOf(lines: readonly ToldLine[]): number {
 function withPronouns(sentences: readonly string[]): string[] {
   return sentences.map((sentence, place) => {
     const [, who = ''] = /^(Agent|Customer) (?!said|asked)/.exec(sentence) ?? [];
-    const isSame = who !== '' && sentences[place - 1]?.startsWith(`${who} `) === true;
+    const isSame = who !== '' && sentences[place - 1]?.startsWith(`${who} `) === true && sentences[place - 1]?.includes('"') === false; // prettier-ignore
     const before = sentences[place - 2];
     // Three in a row would hide who it is.
     if (!isSame || (before?.startsWith(`${who} `) === true && place % 2 === 0)) return sentence;

@@ -1,0 +1,44 @@
+import type { CallRecordDraft } from './record-draft.ts';
+import type { ToldLine } from './told-line.ts';
+import { written } from './written-day.ts';
+
+const dayMs = 86_400_000;
+const before = '(?:\\b(on|for|by|until|till|from|since|before|of|after) )?';
+const tomorrow = new RegExp(`${before}\\b(tomorrow|yesterday)(?: (morning|afternoon|evening|night))?\\b(?! week)`, 'gi'); // prettier-ignore
+const lastNight = new RegExp(`${before}\\blast night\\b`, 'gi');
+const ofToday = new RegExp(`${before}\\b(today|tonight|this (morning|afternoon|evening))(?!'s)\\b`, 'gi'); // prettier-ignore
+const weekday = /(?<!\b(?:next|last|every|each) )\b((?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day)\b(?!,? (?:the )?\d|,? (?:the )?(?:\w+-)?\w+(?:st|nd|rd|th)\b|,? (?:January|February|March|April|May|June|July|August|September|October|November|December)|s\b|'s)/g; // prettier-ignore
+
+/** "Tomorrow" is a day only in the call: the line with the date itself. What is quoted stays as it was said. */
+export function withDays(line: ToldLine, { day, facts }: CallRecordDraft): ToldLine {
+  if (day === undefined || line.text.includes('"')) return line;
+  const text = line.text
+    .replace(tomorrow, (_, lead: string | undefined, which: string, part: string | undefined) => {
+      const date = written(plus(day, which.toLowerCase() === 'tomorrow' ? 1 : -1));
+      return `${lead ?? 'on'} ${part === undefined ? '' : `the ${part} of `}${date}`;
+    })
+    .replace(
+      lastNight,
+      (_, lead: string | undefined) => `${lead ?? 'in'} the night of ${written(plus(day, -1))}`,
+    ) // prettier-ignore
+    .replace(
+      ofToday,
+      (
+        _,
+        lead: string | undefined,
+        which: string,
+        part = which.toLowerCase() === 'tonight' ? 'evening' : undefined,
+      ) => `${lead ?? 'on'} ${part === undefined ? '' : `the ${part} of `}${written(day)}`,
+    ) // prettier-ignore
+    .replace(weekday, (name: string) => {
+      const turns = line.turns ?? [line.turn];
+      const named = facts.filter(({ kind, value, turns: at }) => kind === 'date' && at.some((turn) => turns.includes(turn)) && written(value).startsWith(`${name},`)); // prettier-ignore
+      const [one, ...more] = named;
+      return one === undefined || more.length > 0 ? name : written(one.value);
+    });
+  return { ...line, text };
+}
+
+function plus(day: string, days: number): string {
+  return new Date(Date.parse(day) + days * dayMs).toISOString().slice(0, 10);
+}

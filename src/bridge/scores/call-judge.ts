@@ -7,6 +7,7 @@ import type { Scorecards } from '../../assist/scorecards.ts';
 import { isSampled, scoredItems, totalOf, withEdits, type ScoredItem } from '../../assist/scoring.ts'; // prettier-ignore
 import { trialHits, understood } from '../../assist/trial.ts';
 import type { Clock } from '../../lib/clock.ts';
+import { reasonOf } from '../../lib/errors.ts';
 import { every, type Loop } from '../../lib/every.ts';
 import { firstId } from '../../lib/ids.ts';
 import type { Logger } from '../../lib/log.ts';
@@ -45,6 +46,9 @@ const othersMs = 300_000;
 /** A call may be this old when it ends. */
 const longestCallMs = 24 * 3_600_000;
 const sliceMs = 10;
+/** A call that could not be judged is tried again after this time, at most this many calls of one process. */
+const againMs = 600_000;
+const mostAgain = 1_000;
 /** Changes of one score that are kept. */
 const maxChanges = 50;
 /** Items, notes and disputes of one score. */
@@ -83,6 +87,8 @@ export type ScoreRefusal = { refused: 'unknown' | 'live' | 'revision' | 'state' 
 export class CallJudge {
   readonly #options: CallJudgeOptions;
   readonly #looks: Loop;
+  /** Calls that could not be judged, and when each is tried again. */
+  readonly #again = new Map<string, number>();
   #isStopped = false;
   /** All calls that ended before were looked at. */
   #seenMs: number;
@@ -244,17 +250,8 @@ export class CallJudge {
     const live = (await scorecards.current()).filter(({ status }) => status === 'live');
     if (live.length === 0) return;
     const now = clock.now();
-    const rows = await store.db
-      .selectFrom('calls')
-      .selectAll()
-      .where('id', '>=', firstId('call', this.#seenMs - longestCallMs))
-      .where('state', '=', 'ended')
-      .where('summary_due', '=', 0)
-      .where('ended_at', '>=', this.#seenMs)
-      .orderBy('ended_at')
-      .limit(maxPerRound)
-      .execute();
-    const ids = rows.map(({ id }) => id);
+    const { rows, again } = await this.#rowsToJudge(now);
+    const ids = [...again, ...rows].map(({ id }) => id);
     const known = await store.db
       .selectFrom('call_scores')
       .select(['call_id', 'scorecard'])
@@ -264,18 +261,54 @@ export class CallJudge {
     // Calls that wait for another node keep this from going on over them.
     let seenMs = rows.length < maxPerRound ? now - othersMs : (rows.at(-1)?.ended_at ?? 0);
     const slice = new TimeSlice(sliceMs);
+    const judge = async (row: CallRow): Promise<void> => {
+      await this.#judgeAll(row, live.filter((card) => !done.has(`${row.id}/${card.id}`) && isMeant(card, row))); // prettier-ignore
+      await slice.stepped();
+    };
+    for (const row of again) await judge(row);
+    const tried = new Set(again.map(({ id }) => id));
     for (const row of rows) {
       const endedMs = row.ended_at ?? now;
-      if (row.node !== node && endedMs > now - othersMs) {
-        seenMs = Math.min(seenMs, endedMs);
-        continue;
-      }
-      for (const card of live)
-        if (!done.has(`${row.id}/${card.id}`) && isMeant(card, row)) await this.#judge(row, card);
-      await slice.stepped();
+      if (tried.has(row.id) || this.#again.has(row.id)) continue;
+      if (row.node !== node && endedMs > now - othersMs) seenMs = Math.min(seenMs, endedMs);
+      else await judge(row);
     }
     // A summary that is still to come may lie before the newest call, so a little of the past is looked at again.
     this.#seenMs = Math.max(this.#seenMs, Math.min(seenMs, now - othersMs));
+  }
+
+  /** A call that cannot be judged now is tried again later and keeps no other one waiting. */
+  async #judgeAll(row: CallRow, cards: readonly LoadedScorecard[]): Promise<void> {
+    const { clock, log } = this.#options;
+    try {
+      for (const card of cards) await this.#judge(row, card);
+      this.#again.delete(row.id);
+    } catch (error) {
+      const isKept = this.#again.has(row.id) || this.#again.size < mostAgain;
+      if (isKept) this.#again.set(row.id, clock.now() + againMs);
+      log.error({ callId: row.id, reason: reasonOf(error) }, `a call could not be scored; ${isKept ? 'tried again in ten minutes' : 'the next start tries it again'}`); // prettier-ignore
+    }
+  }
+
+  /** Ended calls to look at: those since the last look, and those that failed and are due. */
+  async #rowsToJudge(now: number): Promise<{ rows: CallRow[]; again: CallRow[] }> {
+    const ended = this.#options.store.db
+      .selectFrom('calls')
+      .selectAll()
+      .where('state', '=', 'ended')
+      .where('summary_due', '=', 0);
+    const due = [...this.#again].filter(([, at]) => at <= now).map(([id]) => id);
+    const again = due.length === 0 ? [] : await ended.where('id', 'in', due).execute();
+    // Erased calls, and those that are past the time in which calls are judged.
+    const found = new Set(again.filter(({ ended_at }) => (ended_at ?? now) > now - backMs).map(({ id }) => id)); // prettier-ignore
+    for (const id of due) if (!found.has(id)) this.#again.delete(id);
+    const rows = await ended
+      .where('id', '>=', firstId('call', this.#seenMs - longestCallMs))
+      .where('ended_at', '>=', this.#seenMs)
+      .orderBy('ended_at')
+      .limit(maxPerRound)
+      .execute();
+    return { rows, again: again.filter(({ id }) => found.has(id)) };
   }
 
   async #judge(row: CallRow, card: LoadedScorecard): Promise<void> {

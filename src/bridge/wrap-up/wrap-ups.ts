@@ -2,6 +2,7 @@ import type { Kysely, Selectable, Transaction } from 'kysely';
 import type { LanguageRunner } from '../../language/runner.ts';
 import { textOfWrapUp } from '../../language/wrap-up/edited-text.ts';
 import { within, type Clock } from '../../lib/clock.ts';
+import { reasonOf } from '../../lib/errors.ts';
 import { every, type Loop, type Next } from '../../lib/every.ts';
 import type { Logger } from '../../lib/log.ts';
 import { enqueueEvent, type StoredEvent } from '../../outbox/enqueue.ts';
@@ -48,6 +49,7 @@ const maxPerRound = 50;
 /** Another node may have stored a record that is due: this node looks this often. */
 const lookMs = 30_000;
 const soonestMs = 20;
+const afterTroubleMs = 600_000;
 /** Larger records would not fit into an event with their text. */
 const maxRecordBytes = 200_000;
 /** The list of edits of a record keeps the newest of this many. */
@@ -204,11 +206,24 @@ export class WrapUps {
       .execute();
     const now = clock.now();
     for (const { call_id, due_at } of due)
-      if ((due_at ?? now) <= now) await this.#tellUnedited(call_id);
+      if ((due_at ?? now) <= now)
+        await this.#tellUnedited(call_id).catch((error: unknown) => this.#later(call_id, error));
     const waiting = due.find(({ due_at }) => (due_at ?? now) > now)?.due_at;
     if (waiting === undefined || waiting === null)
       return { inMs: due.length === maxPerRound ? soonestMs : lookMs };
     return { inMs: Math.min(lookMs, Math.max(soonestMs, waiting - clock.now())) };
+  }
+
+  /** A record that cannot be told keeps no other one waiting. */
+  async #later(callId: string, error: unknown): Promise<void> {
+    const { store, clock, log } = this.#options;
+    await store.db
+      .updateTable('wrap_ups')
+      .set({ due_at: clock.now() + afterTroubleMs })
+      .where('call_id', '=', callId)
+      .where('due_at', 'is not', null)
+      .execute();
+    log.error({ callId, reason: reasonOf(error) }, 'the wrap-up of a call could not be told; tried again in ten minutes'); // prettier-ignore
   }
 
   async #tellUnedited(callId: string): Promise<void> {

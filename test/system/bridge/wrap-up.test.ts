@@ -12,6 +12,7 @@ import { startApp } from '../../support/process/app.ts';
 import { until } from '../../support/process/until.ts';
 import { seededAudio } from '../../support/speech/audio.ts';
 import { FakeSpeech } from '../../support/speech/fake-speech.ts';
+import { storeCalls } from '../../support/store/many-calls.ts';
 import { temporaryFolder } from '../../support/store/store.ts';
 
 async function aboutALamp(call: SpokenCall): Promise<void> {
@@ -184,6 +185,28 @@ test('a redacted number is in no field of the record', async () => {
   });
   expect(event.data.wrap_up.done).toHaveLength(1);
   expect(JSON.stringify(event)).not.toMatch(/4242|Laura|Bennett/);
+});
+
+test('a record that cannot be told keeps no other one waiting, and is tried again later', async () => {
+  await using call = await startCall({ wrapUpS: 1 });
+  const [other] = await storeCalls(call.store, 1);
+  const row = { call_id: other?.id ?? '', text: '', edits: '[]', revision: 0, due_at: 0, chosen: null, chosen_at: null }; // prettier-ignore
+  await call.store.db
+    .insertInto('wrap_ups')
+    .values({ ...row, record: '{' })
+    .execute();
+  await aboutALamp(call);
+  await call.end();
+  await until(async () => (await wrapped(call)).length === 1);
+  const stuck = await until(async () => {
+    const now = await call.store.db
+      .selectFrom('wrap_ups')
+      .select('due_at')
+      .where('call_id', '=', row.call_id)
+      .executeTakeFirstOrThrow();
+    return now.due_at !== 0 && now;
+  });
+  expect(stuck.due_at).toBeGreaterThan(Date.now());
 });
 
 test('of ten people who edit the same revision at once one is heard, and the record is told once', async () => {

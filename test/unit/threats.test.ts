@@ -39,7 +39,7 @@ describe('the catalogue of failures and threats', () => {
     for (const [letter, count] of [
       ['F', 127],
       ['T', 60],
-      ['H', 159],
+      ['H', 160],
     ] as const) {
       const numbers = entries.map((entry) => entry.number).filter((each) => each[0] === letter);
       expect(numbers).toEqual(Array.from({ length: count }, (_, i) => `${letter}${i + 1}`));

@@ -1,5 +1,5 @@
 import type { Meaning } from '../meaning/meaning.ts';
-import { kindsOf, type KindSample } from '../meaning/softmax.ts';
+import { kindsOf, type KindSample } from '../meaning/sentence-kinds.ts';
 import { hintThreshold, samplesOf, strongThreshold, type MeansRules } from './means-rules.ts';
 
 /** The examples are cut into so many parts. Each is judged by rules that learnt from the others. */
@@ -49,8 +49,8 @@ async function judgedByOthers(
     const others = samples.filter((_, at) => at % parts !== part);
     const weights = await meaning.learn(others, kinds);
     if (weights === undefined) return [];
-    for (const [at, { kind, direction }] of samples.entries())
-      if (at % parts === part) judged[at] = { kind, shares: kindsOf(weights, direction) };
+    for (const [at, { kind, direction, denies }] of samples.entries())
+      if (at % parts === part) judged[at] = { kind, shares: kindsOf(weights, direction, denies) };
   }
   return judged;
 }

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { SentenceDirection } from '../meaning/directions.ts';
 import type { Meaning } from '../meaning/meaning.ts';
-import { kindsOf, type KindSample, type KindWeights } from '../meaning/softmax.ts';
+import { kindsOf, type KindSample, type KindWeights } from '../meaning/sentence-kinds.ts';
 import { digestOf } from '../lib/digest.ts';
 import { heardWords, isNegator } from './heard-text.ts';
 
@@ -9,15 +9,10 @@ import { heardWords, isNegator } from './heard-text.ts';
 export const hintThreshold = 0.4;
 /** Alerts, tags, pauses and signals need this much: they reach more people than the agent. */
 export const strongThreshold = 0.55;
-/**
- * "I won't cancel" points nearly where "I will cancel" points. A sentence with a negation is not meant by a trigger of
- * whose examples fewer than this share have one.
- */
-const denyingShare = 0.15;
 /** A final of fewer words says too little to have a meaning. */
 const leastWords = 3;
 /** Weights of at most this many groups of rules are kept: those of playbooks that somebody is writing. */
-const maxWeightsKept = 40;
+const maxWeightsKept = 12;
 
 export type MeansRole = 'customer' | 'agent';
 /** The sentences of a trigger `means`. */
@@ -32,7 +27,7 @@ export type MeansSpec = {
 type ExampleGroup = {
   playbook: string;
   role: MeansRole;
-  members: { number: number; spec: MeansSpec; mayDeny: boolean }[];
+  members: { number: number; spec: MeansSpec }[];
   weights?: KindWeights | undefined;
 };
 
@@ -61,8 +56,7 @@ export class MeansRules {
     let group = this.#groups.find((one) => one.playbook === playbook && one.role === spec.role);
     if (group === undefined)
       this.#groups.push((group = { playbook, role: spec.role, members: [] }));
-    const mayDeny = spec.like.filter(denies).length >= denyingShare * spec.like.length;
-    group.members.push({ number, spec, mayDeny });
+    group.members.push({ number, spec });
     return number;
   }
 
@@ -118,9 +112,8 @@ export class MeansRules {
     const isDenial = denies(text);
     for (const { role: of, weights, members } of this.#groups) {
       if (of !== role || weights === undefined) continue;
-      const shares = kindsOf(weights, direction);
-      for (const [at, { number, spec, mayDeny }] of members.entries()) {
-        if (isDenial && !mayDeny) continue;
+      const shares = kindsOf(weights, direction, isDenial);
+      for (const [at, { number, spec }] of members.entries()) {
         const share = shares[at + 1] ?? 0;
         if (share >= spec.threshold) found.set(number, share);
       }
@@ -145,7 +138,7 @@ export async function samplesOf(
     for (const text of texts) {
       const direction = await meaning.direction(text);
       if (direction === undefined) return undefined;
-      samples.push({ direction, kind });
+      samples.push({ direction, kind, denies: denies(text) });
     }
   return samples;
 }

@@ -4,7 +4,7 @@ import { setImmediate as others } from 'node:timers/promises';
 import { reasonOf } from '../lib/errors.ts';
 import type { FromMeaning, ToMeaning } from './meaning-messages.ts';
 import { SentenceEncoder } from './sentence-encoder.ts';
-import { learnKinds } from './softmax.ts';
+import { learnKinds } from './sentence-kinds.ts';
 
 /*
  * The process that holds the sentence encoder. The native runtime can end its process, so the one that moves audio

@@ -1,5 +1,5 @@
 import type { SentenceDirection } from './directions.ts';
-import type { KindWeights, KindSample } from './softmax.ts';
+import type { KindWeights, KindSample } from './sentence-kinds.ts';
 
 /** Messages to the process that holds the sentence encoder. Each order has a number, and one answer with it. */
 export type ToMeaning =

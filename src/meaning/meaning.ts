@@ -11,7 +11,7 @@ import type { Logger } from '../lib/log.ts';
 import type { SentenceDirection } from './directions.ts';
 import type { FromMeaning, ToMeaning } from './meaning-messages.ts';
 import { SentenceQueue } from './sentence-queue.ts';
-import type { KindWeights, KindSample } from './softmax.ts';
+import type { KindWeights, KindSample } from './sentence-kinds.ts';
 
 /** An order of any other work has this long. */
 const orderWithinMs = 60_000;

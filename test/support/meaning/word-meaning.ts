@@ -4,7 +4,7 @@ import {
   type SentenceDirection,
 } from '../../../src/meaning/directions.ts';
 import type { Meaning } from '../../../src/meaning/meaning.ts';
-import { learnKinds, type KindSample } from '../../../src/meaning/softmax.ts';
+import { learnKinds, type KindSample } from '../../../src/meaning/sentence-kinds.ts';
 
 /** Words that mean the same to this stand-in: one word of each line stands for all of it. */
 const alike = [

@@ -74,7 +74,7 @@ describe('rules that understand what is meant', () => {
       return new CallRules(set, call).heard(said);
     };
     expect(await found([])).toHaveLength(1);
-    expect(await found(['they terminate the parking', 'we terminate parking here'])).toEqual([]);
+    expect(await found(['they terminate the parking', 'we end the parking plan'])).toEqual([]);
   });
 
   test('in doubt show the agent a hint, and neither alert nor tag: these come with a phrase', async () => {

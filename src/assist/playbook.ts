@@ -48,7 +48,7 @@ const PhraseTrigger = z
 export type PhraseTrigger = z.infer<typeof PhraseTrigger>;
 
 const Sentences = z.array(z.string().min(8).max(300));
-const Examples = Sentences.min(5).max(40);
+const Examples = Sentences.min(5).max(80);
 
 const MeansTrigger = z
   .union([

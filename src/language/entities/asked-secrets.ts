@@ -101,7 +101,7 @@ export function askedFor(turns: readonly string[], isCareful = false): CueKind[]
 
 /** "Which car are we charging?" and "the lawn number on the font" asked for a card. */
 const misheardCard =
-  /\b(?:car|cart|cord|lawn)s?\b.*\b(?:numbers?|charging|font)\b|\bnumbers? (?:\w+ )?(?:of|on|off|from) (?:the|your) (?:car|cart|cord|court|font|fund)\b/;
+  /\b(?:car|cart|cord|lawn)s?\b.*\b(?:numbers?|charging|using|font)\b|\bnumbers? (?:\w+ )?(?:of|on|off|from) (?:the|your) (?:car|cart|cord|court|font|fund)\b/;
 
 /** A recogniser writes spelled letters with marks between them: "the C. S, C". */
 function lettersJoined(text: string): string {

@@ -50,7 +50,9 @@ export function isExplainedBy({ turns, isOfCard }: Talk): boolean {
 function lastQuestion(turns: readonly string[]): readonly string[] {
   const last = turns.at(-1) ?? '';
   const words = last.match(/[\p{L}\p{N}']+/gu)?.length ?? 0;
-  return turns.slice(words <= longestNod ? -turnsOfQuestion : -1);
+  const both = turns.slice(words <= longestNod ? -turnsOfQuestion : -1);
+  // "How can I help you?" was answered before the nod.
+  return both.filter((turn) => turn === last || !/\bhelp\b/i.test(turn));
 }
 
 const longestNod = 3;

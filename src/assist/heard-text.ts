@@ -34,7 +34,9 @@ const soft = new Set(
     ' ',
   ),
 );
-const conjunctions = new Set(['but', 'and', 'because']);
+const conjunctions = new Set(['but', 'and', 'because', 'please']);
+/** "Go and get" is one thing to do. */
+const goesOn = new Set(['go', 'come', 'try']);
 /** Two or more words, written as one. */
 const asSaid: Record<string, string> = {
   gonna: 'going to',
@@ -62,7 +64,7 @@ const endings: [RegExp, string][] = [
 const units = 'zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen'.split(' '); // prettier-ignore
 const tens = 'twenty thirty forty fifty sixty seventy eighty ninety'.split(' ');
 
-const negators = new Set(['not', 'never', 'no', 'without', 'neither', 'nobody', 'nor']);
+const negators = new Set('not never no without neither nobody nor nothing none'.split(' '));
 
 export function isNegator(word: string): boolean {
   return negators.has(word);
@@ -78,7 +80,7 @@ export function heardWords(text: string, keepSoft = false): PlainWord[] {
       continue;
     }
     const lower = match[0].toLowerCase().replaceAll('’', "'");
-    if (conjunctions.has(lower)) clause++;
+    if (beginsClause(lower, heard.at(-1)?.word)) clause++;
     const start = match.index;
     const end = start + match[0].length;
     for (const word of plainForms(lower)) {
@@ -93,6 +95,10 @@ export function heardWords(text: string, keepSoft = false): PlainWord[] {
     if (heard.length >= maxWords) break;
   }
   return heard;
+}
+
+function beginsClause(word: string, before: string | undefined): boolean {
+  return conjunctions.has(word) && !(word === 'and' && goesOn.has(before ?? ''));
 }
 
 function plainForms(lower: string): string[] {

@@ -35,8 +35,14 @@ const wordsForSound = 3;
 const wordsAtMost = 16;
 /** At most this many places of one group of a phrase are compared with each other in a final. */
 const maxPlaces = 32;
-/** A negation reaches at most this many words ahead. */
+/** A negation reaches this many words ahead, whatever stands between. */
 const negationReach = 5;
+/** It reaches as far as this where no new sentence begins in between: "I never said that I would like to cancel". */
+const longReach = 9;
+/** "Instead of" reaches this far. */
+const besideReach = 3;
+/** "That I", "if we" go on with the sentence; another "I" may begin one that nobody put a mark before. */
+const joining = new Set('that if as for think believe say said saying mean suppose'.split(' '));
 const subjects = new Set(['i', 'you', 'we', 'they', 'he', 'she', 'it', 'there']);
 
 type Use = { spec: number; group: number; limit: number };
@@ -358,15 +364,28 @@ function togetherIn(rule: PhraseRule, groups: ReadonlyMap<number, PhraseMatch[]>
 function isNegated(words: readonly PlainWord[], { from, to }: PhraseMatch): boolean {
   const first = words[from];
   if (first === undefined) return false;
-  for (let at = from - 1; at >= Math.max(0, from - negationReach); at--) {
+  let reach = longReach;
+  for (let at = from - 1; at >= Math.max(0, from - reach); at--) {
     const word = words[at];
     if (word === undefined || word.clause !== first.clause) return false;
+    const before = words[at - 1]?.word ?? '';
+    if (subjects.has(word.word) && !joining.has(before)) reach = negationReach;
+    if (from - at <= besideReach && setsAside(before, word.word)) return true;
     if (!isNegator(word.word)) continue;
     const next = words[at + 1]?.word ?? '';
-    const isQuestion = subjects.has(next) && at + 1 < to && /^(can|do|does|did|could|would|will|is|are|why)$/.test(words[at - 1]?.word ?? ''); // prettier-ignore
+    const isQuestion = subjects.has(next) && at + 1 < to && /^(can|do|does|did|could|would|will|is|are|why)$/.test(before); // prettier-ignore
     if (!isQuestion) return true;
   }
   return false;
+}
+
+/** "Instead of a refund", "rather than cancel", "decided against leaving". */
+function setsAside(before: string, word: string): boolean {
+  return (
+    (word === 'of' && before === 'instead') ||
+    (word === 'than' && before === 'rather') ||
+    (word === 'against' && before === 'decided')
+  );
 }
 
 function isExcluded(

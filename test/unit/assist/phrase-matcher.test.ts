@@ -139,3 +139,29 @@ test('a final of a megabyte costs milliseconds', () => {
   // Quadratic work on this text would take minutes.
   expect(process.threadCpuUsage(before).user).toBeLessThan(5_000_000);
 });
+
+describe('what is denied does not fire a phrase', () => {
+  const cancel = "{ phrase: { role: customer, any: ['cancel my plan', 'cancelling my plan'] } }";
+  test.each([
+    'I never said that I would like to cancel my plan.',
+    "There's no need for you to go and cancel my plan.",
+    'None of us is going to cancel my plan.',
+    'Rather than cancel my plan I would like to pause it.',
+    'I want a pause instead of cancelling my plan.',
+    'I have decided against cancelling my plan.',
+  ])('%s', (text) => {
+    expect(fires(cancel, text)).toBe(false);
+  });
+
+  test.each([
+    "I'm not getting anywhere with you I want to cancel my plan.",
+    'It does not work and I want to cancel my plan.',
+    "It doesn't work, please cancel my plan.",
+    'It did not get any better please cancel my plan.',
+    "Why can't I cancel my plan?",
+    'I would rather cancel my plan than pay for it.',
+    'I am against that, so cancel my plan.',
+  ])('but what is wished after a denial of something else does: %s', (text) => {
+    expect(fires(cancel, text)).toBe(true);
+  });
+});

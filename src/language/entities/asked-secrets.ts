@@ -31,7 +31,7 @@ const names: readonly (readonly [CueKind, RegExp])[] = [
   ],
   [
     'card',
-    /\b(?:(?<!(?:membership|member|loyalty|library|gift|rewards|id|insurance|sim) )card|visa|mastercard|amex|american express|sixteen digits|16 digits|long number|(?:numbers?|digits) (?:across|on) the front|(?:first|next|middle|remaining|final) (?:four|4|six|6|eight|8|group|set|block|digits)|(?:numbers?|digits) (?:on|off|from) (?:it|the front|the plastic|there)|read (?:it|that|them) (?:off|out|to me)|plastic|last (?:four|4)(?! (?:of|digits of) (?:your|the) (?:social|phone|mobile|account|order|policy))|payment (?:method|details)|how (?:will|would|are|do) you (?:\w+ ){0,3}pay(?:ing)?|pay(?:ing)? (?:with|by))\b/,
+    /\b(?:(?<!(?:membership|member|loyalty|library|gift|rewards|id|insurance|sim) )cards?|visa|mastercard|amex|american express|sixteen digits|16 digits|long number|(?:numbers?|digits) (?:across|on) the front|(?:first|next|middle|remaining|final) (?:four|4|six|6|eight|8|group|set|block|digits)|(?:numbers?|digits) (?:on|off|from) (?:it|the front|the plastic|there)|read (?:it|that|them) (?:off|out|to me)|plastic|last (?:four|4)(?! (?:of|digits of) (?:your|the) (?:social|phone|mobile|account|order|policy))|payment (?:method|details)|how (?:will|would|are|do) you (?:\w+ ){0,3}pay(?:ing)?|pay(?:ing)? (?:with|by))\b/,
   ],
   [
     'phone',

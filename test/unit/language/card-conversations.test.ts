@@ -132,3 +132,40 @@ test(
     expect(leaks).toEqual([]);
   },
 );
+
+/** Questions and digits as a recogniser writes them when it mishears them. */
+const misheardQuestions = {
+  card: ['Which car are we charging?', 'And the lawn number on the font?', 'Go ahead.', 'I am ready.', 'With cart?'],
+  expiry: ['Ballot until.', 'Expires Wednesday.', 'When does it rain out?', 'Good true?', 'Okay, next.'],
+  code: ['The security coat?', 'And the cold on the back?', 'And the tree digits on the bag?', 'And the coat?'],
+  social: ['Your so show?', 'What are the digits of your sofa security number?'],
+}; // prettier-ignore
+const misheardDigits: Record<string, string> = {
+  zero: 'so', oh: 'or', one: 'won', two: 'to', three: 'tree', four: 'for', five: 'by', six: 'sex', seven: 'heaven', eight: 'ate',
+}; // prettier-ignore
+
+function misheard(turn: TalkTurn): TalkTurn {
+  const { party, text } = turn;
+  if (party === 'customer') {
+    const mishear = (word: string) => (random() < 0.03 ? (misheardDigits[word] ?? word) : word);
+    return { party, text: text.replace(/[a-z]+/gi, mishear) };
+  }
+  const kind = /card|front/i.test(text) && /\?|please/i.test(text) ? 'card'
+    : /expiry|until|through\?/i.test(text) ? 'expiry'
+    : /back|code/i.test(text) ? 'code'
+    : /social/i.test(text) ? 'social' : undefined; // prettier-ignore
+  return kind && random() < 0.5 ? { party, text: pick(misheardQuestions[kind]) } : turn;
+}
+
+test(
+  'of talks in which half of the questions were misheard, one secret in two hundred has four digits left at most',
+  { timeout: 60_000 },
+  () => {
+    const open = Array.from({ length: 100 }, conversation).map(({ turns, secrets }) => {
+      const texts = left(turns.map(misheard));
+      return secrets.filter((secret) => isLeft(secret, texts));
+    });
+    console.log(`left of 400 secrets: ${open.flat().length}`);
+    expect(open.flat().length).toBeLessThanOrEqual(2);
+  },
+);

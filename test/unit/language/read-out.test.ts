@@ -55,6 +55,7 @@ test.each([
   ['is said in pairs behind a misheard question', ['A: Hm?', 'C: My busiest fifty one sixty three, eighty nine forty five, oh zero fifty nine, eighty ninety seven.']],
   ['has groups that leave alone, behind a question for a "car"', ['A: Which car are we charging?', 'C: Five three three one.', 'A: Yes.', 'C: One one eight five.']],
   ['begins behind a nod', ['A: How can I help you?', 'C: I want to pay.', 'A: Go ahead.', 'C: It is 4040.', 'A: Yes.', 'C: Then 4751.']],
+  ['is one of several "cards"', ['A: Go ahead with the number of your cards.', 'C: By three, three, one One, one, eight, five Four, one, zero, zero. No way.', 'C: Seven, zero, four, one three, seven, three, one.']],
   ['is a "cart"', ['A: What cart will you be using today?', 'C: Yes, one second, it reads four, nine, three, nine']],
   ['has a date with a misheard zero', ['A: Valid on til?', 'C: Go five, twenty eight.']],
 ])('a card that %s is covered', (_, lines) => {

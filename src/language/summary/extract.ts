@@ -156,7 +156,7 @@ export function clausesWorthTelling(
   const chosen: Scored[] = [];
   const seen = seenIn(told);
   const perChapter = new Map<number, number>();
-  let used = 4;
+  let used = 0;
   const left = new Set(scored);
   // At most 40 clauses are picked from a bounded list, so the work grows linearly with the call.
   while (left.size > 0 && chosen.length < 40) {
@@ -185,7 +185,7 @@ export function clausesWorthTelling(
   const inOrder = (): Scored[] => chosen.toSorted((a, b) => a.order - b.order);
   // The speakers' names take space too, which is known only now. The sentences that were picked last are dropped until
   // the text fits.
-  while (chosen.length > 1 && wordsIn(render(inOrder()).join(' ')) + 4 > budget) chosen.pop();
+  while (chosen.length > 1 && wordsIn(render(inOrder()).join(' ')) > budget) chosen.pop();
   return inOrder();
 }
 

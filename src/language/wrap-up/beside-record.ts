@@ -18,6 +18,9 @@ import type { ToldLine } from './told-line.ts';
 type PlacedNote = ToldLine & { place: number; rank: number };
 type RecordedCall = { turns: readonly SpokenTurn[]; statements: readonly CallStatement[]; record: CallRecordDraft; main: readonly ToldLine[] }; // prettier-ignore
 
+/** A call with few turns may have endless ones. */
+const mostStatements = 200;
+
 /** The sentences that fit in so many words, those first that tell how the call ended. */
 export function besideRecord(
   turns: readonly SpokenTurn[],
@@ -25,9 +28,11 @@ export function besideRecord(
   main: readonly ToldLine[],
   limit: number,
 ): ToldLine[] {
-  const call = { turns, statements: statementsOf(turns), record, main };
+  const call = { turns, statements: statementsOf(turns).slice(0, mostStatements), record, main };
   const found: PlacedNote[] = [];
   for (const [place, statement] of call.statements.entries()) {
+    const said = withoutEnd(statement.text).toLowerCase();
+    if (found.some(({ turn, text }) => turn === statement.turn && text.toLowerCase().includes(said))) continue; // prettier-ignore
     const line = lineOf(call, place, statement);
     if (line !== undefined && (line.rank === 1 || !isKnown(line, [...main, ...found])) && !isThere(line, [...main, ...found])) found.push({ ...line, place }); // prettier-ignore
   }
@@ -38,7 +43,12 @@ export function besideRecord(
     left -= wordsIn(line.text);
     kept.push(line);
   }
-  return kept.toSorted((a, b) => a.place - b.place).filter((line, at, all) => stands(line, [...main, ...all.slice(0, at)])); // prettier-ignore
+  const isWhole = ({ text, turn, place }: PlacedNote): boolean => {
+    const lead = pointsBack.test(text) ? found.find((one) => one.place === place - 1 && one.turn === turn) : undefined; // prettier-ignore
+    return lead === undefined || kept.includes(lead);
+  };
+  const whole = kept.filter(isWhole).toSorted((a, b) => a.place - b.place);
+  return whole.filter((line, at) => stands(line, [...main, ...whole.slice(0, at)]));
 }
 
 type RankedNote = Pick<PlacedNote, 'text' | 'turn' | 'turns' | 'rank'>;
@@ -53,9 +63,9 @@ function lineOf(
   if (turn < (call.record.reason?.turns[0] ?? 2)) return undefined;
   const found =
     role === 'agent'
-      ? (ending(call, statement) ?? failure(call, place, statement) ?? agreedPrice(call, place, statement) ?? quotedPrice(call, place, statement) ?? answer(call, place, statement) ?? request(call, place, statement) ?? finding(call, statement)) // prettier-ignore
+      ? (ending(call, statement) ?? failure(call, place, statement) ?? agreedPrice(call, place, statement) ?? quotedPrice(call, place, statement) ?? answer(call, place, statement) ?? request(call, place, statement) ?? finding(call, place, statement)) // prettier-ignore
       : role === 'customer'
-        ? (ending(call, statement) ?? story(call, place, statement))
+        ? (ending(call, statement) ?? when(call, place, statement) ?? story(call, place, statement))
         : undefined;
   return found === undefined ? undefined : { turn, ...found };
 }
@@ -97,8 +107,11 @@ function failure(
 }
 
 const amount = /[$£€]\d|\b(?:a|per|each) (?:night|day|week|month|year)\b/;
+/** A plain yes agrees to what was asked; these words agree to a price that was only named. */
 const agrees =
-  /^(?:(?:oh|well|right|um|er|mm)[, ]+)*(?:yes|yeah|yep|aye|okay|ok|sure|alright|all right|fine|perfect|great|lovely|go (?:ahead|on)|please do|do it|let's (?:do|take|go)|that(?:'s| is| works| sounds|'ll| will|'d)|sounds (?:good|fine)|(?:i'll|we'll) (?:take|have))\b(?!.*\b(?:but|instead|too (?:much|dear|expensive)|think about|rather|not)\b)/i;
+  /^(?:(?:oh|well|right|um|er|mm)[, ]+)*(?:yes|yeah|yep|aye|okay|ok|sure|alright|all right|fine|perfect|great|lovely|go (?:ahead|on)|please do|do it|let's (?:do|take|go)|that(?:'s| is|'ll be) (?:fine|okay|ok|good|great|perfect|all right|alright|brilliant)|that(?: works|'d work|'ll do| sounds)|sounds (?:good|fine)|(?:i'll|we'll) (?:take|have))\b(?!.*\b(?:but|instead|too (?:much|dear|expensive)|think about|rather|not|that's (?:all|everything|it))\b)/i;
+const takes = /\b(?:(?:take|do|have|add|book) (?:that|this|it|one)|go (?:ahead|on)|please|stick me|put me|that(?:'s| is) fine|that(?: works|'d work|'ll do))\b/i; // prettier-ignore
+const asksForYes = /^(?:is that|shall|should|would you|do you want|want me|will that|does that|okay|all right)\b.*\?$/i; // prettier-ignore
 
 /** "One more night would be $140." "Yes, that's fine." */
 function agreedPrice(
@@ -112,7 +125,10 @@ function agreedPrice(
   const between = statements.slice(place + 1).filter((one) => one.turn === turn);
   if (between.some((one) => /\b(?:or|can|could|will)\b|'ll\b/i.test(one.text))) return undefined;
   const next = statements.find((one) => one.turn > turn);
-  if (next?.role !== 'customer' || !agrees.test(next.text)) return undefined;
+  if (next?.role !== 'customer' || next.isQuestion || !agrees.test(next.text)) return undefined;
+  const isOffered = /\b(?:would|will|'ll|'d) be\b/i.test(text) || between.some((one) => asksForYes.test(one.text)); // prettier-ignore
+  const isTaken = statements.some((one) => one.turn === next.turn && takes.test(one.text));
+  if (!isOffered && !isTaken) return undefined;
   const told = plainTold(said.replace(/^that(?:'ll| will|'d| would) be/i, 'It is'));
   return told === undefined ? undefined : { text: `${withoutEnd(told)}; the customer agreed.`, rank: 1, turns: [turn, next.turn] }; // prettier-ignore
 }
@@ -137,9 +153,11 @@ function quotedPrice(
   };
 }
 
+const asksMeasure = /^(?:and |so |but )*(?:how (?:long|much|many|soon)|when|what time)\b/i;
+
 /** "Do I still have to pay for December?" "Yes, thirty five dollars." */
 function answer(
-  { turns, statements }: RecordedCall,
+  { turns, statements, main, record }: RecordedCall,
   place: number,
   { turn, isConditional }: CallStatement,
 ): NoteText | undefined {
@@ -147,16 +165,20 @@ function answer(
   if (isConditional || question?.turn !== turn - 1 || question.role !== 'customer' || !question.text.endsWith('?')) return undefined; // prettier-ignore
   // Statements have lost the "no" with which an answer begins.
   const said = /^[^.?!]+(?:[.!]|$)/.exec(turns[turn]?.text ?? '')?.[0].trim() ?? '';
-  if (!/^(?:yes|no|yeah|nope|aye|yep)\b/i.test(said) && !money.test(said)) return undefined;
-  if (contentWords(question.text).length < 2 || wordsIn(said) < 2 || wordsIn(said) > 14) return undefined; // prettier-ignore
-  return { text: `Customer asked: "${question.text}" Agent answered: "${said}"`, rank: 4, turns: [question.turn, turn] }; // prettier-ignore
+  const isAnswer = /^(?:yes|no|not|yeah|nope|aye|yep)\b/i.test(said) || money.test(said) || asksMeasure.test(question.text) || pointsBack.test(said); // prettier-ignore
+  if (record.promises.some((promise) => promise.turns.includes(turn)) && !money.test(said)) return undefined; // prettier-ignore
+  if (!isAnswer || main.some((line) => (line.turns ?? [line.turn]).includes(turn) && shareTold(said, line.text) >= 0.5)) return undefined; // prettier-ignore
+  if (contentWords(question.text).length < 1 || wordsIn(question.text) < 3 || contentWords(said).length < 1 || wordsIn(said) < 2 || wordsIn(said) > 16) return undefined; // prettier-ignore
+  // The reason of a call may be a question.
+  const asked = main.some((line) => line.text.includes(withoutEnd(question.text))) ? '' : `Customer asked: "${question.text}" `; // prettier-ignore
+  return { text: `${asked}Agent answered: "${said}"`, rank: asked === '' ? 1 : 4, turns: [question.turn, turn] }; // prettier-ignore
 }
 
 /** Verbs of requests for the call itself, and of words that ask for nothing. */
 const inCall = 'hold(?! (?:down|the (?!line)))|bear|wait|try|take care|mind|have an?|let|go ahead|go on|tell|give (?:me|us|it)|say|see|look|listen|confirm|repeat|spell|read|explain|describe|check|remember|hear|stay|hang|excuse|pardon|enjoy|welcome|thank|worry|be (?:aware|careful|patient|safe)|do (?:it|that)|talk|speak|ask|help|find|type|accept|forgive|correct|rest assured|drive|rate|don\'t (?:worry|panic|hang|mention)|want|need|like|think|know'; // prettier-ignore
 const asked = new RegExp(`^(?:(?:and|then|so|also|but) )?(?:please (?:just )?|(?:can|could|would|will) you (?:please |just )*)(?!(?:${inCall})\\b)([a-z]+ .+)$`, 'i'); // prettier-ignore
 /** Verbs that begin an order without "please". */
-const order = new RegExp(`^(?:(?:and|then|so|also) )?((?:send|bring|keep|get|email|e-mail|text|post|mail|call|ring|swap|leave|fill|sign|return|drop|have it|don't|do not|pull|press|push|plug|unplug|restart|turn|switch|charge|hold (?:the|down)|make sure|collect|cancel|write|upload|download|avoid|bin|put|pay) (?!me\\b.*\\?)(?!(?:worry|panic|hang|mention)\\b).+)$`, 'i'); // prettier-ignore
+const order = new RegExp(`^(?:(?:and|then|so|also) )?((?:send|bring|keep|get|email|e-mail|text|post|mail|call|ring|swap|leave|fill|sign|return|drop|have it|don't|do not|pull|press|push|plug|unplug|restart|turn|switch|charge|hold (?:the|down)|make sure|collect|cancel|show|visit|come (?:to|in|by)|go to|register|apply|log (?:in|on|out)|write|upload|download|avoid|bin|put|pay) (?!me\\b.*\\?)(?!(?:worry|panic|hang|mention)\\b).+)$`, 'i'); // prettier-ignore
 
 const polite =
   /,? if (?:you (?:would|could|like|can|don't mind)|that's (?:okay|all right))(?=[.!?]*$)/i;
@@ -176,9 +198,19 @@ function request(
   const helped = statements.slice(place + 1).some(({ role, text: later }) => role === 'customer' && endingOf(later, role) === 'works'); // prettier-ignore
   if (isAdvice && !(helped && record.done.length === 0)) return undefined;
   const negative = /^(?:don't|do not) (.+)$/i.exec(what)?.[1];
-  const told = retold(`I want you ${negative === undefined ? `to ${what.slice(0, 1).toLowerCase()}${what.slice(1)}` : `not to ${negative}`}.`, 'agent', 'Agent'); // prettier-ignore
+  const named = negative === undefined ? withObject(what, statements.slice(0, place)) : what;
+  const told = retold(`I want you ${negative === undefined ? `to ${named.slice(0, 1).toLowerCase()}${named.slice(1)}` : `not to ${negative}`}.`, 'agent', 'Agent'); // prettier-ignore
   const line = told?.replace(/^Agent wants the customer /, 'Agent asked the customer ').replace(/\bthe customer's\b/g, 'their'); // prettier-ignore
   return line?.startsWith('Agent asked ') === true ? { text: line, rank: isAdvice ? 1 : 2 } : undefined; // prettier-ignore
+}
+
+const asksFor = /\b(?:see|got|have|find|need) ((?:an?|the|your) (?:(?:old|new|other|spare|black|white|red|blue|green) )?[a-z]+)\b[^?]*\?$/i; // prettier-ignore
+
+/** "Can you see a lead at the back? Pull it out": what the question named. */
+function withObject(what: string, before: readonly CallStatement[]): string {
+  const question = before.slice(-2).findLast(({ isQuestion }) => isQuestion);
+  const noun = asksFor.exec(question?.text ?? '')?.[1]?.replace(/^(?:an?|your) /i, 'the ');
+  return noun === undefined ? what : what.replace(/^(\w+) it\b/i, `$1 ${noun}`);
 }
 
 /** Words of things that may come, depend on something or were only offered. */
@@ -188,11 +220,29 @@ const ofDeed =
   /^(?:(?:right|so|okay|and|yes|yeah|lovely),? )*(?:(?:i|we)\b|i'|we'|that's (?:done|all|it|you|that|been|sorted|gone|no|not|fine|okay|good|right|correct|great|lovely|a |the one\b|very|so )|that (?:suits?|works?|helps?)\b)|, (?:that one|it (?:is|was))\b/i;
 const chatter =
   /\b(?:nuisance|poor things?|shame|pity|understandable|frustrating|acceptable|ridiculous|terrible|awful|apologi[sz]e|apologies|nice|luck|pleasure|welcome|worry|worries|trouble|rest of your|good (?:day|evening|morning)|on the line|(?:one|a|this) moment|patience|take care|you(?:'re| are) (?:right|welcome|through)|bothered|fuming|speaking|calling|this call|goodbye|bye|loss|see you|happy to|glad|course you)\b|^(?:same|all the best|easy|anything|thanks?|cheers|no problem)\b/i;
-const finite = /\b(?:is|are|was|were|has|have|had|does|do|did|says?|said|means?|needs?|costs?|goes|went|takes?|came|comes?|got|gets?|works|suits|starts?|ends?|shows?|keeps?|broke|fell|lost|missed|pays?|can't|couldn't|isn't|wasn't|won't|doesn't|didn't|hasn't|aren't|weren't|[a-z]+ed)\b|\w's\b|\w're\b/i; // prettier-ignore
+const finite = /\b(?:is|are|was|were|has|have|had|does|do|did|says?|said|means?|needs?|costs?|goes|went|takes|came|comes?|got|gets?|works|suits|starts|ends|shows|keeps|broke|fell|lost|missed|pays?|can't|couldn't|isn't|wasn't|won't|doesn't|didn't|hasn't|aren't|weren't|[a-z]+ed)\b|\w's\b|\w're\b|\w've\b/i; // prettier-ignore
+
+/** "They cost $18" needs what stands before it in the same breath. Undefined where that cannot be told. */
+function leadOf(
+  before: CallStatement | undefined,
+  turn: number,
+  line: string,
+  main: readonly ToldLine[],
+): string | undefined {
+  if (!pointsBack.test(line) || before?.turn !== turn || contentWords(before.text).length < 2) return ''; // prettier-ignore
+  if (main.some((one) => shareTold(before.text, one.text) >= 0.5)) return '';
+  const text = clean(before.text);
+  // It stands by itself.
+  if (!ofDeed.test(text) && !isOpen.test(text) && finite.test(text)) return '';
+  const told = plainTold(terse(withValues(text)));
+  const isPlain = told !== undefined && !before.isQuestion && !before.isConditional && !isOpen.test(text) && finite.test(text) && !/^(?:i|let)\b/i.test(text); // prettier-ignore
+  return isPlain ? `${withoutEnd(told)}. ` : undefined;
+}
 
 /** A statement of the agent about the matter: why it happened, what it costs, how long it holds. */
 function finding(
-  { main, record }: RecordedCall,
+  { statements, main, record }: RecordedCall,
+  place: number,
   { text, turn, isQuestion, isConditional }: CallStatement,
 ): NoteText | undefined {
   if (isQuestion || isConditional) return undefined;
@@ -200,11 +250,30 @@ function finding(
   if (wordsIn(said) < 4 || looksLikeQuestion(said) || isOpen.test(said) || ofDeed.test(said) || chatter.test(said) || !finite.test(said)) return undefined; // prettier-ignore
   // The promise has its day already.
   if (/^(?:it|that|the \w+) takes\b/i.test(said) && record.promises.some(({ until, turns }) => until !== undefined && turns.includes(turn))) return undefined; // prettier-ignore
+  if (/\bthat (?:day|one|time|date)\b/i.test(said)) return undefined;
   const figures = withValues(said);
   const sum = /[$£€]\d[\d,.]*\d|[$£€]\d/.exec(figures)?.[0];
   if (sum !== undefined && main.some((line) => line.text.includes(sum))) return undefined;
   const told = plainTold(terse(figures));
-  return told === undefined ? undefined : { text: told, rank: 2 };
+  if (told === undefined) return undefined;
+  const lead = leadOf(statements[place - 1], turn, told, main);
+  return lead === undefined ? undefined : { text: `${lead}${told}`, rank: 2 };
+}
+
+const asksWhen = /\bwhen (?:was|were|did|had)\b[^?.]*[?.]\s*$/i;
+const time = /\b(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|yesterday|today|this (?:morning|afternoon|evening)|last (?:night|week|month)|ago|o'clock|[ap]\.?m\.?|past|(?:january|february|march|april|may|june|july|august|september|october|november|december))\b/i; // prettier-ignore
+
+/** "When did it happen?" "This morning, ten past eight." */
+function when(
+  { turns, statements }: RecordedCall,
+  place: number,
+  { text, turn, isQuestion }: CallStatement,
+): NoteText | undefined {
+  if (isQuestion || statements[place - 1]?.turn === turn) return undefined;
+  if (!asksWhen.test(turns[turn - 1]?.text ?? '') || !time.test(text)) return undefined;
+  const said = withValues(text).replace(/,? (?:it (?:says|was|said)|i think)(?=[.!]?$)/i, '');
+  if (wordsIn(said) > 10 || ofOneself.test(said) || finite.test(said)) return undefined;
+  return { text: `That was ${/^(?:this|yesterday|today|last|about|around|on|in|at|early|late)\b/i.test(said) ? said.slice(0, 1).toLowerCase() : said.slice(0, 1)}${said.slice(1)}`, rank: 2, turns: [turn - 1, turn] }; // prettier-ignore
 }
 
 /** At most so many turns of the customer tell what the call is about. */
@@ -224,7 +293,8 @@ function story(
   const order = turns.indexOf(turn);
   if (order < 0 || order >= storyTurns) return undefined;
   const said = withValues(plainOf(clean(text)));
-  if (wordsIn(said) < 3 || contentWords(said).length < (order === 0 ? 1 : 2)) return undefined;
+  if (wordsIn(said) < 3 || contentWords(said).length < (order === 0 || money.test(said) ? 1 : 2))
+    return undefined;
   if (
     /^it's \p{Lu}|\blet you know\b|^(?:i|we)(?:'ve| have)? (?:looked|checked|have a question)\b/iu.test(
       said,
@@ -280,6 +350,8 @@ function isKnown(line: RankedNote, before: readonly ToldLine[]): boolean {
   return before.some(({ text, turn, turns = [turn] }) => {
     // "There are no refills left" is no "wanted a refill".
     const isOfTurn = turns.includes(line.turn);
+    const sum = /[$£€]\d[\d,.]*\d/.exec(line.text)?.[0];
+    if (sum !== undefined && !text.includes(sum)) return false;
     if (!isOfTurn && denies.test(line.text) && !denies.test(text)) return false;
     return shareTold(line.text, text) >= (isOfTurn ? 0.5 : 0.7);
   });

@@ -230,6 +230,8 @@ function passiveAction(statements: readonly CallStatement[], place: number): Don
   const match = passive.exec(plain);
   const [participle = ''] = match?.[2]?.split(' ') ?? [];
   const verb = actionOf(participle);
+  // "Your discount ended in October" is nobody's deed.
+  if (/^(?:your|the|that|this) [^,]*? (?:ended|started|stopped|changed|expired|opened|closed|dropped|increased|moved|failed|arrived|passed|happened)\b/i.test(plain) && !/(?:'s|\b(?:is|are|has|have|been|now|all|just))\b[^,]* \w+ed\b/i.test(plain)) return undefined; // prettier-ignore
   if (match === null || verb === undefined || noState.test(match[1] ?? '')) return undefined;
   const thing = objectAsked(statements, place, verb);
   const subject = /^(?:it|that|this|everything)(?:'s| is| has)/i.test(plain) && !/^(?:that|this) \w+ (?:is|has)/i.test(plain); // prettier-ignore

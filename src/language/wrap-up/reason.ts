@@ -1,4 +1,5 @@
 import { contentWords } from '../text/content.ts';
+import { withValues } from '../values/with-values.ts';
 import { likeness } from './done.ts';
 import type { CallStatement } from './statements.ts';
 import { inMidSentence, plainOf, retold, withoutEnd } from './told.ts';
@@ -11,7 +12,7 @@ const purpose =
 const wish =
   /\b(?:i|we)(?:'d|'re| would| just| really| also)* (?:looking (?:for|to)|after|hoping|like|want|wanted|need|needed|love|wish|prefer)\b|\b(?:i was hoping|i'm (?:looking|trying|after|hoping|interested)|i am (?:looking|trying|interested)|can i|could i|may i|can you|could you|i have a question|i've got a question|make a complaint|complain)\b/i;
 const trouble =
-  /\b(?:drop\w*|stop\w*|broke\w*|fault\w*|missing|wrong|never|didn't|doesn't|haven't|hasn't|isn't|aren't|wasn't|(?:did|does|has|have|is|are|was) not|can't|cannot|no longer|not work\w*|error|lost|stolen|pinched|nicked|late|damag\w*|fail\w*|problem|trouble|issue|mistake|leak\w*|flood\w*|too (?:high|much)|reject\w*|expire\w*|delay\w*|charged|twice|scratch\w*|crack\w*|snapped|slow|cut off|locked|cancel\w*|down|overdue|runs? out|waiting|still|no (?:internet|signal|heating|hot water|picture|sound|sign)|packed in|hit|nobody|owe|gone out|taken|bill|don't (?:know|recogni[sz]e)|wasn't me)\b/i;
+  /\b(?:drop\w*|stop\w*|broke\w*|fault\w*|missing|wrong|never|didn't|doesn't|haven't|hasn't|isn't|aren't|wasn't|(?:did|does|has|have|is|are|was) not|can't|cannot|no longer|not work\w*|error|lost|stolen|pinched|nicked|late|damag\w*|fail\w*|problem|trouble|issue|mistake|leak\w*|flood\w*|too (?:high|much)|reject\w*|den(?:y|ied)|declined|refused|expire\w*|delay\w*|charged|twice|scratch\w*|crack\w*|snapped|slow|cut off|locked|cancel\w*|down|overdue|runs? out|waiting|still|no (?:internet|signal|heating|hot water|picture|sound|sign)|packed in|hit|nobody|owe|gone out|taken|bill|don't (?:know|recogni[sz]e)|wasn't me)\b/i;
 const outbound =
   /\b(?:i'm|i am|we're|just) (?:calling|ringing|phoning) (?:to|about|because|regarding|from .* (?:to|about))\b/i;
 const greeting = /\b(?:how are you|my name is|this is|date of birth)\b|\b(?:here|speaking)\.?$/i;
@@ -140,9 +141,15 @@ const leansBack =
   /^(?:(?:and|but|so|also) )?(?:it|that|this|he|she|they|there's still|there is still|i'm still|i am still|we're still|i've never|i have never|i'll|i will|nobody|none|(?:i|we) (?:just )?(?:don't|do not) want|(?:i|we) just want)\b/i;
 const namesMatter = /\b(?:my|our|your|the|a|an|some|any)\b/i;
 
+function lowerFirst(text: string): string {
+  return text.slice(0, 1).toLowerCase() + text.slice(1);
+}
+
 function scoreOf(text: string): number {
   const words = contentWords(text).length;
   if (words === 0 || text.split(' ').length < 3) return 0;
+  // A number that was asked for, and a name with who that is.
+  if (/^[\dA-Z -]+[.]?$/.test(withValues(text)) || /^(?:this is|my name(?:'s| is)) \p{Lu}/u.test(lowerFirst(text.replace(opening, '')))) return 0; // prettier-ignore
   return (
     (purpose.test(text) ? 2.5 : 0) +
     (wish.test(text) ? 2 : 0) +
@@ -208,6 +215,8 @@ function toldReason(statement: CallStatement, who: 'Customer' | 'Agent'): string
     const told = retold(`I want you to ${order}.`, role, who);
     if (told !== undefined) return told.replace(/^Customer wants the company to /, 'Customer asked the company to '); // prettier-ignore
   }
+  const both = askedBehind(said, statement, who);
+  if (both !== undefined) return both;
   if (said.endsWith('?') || statement.isQuestion) return `${who} asked: "${withoutEnd(said)}?"`;
   const told = retold(said, role, who);
   if (told === undefined) {
@@ -221,6 +230,22 @@ function toldReason(statement: CallStatement, who: 'Customer' | 'Agent'): string
   const clause = retold(said, role, 'They');
   if (clause === undefined) return `${withoutEnd(told)}.`;
   return `${who} reported that ${inMidSentence(withoutEnd(ofThem(clause)))}.`;
+}
+
+const behind = /^([^?]{10,}), (?:(?:so|and|but) )?(?:can|could|may) (?:i|we) ([^,?]{3,60})\?$/i;
+
+/** "I've a room with you, only we'll be three, could we have the family room?" */
+function askedBehind(
+  said: string,
+  statement: CallStatement,
+  who: 'Customer' | 'Agent',
+): string | undefined {
+  const [, matter = '', asked = ''] = behind.exec(said) ?? [];
+  if (matter === '' || who !== 'Customer') return undefined;
+  const first = toldReason({ ...statement, text: `${matter}.`, isQuestion: false }, who);
+  const wanted = retold(`I want to ${asked}.`, 'customer', 'They');
+  if (first === undefined || wanted === undefined || first.includes('"')) return undefined;
+  return `${withoutEnd(first)}; ${inMidSentence(withoutEnd(ofThem(wanted)).replace(/^They want to /, 'they asked to '))}.`;
 }
 
 const plural: Readonly<Record<string, string>> = { "doesn't": "don't", "hasn't": "haven't", "isn't": "aren't", "wasn't": "weren't" }; // prettier-ignore

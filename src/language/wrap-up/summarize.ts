@@ -163,7 +163,7 @@ function recordLines(
     const isPlain = number !== undefined && numbers.length === 1 && !reason.text.includes(number.value) && reason.text.endsWith('.'); // prettier-ignore
     const at = reason.text.search(contacts);
     const end = at < 0 ? reason.text.length - 1 : at;
-    const text = isPlain ? `${reason.text.slice(0, end)} (${labelOf(number.turns[0] ?? 0, said)}${number.value})${reason.text.slice(end)}` : reason.text; // prettier-ignore
+    const text = isPlain ? `${reason.text.slice(0, end)} (${said.length <= shortCallTurns ? labelOf(number.turns[0] ?? 0, said) : ''}${number.value})${reason.text.slice(end)}` : reason.text; // prettier-ignore
     lines.push({ text, turn: reason.turns[0] ?? 0, turns: reason.turns });
   }
   const actions = done
@@ -235,12 +235,16 @@ function wordsOf(lines: readonly ToldLine[]): number {
   return lines.reduce((sum, { text }) => sum + wordsIn(text), 0);
 }
 
+const other = /\b(?:neighbours?|neighbors?|drivers?|couriers?|technicians?|engineers?|mechanics?|plumbers?|managers?|supervisors?|doctors?|colleagues?|teams?|son|daughter|wife|husband|partner|mother|father|mum|mom|dad|brother|sister|friends?|people|somebody|someone|he|she|(?:Mr|Mrs|Ms|Dr)\.?)\b/i; // prettier-ignore
+
 /** A sentence about the same person as the one before begins with "They". */
 function withPronouns(sentences: readonly string[]): string[] {
   return sentences.map((sentence, place) => {
     const [, who = ''] = /^(Agent|Customer) (?!said|asked)/.exec(sentence) ?? [];
     const isSame = who !== '' && sentences[place - 1]?.startsWith(`${who} `) === true && sentences[place - 1]?.includes('"') === false; // prettier-ignore
     const before = sentences[place - 2];
+    // "They" behind a sentence with somebody else would be taken for them.
+    if (other.test(sentences[place - 1] ?? '')) return sentence;
     // Three in a row would hide who it is.
     if (!isSame || (before?.startsWith(`${who} `) === true && place % 2 === 0)) return sentence;
     return sentence.replace(/^(?:Agent|Customer) ([\w']+)/, (_, verb: string) => `They ${behindThey(verb)}`); // prettier-ignore

@@ -4,10 +4,10 @@ import { written } from './written-day.ts';
 
 const dayMs = 86_400_000;
 const before = '(?:\\b(on|for|by|until|till|from|since|before|of|after) )?';
-const tomorrow = new RegExp(`${before}\\b(tomorrow|yesterday)(?: (morning|afternoon|evening|night))?\\b(?! week)`, 'gi'); // prettier-ignore
+const tomorrow = new RegExp(`${before}\\b(tomorrow|yesterday)(?: (morning|afternoon|evening|night))?\\b(?! week|'s)`, 'gi'); // prettier-ignore
 const lastNight = new RegExp(`${before}\\blast night\\b`, 'gi');
 const ofToday = new RegExp(`${before}\\b(today|tonight|this (morning|afternoon|evening))(?!'s)\\b`, 'gi'); // prettier-ignore
-const weekday = /(?<!\b(?:next|last|every|each) )\b((?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day)\b(?!,? (?:the )?\d|,? (?:the )?(?:\w+-)?\w+(?:st|nd|rd|th)\b|,? (?:January|February|March|April|May|June|July|August|September|October|November|December)|s\b|'s)/g; // prettier-ignore
+const weekday = new RegExp(`(?<!\\b(?:next|last|every|each) )${before}\\b((?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day)(?: (morning|afternoon|evening|night))?\\b(?!,? (?:the )?\\d|,? (?:the )?(?:\\w+-)?\\w+(?:st|nd|rd|th)\\b|,? (?:January|February|March|April|May|June|July|August|September|October|November|December)|s\\b|'s)`, 'g'); // prettier-ignore
 
 /** "Tomorrow" is a day only in the call: the line with the date itself. What is quoted stays as it was said. */
 export function withDays(line: ToldLine, { day, facts }: CallRecordDraft): ToldLine {
@@ -30,13 +30,20 @@ export function withDays(line: ToldLine, { day, facts }: CallRecordDraft): ToldL
         part = which.toLowerCase() === 'tonight' ? 'evening' : undefined,
       ) => `${lead ?? 'on'} ${part === undefined ? '' : `the ${part} of `}${written(day)}`,
     ) // prettier-ignore
-    .replace(weekday, (name: string) => {
-      const turns = line.turns ?? [line.turn];
-      const named = facts.filter(({ kind, value, turns: at }) => kind === 'date' && at.some((turn) => turns.includes(turn)) && written(value).startsWith(`${name},`)); // prettier-ignore
-      const [one, ...more] = named;
-      return one === undefined || more.length > 0 ? name : written(one.value);
-    });
-  return { ...line, text };
+    .replace(
+      weekday,
+      (all: string, lead: string | undefined, name: string, part: string | undefined) => {
+        const turns = line.turns ?? [line.turn];
+        const named = facts.filter(({ kind, value, turns: at }) => kind === 'date' && at.some((turn) => turns.includes(turn)) && written(value).startsWith(`${name},`)); // prettier-ignore
+        const [one, ...more] = named;
+        if (one === undefined || more.length > 0) return all;
+        const date = written(one.value);
+        return part === undefined
+          ? `${lead === undefined ? '' : `${lead} `}${date}`
+          : `${lead ?? 'on'} the ${part} of ${date}`;
+      },
+    );
+  return { ...line, text: text.slice(0, 1).toUpperCase() + text.slice(1) };
 }
 
 function plus(day: string, days: number): string {

@@ -33,7 +33,7 @@ export function retold(text: string, role: string, name: string): string | undef
 
 /** Small letters at the beginning, unless the first word is a name or "I". */
 export function inMidSentence(text: string): string {
-  return /^(?:A|An|The|They|Their|It|It's|This|That|There|We|He|She|His|Her|Its|Some|Someone|Somebody|Nobody|No|One|Two|Three|Only|Yesterday|Today|When|After|Since|What|Why|How|Where|Which|Who|Whether)\b/.test(
+  return /^(?:A|An|The|They|Their|It|It's|This|That|There|We|He|She|His|Her|Its|Some|Someone|Somebody|Nobody|No|One|Two|Three|Only|Yesterday|Today|On|In|At|From|With|Since|Last|Every|When|After|Since|What|Why|How|Where|Which|Who|Whether)\b/.test(
     text,
   )
     ? text.slice(0, 1).toLowerCase() + text.slice(1)

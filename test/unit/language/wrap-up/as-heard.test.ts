@@ -171,7 +171,7 @@ test('the test call reads as a person would write it, with the errors of its rec
   const turns = said.map((text, place) => ({ role: place % 2 === 0 ? 'agent' : 'customer', text, start: place * 3, end: place * 3 + 2 })); // prettier-ignore
   const context = { entities: entitiesOfTurns(turns, about, 'en'), ...about };
   expect(summarize(turns, 'general', context)).toBe(
-    "Caller: Emily Johnson. Customer wanted a refund because their order was damaged (order number 472916); they have called three times. Agent will refund $89 to the customer's credit card the same day. The customer will get their money by Friday, 4 December.",
+    "Caller: Emily Johnson. Customer wanted a refund because their order was damaged (472916); they have called three times. Agent will refund $89 to the customer's credit card the same day. The customer will get their money by Friday, 4 December.",
   );
 });
 

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { performTask } from '../../../../src/language/perform.ts';
+import { entitiesOfTurns } from '../../../../src/language/values/of-turns.ts';
 import { summarize } from '../../../../src/language/wrap-up/summarize.ts';
 
 const turn = (role: string, text: string, start: number) => ({ role, text, start, end: start + 2 });
@@ -45,7 +46,11 @@ test('a short call is told with what the agent found, but not with offers and de
   expect(summarize(turns, 'concise')).not.toContain('broke down');
 });
 
-const onDay = (...texts: string[]): string => summarize(call(...texts), 'general', { day: '2026-12-01' }); // prettier-ignore
+const onDay = (...texts: string[]): string => {
+  const about = { day: '2026-12-01', callingCode: '1' };
+  const turns = call(...texts);
+  return summarize(turns, 'general', { ...about, entities: entitiesOfTurns(turns, about, 'en') });
+};
 
 test('the rest of the story, the cause, the price agreed on and what is asked of the customer stand beside the record', () => {
   const text = onDay(
@@ -83,6 +88,52 @@ test('a price that the customer does not take is told as named, and one of a cho
     'All right.',
   );
   expect(choice).not.toContain('agreed');
+});
+
+test('what points back is told with the sentence before it, and an answer with its question', () => {
+  const text = onDay(
+    'Harbor Boats, how can I help?',
+    'I want to rent a boat, could we get the big one?',
+    'We have six small berths. They cost nine dollars a day.',
+    'Hm. And when does the crane come?',
+    'It comes at noon.',
+    'Do you need the old key back?',
+    'Please send it.',
+    'Okay.',
+  );
+  expect(text).toContain('wanted to rent a boat; they asked to get the big one.');
+  expect(text).toContain('The company has six small berths. They cost $9.00 a day.');
+  expect(text).toContain('Customer asked: "When does the crane come?" Agent answered: "It comes at noon."'); // prettier-ignore
+  expect(text).toContain('Agent asked the customer to send the old key.');
+});
+
+test('a yes to something else agrees to no price', () => {
+  const text = onDay(
+    'Harbor Boats, how can I help?',
+    'My boat is damaged.',
+    'I have opened a claim. There is a fee of fifty dollars.',
+    "Okay, that's all. Bye.",
+  );
+  expect(text).toContain('There is a fee of $50.00.');
+  expect(text).not.toContain('agreed');
+});
+
+test('when it happened is told, and a number or an introduction is no reason', () => {
+  const text = onDay(
+    'Harbor Boats, your member number?',
+    'Four four one nine zero two.',
+    'Thank you. How can I help?',
+    "This is Dana Marsh, Tim's mother. My claim for the boat was denied.",
+    'When was that?',
+    'Friday morning, at ten.',
+    'Your cover for boats ended in October.',
+    'Thank you.',
+  );
+  expect(text).toContain(
+    'reported that their claim for the boat was denied (member number 441902)',
+  );
+  expect(text).toMatch(/That was on the morning of Friday, (?:27 November|4 December)/);
+  expect(text).toContain("The customer's cover for boats ended in October.");
 });
 
 test('a refusal and a transfer are told where they end the call', () => {

@@ -15,7 +15,7 @@ import { AudioTrack } from './audio-track.ts';
 import type { PieceModel } from './offline-model.ts';
 import { onsetMarginS, PieceReader, type ReadPiece } from './piece-reader.ts';
 import { PieceReading } from './piece-reading.ts';
-import { aheadAfterS, longestPartialMs, PartialWords, sureWords } from './readings.ts';
+import { aheadAfterS, longestPartialMs, mostForDear, PartialWords, sureWords } from './readings.ts';
 import { firstKnown, isNear, type SpelledWord, withoutIds } from './seam.ts';
 import { Segmenter, type SegmenterEvent } from './segmenter.ts';
 import { isSignal } from './tonality.ts';
@@ -101,8 +101,6 @@ const wholeWordS = 0.2;
  * this share of their length.
  */
 const partialGrowth = 0.4;
-/** A model whose partials are expensive gives none above this share of needed time: two or three legs that speak. */
-const mostForDear = 0.25;
 /** Under load the interval between partials grows at most by this factor. */
 const mostSeldom = 4;
 /**

@@ -55,6 +55,11 @@ export type PieceModel = {
   readonly estimatedTimes: boolean;
   /** True if a reading can continue after known words. */
   readonly goesOn: boolean;
+  /**
+   * True if a reading can begin with the known words before a short pause, though it cannot continue across a cut. Not
+   * where the language is still chosen by the sound: known words would choose it.
+   */
+  readonly takesEarlier?: boolean;
   readonly price: ReadingPrice;
   /** True if a reading tells how likely each language is. */
   readonly judgesLanguages?: boolean;

@@ -126,6 +126,16 @@ export class PieceReader {
     return this.#model.goesOn;
   }
 
+  /** True if the last words before a short pause help to read the piece after it. */
+  get takesEarlier(): boolean {
+    return this.goesOn || (this.#model.takesEarlier === true && this.#judge === undefined);
+  }
+
+  /** True if a reading is dear, so that little can be added to it. */
+  get isDear(): boolean {
+    return this.#model.partialEveryS !== undefined;
+  }
+
   get estimatedTimes(): boolean {
     return this.#model.estimatedTimes;
   }

@@ -81,7 +81,9 @@ export class PieceReading {
 
   /** The expected duration of the next step. Undefined if no step is worth its time. */
   nextMs(load: LoadLevel): number | undefined {
-    const seam = this.started ? this.#seam : this.#reader.seamOf(this.cut, earlierSecondsFor(load));
+    const seam = this.started
+      ? this.#seam
+      : this.#reader.seamOf(this.cut, earlierSecondsFor(load, this.#reader.isDear));
     const from = firstOf({ ...this.cut, seam });
     const wholeMs = this.#reader.expectedMs({ from, to: this.cut.to });
     if (this.#wantsTogether(load)) return wholeMs * priceTogether * marginsTogether(load);
@@ -106,7 +108,8 @@ export class PieceReading {
       this.#readings.push(reading);
       this.#result = result;
     } else if (this.#wantsReading(load) && variation) {
-      if (!this.started) this.#seam = this.#reader.seamOf(this.cut, earlierSecondsFor(load));
+      if (!this.started)
+        this.#seam = this.#reader.seamOf(this.cut, earlierSecondsFor(load, this.#reader.isDear));
       const about = { hint, load, draft: this.#draft };
       const { reading, result, seam, doubted } = this.#reader.whole(this.#placed, variation, about);
       this.#readings.push(reading);
@@ -133,7 +136,7 @@ export class PieceReading {
       const judged = this.#reader.judged(spelled, this.#result, this.#readings);
       const words = this.#reader.ended(judged, this.#result, this.#placed);
       const wordless = this.#reader.wordless(words, this.#placed);
-      const earlier = this.#reader.goesOn ? pauseAfter(words, this.cut) : undefined;
+      const earlier = this.#reader.takesEarlier ? pauseAfter(words, this.cut) : undefined;
       return { ...this.#reader.own(words, this.#result, this.#placed), earlier, wordless };
     }
     const { reading, agreement } = agreedReading(this.#readings);

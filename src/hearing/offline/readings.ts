@@ -123,10 +123,13 @@ export function doubtsSparingly(load: LoadLevel): boolean {
  * have 0.2 points more wrong words, and 0.5 through GSM and in noise; one second is no better than none. With five legs
  * in a process there is time for these seconds, with ten there is not.
  */
-export function earlierSecondsFor(load: LoadLevel): number {
+export function earlierSecondsFor(load: LoadLevel, isDear = false): number {
   if (load.isPatient === true) return 8;
-  return isBusy(load, crowded) ? 0 : 2.5;
+  return isBusy(load, isDear ? mostForDear : crowded) ? 0 : 2.5;
 }
+
+/** A model with dear readings takes these seconds up to this load: two or three legs that speak. */
+export const mostForDear = 0.25;
 
 /** True if even the first reading must be the cheapest one, because further readings have already been given up. */
 export function isPressed(load: LoadLevel): boolean {

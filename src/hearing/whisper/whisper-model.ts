@@ -1,6 +1,6 @@
 import { cpuSeconds, ReadingPrice } from '../engine/load.ts';
 import type { PieceModel, PieceResult, ReadingWishes } from '../offline/offline-model.ts';
-import { isLoop, isNothing, windowOf, wordlessResult } from './window-rules.ts';
+import { isLoop, isMisled, isNothing, windowOf, wordlessResult } from './window-rules.ts';
 import { longestWindowS } from './whisper-mel.ts';
 import type { WhisperReader, WindowText } from './whisper-reader.ts';
 
@@ -19,6 +19,7 @@ export class WhisperModel implements PieceModel {
   readonly languages: readonly string[];
   readonly estimatedTimes = false;
   readonly goesOn = false;
+  readonly takesEarlier = true;
   readonly judgesLanguages = true;
   readonly partialEveryS = partialEveryS;
   readonly price = new ReadingPrice({ fixedMs: 200, eachSecondMs: 50 });
@@ -32,7 +33,7 @@ export class WhisperModel implements PieceModel {
   read(
     samples: Float32Array,
     language: string,
-    { hurried = false, open = false, judge }: ReadingWishes = {},
+    { hurried = false, open = false, judge, given = [] }: ReadingWishes = {},
   ): PieceResult {
     const startedMs = performance.now();
     const seconds = samples.length / 16_000;
@@ -41,6 +42,7 @@ export class WhisperModel implements PieceModel {
       const wishes = {
         ...(hurried ? { beams: 1 } : {}),
         ...languageWish(language, judge, seconds - marginsS),
+        given,
       };
       text = this.#reader.read(this.#reader.encode(samples, windowOf(seconds)), wishes);
       // A loop in a short window is hardly ever one in the longest.
@@ -51,7 +53,11 @@ export class WhisperModel implements PieceModel {
     if (hurried) this.price.alsoSpent(cpuS);
     else this.price.note(seconds, cpuS, tookS);
     if (!text) return wordlessResult(language);
-    if (isNothing(text, seconds - marginsS)) return wordlessResult(text.language);
+    // The signs of noise are known for pieces that are read alone. So a piece behind known words that has one of these
+    // signs, or is no likely text, is read alone.
+    const nothing = isNothing(text, seconds - marginsS);
+    const contradicted = given.length > 0 && (nothing || isMisled(text, given));
+    if (nothing || contradicted) return { ...wordlessResult(text.language), contradicted };
     return {
       text: text.text,
       lang: text.language,
@@ -59,6 +65,7 @@ export class WhisperModel implements PieceModel {
       timestamps: text.tokens.map(({ start }) => start),
       durations: [],
       ys_log_probs: text.tokens.map(({ logProbability }) => logProbability),
+      ids: text.tokens.map(({ ids }) => ids),
     };
   }
 }

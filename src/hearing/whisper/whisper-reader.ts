@@ -34,13 +34,20 @@ export type WindowText = TimedText & {
   mean: number;
   /** True if the text ended by itself and was not cut at its limit. */
   ended: boolean;
+  /** The mean log-probability of the given tokens. 0 if none were given. */
+  givenMean: number;
   /** The language in which a model for several has read, and how likely it took each of them. */
   language: string;
   distribution: LanguageDistribution;
 };
 
 /** `languageOf` chooses among the languages of the model; without it the likeliest is taken. */
-export type WindowWishes = { beams?: number; languageOf?: LanguageOf };
+export type WindowWishes = {
+  beams?: number;
+  languageOf?: LanguageOf;
+  /** The tokens of known words with which the window begins. The text omits them. */
+  given?: readonly number[] | undefined;
+};
 
 const beams = 4;
 /** At most this many texts are weighed in parallel, because each has its own keys. */
@@ -149,21 +156,25 @@ export class WhisperReader {
     const steps = new WhisperSteps(this.#parts, about);
     const delay = shape.signs.several ? delayS.ofSeveral : delayS.ofOne;
     let found: TimedText = { text: '', tokens: [] };
-    let [mean, ended] = [0, true];
+    const { given = [] } = wishes;
+    let [mean, givenMean, ended] = [0, 0, true];
     this.#spentS += cpuSeconds(() => {
       const written = beamSearch(steps, {
         width: wishes.beams ?? beams,
-        mostTokens: mostTokensOf(seconds),
+        mostTokens: mostTokensOf(seconds, given.length),
         endToken: shape.signs.end,
+        given,
         lengthPower: 1,
       });
       found = timedText(table, written, (frame) => Math.max(0, frame * frameS - delay));
       mean = meanOf(written.logProbabilities);
+      givenMean = meanOf(written.given);
       ({ ended } = written);
     });
     return {
       ...found,
       mean,
+      givenMean,
       ended,
       noSpeech: steps.noSpeech,
       repetition: repetitionOf(found.text),

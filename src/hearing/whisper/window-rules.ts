@@ -15,6 +15,10 @@ const loop = { words: 3, times: 3 };
 /** Noise and music have less likely texts than this in all tried windows, and speech of 2 s or more in none. */
 const leastMean = -0.9;
 const leastJudgedS = 2;
+/** If the known words are less likely than this, in nats per token, the audio does not begin with them. */
+const leastGivenMean = -6;
+/** A text that begins with so many of the last known tokens was not heard a second time, but copied. */
+const copiedTokens = 4;
 /** Only in a short window does the sign for no speech tell noise from speech. */
 const mostNoSpeech = 0.5;
 
@@ -39,6 +43,26 @@ export function isNothing(
   if (!/[\p{L}\p{N}]/u.test(text)) return true;
   if (seconds >= leastJudgedS && mean < leastMean) return true;
   return windowOf(seconds) === shortestWindowS && noSpeech > mostNoSpeech;
+}
+
+type GivenSigns = LoopSigns & Pick<WindowText, 'mean' | 'givenMean' | 'tokens'>;
+
+/**
+ * True if the words before a pause may have misled the model: into nothing, an unlikely text, a loop or a copy of them.
+ * The piece is then read alone, where the rules for noise hold.
+ */
+export function isMisled(text: GivenSigns, given: readonly number[]): boolean {
+  if (text.givenMean < leastGivenMean || text.mean < leastMean || isLoop(text)) return true;
+  const own = text.tokens.flatMap(({ ids }) => ids);
+  return own.length === 0 || isCopy(own, given);
+}
+
+function isCopy(own: readonly number[], given: readonly number[]): boolean {
+  for (let from = 0; from + copiedTokens <= given.length; from++) {
+    const tail = given.slice(from);
+    if (tail.every((token, index) => token === own[index])) return true;
+  }
+  return false;
 }
 
 export function wordlessResult(lang: string): PieceResult {

@@ -2,7 +2,11 @@ import { expect, test } from 'vitest';
 import type { LoadLevel } from '../../../../src/hearing/engine/engine.ts';
 import { ReadingPrice } from '../../../../src/hearing/engine/load.ts';
 import type { OfflineResult } from '../../../../src/hearing/engine/sherpa.ts';
-import type { PieceResult, ReadingWishes } from '../../../../src/hearing/offline/offline-model.ts';
+import type {
+  PieceModel,
+  PieceResult,
+  ReadingWishes,
+} from '../../../../src/hearing/offline/offline-model.ts';
 import { AudioTrack } from '../../../../src/hearing/offline/audio-track.ts';
 import { PieceReader } from '../../../../src/hearing/offline/piece-reader.ts';
 import { PieceReading } from '../../../../src/hearing/offline/piece-reading.ts';
@@ -201,14 +205,28 @@ test('a piece that contradicts the words before its seam is read without them', 
   expect(reading.done(new PartialWords()).piece.words[0]?.start).toBeGreaterThanOrEqual(1.25);
 });
 
+type TwoPieces = {
+  pauseS?: number;
+  load?: LoadLevel;
+  contradicts?: boolean;
+  kind?: Pick<PieceModel, 'goesOn' | 'takesEarlier' | 'partialEveryS'>;
+  judge?: ReadingWishes['judge'];
+};
+
 /** Two pieces of a model that goes on after known words, with a pause between them. */
-function twoPieces({ pauseS = 0.5, load = atEase, contradicts = false } = {}) {
+function twoPieces({
+  pauseS = 0.5,
+  load = atEase,
+  contradicts = false,
+  kind = { goesOn: true },
+  judge,
+}: TwoPieces = {}) {
   const track = new AudioTrack();
   track.push(new Float32Array(96_000).fill(0.1));
   const asked: { given: number[]; samples: number }[] = [];
   const model = {
     ...quickModel(),
-    goesOn: true,
+    ...kind,
     read: (samples: Float32Array, _language: string, { given = [] }: Given = {}) => {
       asked.push({ given: [...given], samples: samples.length });
       const result = resultOf(asked.length === 1 ? 'thank you' : 'goodbye');
@@ -217,7 +235,7 @@ function twoPieces({ pauseS = 0.5, load = atEase, contradicts = false } = {}) {
       return { ...result, timestamps, ids, contradicted: contradicts && given.length > 0 };
     },
   };
-  const reader = new PieceReader(model, track);
+  const reader = new PieceReader(model, track, undefined, { languages: [], judge });
   const from = 24_000 + pauseS * 16_000;
   const pieces = [cut, { ...cut, from, to: from + 16_000, heardTo: from + 16_000 }];
   const read = pieces.map((piece) => {
@@ -246,6 +264,18 @@ test.each([
   const { asked } = twoPieces(about);
   expect(asked.map(({ given }) => given)).toEqual([[], []]);
   expect(asked[1]?.samples).toBe(asked[0]?.samples);
+});
+
+test('a model that reads pieces by themselves may take the words before a pause, unless it chooses the language by sound', () => {
+  const kind = { goesOn: false, takesEarlier: true, partialEveryS: 2 };
+  const { asked, read } = twoPieces({ kind });
+  expect(asked[1]?.given).toEqual([7, 8]);
+  expect(read.map(({ text }) => text)).toEqual(['thank you', 'goodbye']);
+  const givenIn = (about: TwoPieces) =>
+    twoPieces({ kind, ...about }).asked.map(({ given }) => given);
+  expect(givenIn({ judge: () => 'es' })).toEqual([[], []]);
+  expect(givenIn({ load: { ...atEase, needed: 0.2 } })).toEqual([[], [7, 8]]);
+  expect(givenIn({ load: { ...atEase, needed: 0.3 } })).toEqual([[], []]);
 });
 
 test('a piece that contradicts the words before the pause is read alone', () => {

@@ -64,6 +64,7 @@ function packed(
             ended: true,
             language: '',
             distribution: new Map(),
+            givenMean: 0,
             ...about,
           };
         },

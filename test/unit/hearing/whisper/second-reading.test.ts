@@ -14,6 +14,7 @@ const unremarkable = {
   ended: true,
   language: '',
   distribution: new Map(),
+  givenMean: 0,
 };
 
 /** A text of the second reader: a token for each word, half a second each, from 0.3 s of the window on. */

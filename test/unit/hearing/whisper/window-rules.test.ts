@@ -1,5 +1,10 @@
 import { expect, test } from 'vitest';
-import { isLoop, isNothing, windowOf } from '../../../../src/hearing/whisper/window-rules.ts';
+import {
+  isLoop,
+  isMisled,
+  isNothing,
+  windowOf,
+} from '../../../../src/hearing/whisper/window-rules.ts';
 
 test('a window is never shorter than 10 s, and leaves a second of quiet behind the speech', () => {
   expect([0.4, 8.9, 9, 9.1, 14.1, 27.9, 40].map(windowOf)).toEqual([10, 10, 10, 15, 20, 30, 30]);
@@ -32,4 +37,32 @@ test('noise has no words, and a short word that is unsure stays', () => {
     false,
   );
   expect(isNothing(read(' ― ―', -0.1, 0.1), 5)).toBe(true);
+});
+
+test('after known words only a likely text that is no copy of them is believed', () => {
+  const given = [1, 2, 3, 4, 5];
+  const misled = (
+    ids: number[],
+    about: { mean?: number; givenMean?: number; text?: string } = {},
+  ) =>
+    isMisled(
+      {
+        text: 'para el correo',
+        repetition: 1,
+        ended: true,
+        mean: -0.3,
+        givenMean: -1,
+        tokens: ids.map((id) => ({ text: '', ids: [id], start: 0, logProbability: 0, shared: 1 })),
+        ...about,
+      },
+      given,
+    );
+  expect(misled([6, 7, 8])).toBe(false);
+  expect(misled([6, 7, 8], { mean: -1 }), 'an unlikely text').toBe(true);
+  expect(misled([6, 7, 8], { givenMean: -7 }), 'the words before were others').toBe(true);
+  expect(misled([]), 'nothing').toBe(true);
+  expect(misled([6, 7, 8], { text: 'no sé qué no sé qué no sé qué' }), 'a loop').toBe(true);
+  expect(misled([2, 3, 4, 5, 9]), 'a copy').toBe(true);
+  expect(misled([1, 2, 3, 4, 5]), 'all of it once more').toBe(true);
+  expect(misled([3, 4, 5, 9]), 'three tokens may be said again').toBe(false);
 });

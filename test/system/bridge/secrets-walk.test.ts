@@ -47,6 +47,7 @@ const secrets: readonly ReadSecret[] = [
   { digits: '6175550193', asked: 'And another number to call you?', said: ['six one seven', 'five five five', 'oh one nine three'] },
   { digits: '4155550168', asked: 'And a mobile number?', said: ['You can call me at 415-555-0168.'] },
   { digits: '8085550126', asked: 'And at work?', said: ['My work phone is eight oh eight, five five five, oh one two six.'] },
+  { digits: '0934772670702', asked: 'With cart?', said: ['My disease for five to zero, nine, three, four, seven, seven, two, six, seven, zero, seven, zero, two.'] },
   { digits: '3035550174', asked: 'What is the phone number of your wife?', said: ['It is three oh three five five five', 'zero one seven four.'] },
 ]; // prettier-ignore
 
@@ -199,7 +200,7 @@ test('the search for a secret finds it however it is written', () => {
   expect(leaksIn('my order number is 472916, I called three times')).toEqual([]);
 });
 
-test('of twenty secrets none is in a webhook, a request to a CRM or a model, an answer, a log line or a file', async () => {
+test('of all secrets, with questions and digits that were misheard, none is in a webhook, a request to a CRM or a model, an answer, a log line or a file', async () => {
   await using crm = await startCrm([signingSecret]);
   await using speech = await FakeSpeech.start();
   speech.script.silenceHasNoWords = true;

@@ -58,16 +58,24 @@ export class WhisperModel implements PieceModel {
     const nothing = isNothing(text, seconds - marginsS);
     const contradicted = given.length > 0 && (nothing || isMisled(text, given));
     if (nothing || contradicted) return { ...wordlessResult(text.language), contradicted };
+    const { words, tokens } =
+      given.length > 0 ? withoutMark(text) : { words: text.text, tokens: text.tokens };
     return {
-      text: text.text,
+      text: words,
       lang: text.language,
-      tokens: text.tokens.map((token) => token.text),
-      timestamps: text.tokens.map(({ start }) => start),
+      tokens: tokens.map((token) => token.text),
+      timestamps: tokens.map(({ start }) => start),
       durations: [],
-      ys_log_probs: text.tokens.map(({ logProbability }) => logProbability),
-      ids: text.tokens.map(({ ids }) => ids),
+      ys_log_probs: tokens.map(({ logProbability }) => logProbability),
+      ids: tokens.map(({ ids }) => ids),
     };
   }
+}
+
+/** The text without a mark that ends the known words: a final begins with a word. */
+function withoutMark({ text, tokens }: WindowText) {
+  const first = tokens.findIndex((token) => !/^[\s,.;:!?…]*$/.test(token.text));
+  return { words: text.replace(/^[\s,.;:!?…]+/, ''), tokens: first < 0 ? [] : tokens.slice(first) };
 }
 
 function languageWish(language: string, judge: ReadingWishes['judge'], seconds: number) {

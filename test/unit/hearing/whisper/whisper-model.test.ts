@@ -45,6 +45,16 @@ test('the known words before a pause begin the window, and the tokens of the tex
   expect(contradicted).not.toBe(true);
 });
 
+test('a mark behind the known words is not told with the next ones', () => {
+  const text = () => modelOf(windowText(', para el correo.')).model;
+  const read = text().read(seconds(4), 'es', { given: [7, 8] });
+  expect(read.text).toBe('para el correo.');
+  expect(read.tokens).toEqual([' para', ' el', ' correo.']);
+  expect(read.ids).toEqual([[101], [102], [103]]);
+  expect(read.timestamps).toHaveLength(3);
+  expect(text().read(seconds(4), 'es').text).toBe(', para el correo.');
+});
+
 test.each([
   ['an unlikely text', windowText('gracias', { mean: -1.2 })],
   ['nothing', windowText('', { tokens: [] })],

@@ -1,5 +1,5 @@
 import type { Meaning } from '../meaning/meaning.ts';
-import { kindsOf, type KindSample } from '../meaning/sentence-kinds.ts';
+import { kindsOf, maxExamplesLearnt, type KindSample } from '../meaning/sentence-kinds.ts';
 import { hintThreshold, samplesOf, strongThreshold, type MeansRules } from './means-rules.ts';
 
 /** The examples are cut into so many parts. Each is judged by rules that learnt from the others. */
@@ -20,6 +20,10 @@ export async function checkMeans(
   for (const { specs, role } of groups) {
     const samples = await samplesOf(specs, meaning);
     if (samples === undefined) return lines;
+    if (samples.length > maxExamplesLearnt)
+      lines.push(
+        `${samples.length} examples (${role}): ${maxExamplesLearnt} of them are learnt; rules with many give way`,
+      );
     const judged = await judgedByOthers(samples, specs.length + 1, meaning);
     const texts = [undefined, ...specs.flatMap(({ like }) => like)];
     const first = judged.length - (texts.length - 1);

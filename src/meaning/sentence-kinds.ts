@@ -2,8 +2,8 @@ import { directionSize, numbersOf, type SentenceDirection } from './directions.t
 
 /** An example may be missed this far when the others speak for another kind. Lower: examples are learnt by heart. */
 const slack = 0.01;
-/** The time to learn goes with the third power of the examples, the room with the second. More are thinned out evenly. */
-const maxExamplesLearnt = 3_000;
+/** The time to learn goes with the third power of the examples, the room with the second. Of more the large kinds give way. */
+export const maxExamplesLearnt = 3_000;
 /**
  * Examples say 1 for their own kind, and about 0 for that of a stranger. `half` of it is a likelihood of one half, which
  * rises with `slowness`. Both were chosen with examples left out: at 0.4 and 0.55 as much of what is found is right as
@@ -96,9 +96,19 @@ export function kindsOf(
   );
 }
 
-function thinned<Item>(items: readonly Item[], most: number): readonly Item[] {
-  if (items.length <= most) return items;
-  return items.filter((_, at) => Math.floor(((at + 1) * most) / items.length) > Math.floor((at * most) / items.length)); // prettier-ignore
+/** At most so many samples: as many of each kind as all kinds can have, evenly taken. Small kinds stay whole. */
+function thinned(samples: readonly KindSample[], most: number): readonly KindSample[] {
+  if (samples.length <= most) return samples;
+  const kinds = Map.groupBy(samples, ({ kind }) => kind);
+  const sizes = [...kinds.values()].map(({ length }) => length);
+  let each = most;
+  while (each > 1 && sizes.reduce((sum, size) => sum + Math.min(size, each), 0) > most) each--;
+  return [...kinds.values()].flatMap(
+    (own) =>
+    own.length <= each
+      ? own
+      : own.filter((_, at) => Math.floor(((at + 1) * each) / own.length) > Math.floor((at * each) / own.length)), // prettier-ignore
+  );
 }
 
 function ofLengthOne(direction: SentenceDirection): Float32Array {

@@ -124,9 +124,8 @@ function kindAt(doc: Doc, i: number): CueKind | undefined {
     case 'code':
       if (previous === 'security' || (previous === 'verification' && near(doc, i, 'card')))
         return 'cvv';
-      if (previous === 'post') return 'zip';
       if (previous === 'sort') return 'routing';
-      if (previous === 'zip' || previous === 'postal') return 'zip';
+      if (/^(?:zip|post|postal)$/.test(previous)) return 'zip';
       if (previous === 'area' || previous === 'error') return 'none';
       return previous === '' ? undefined : 'id';
     case 'v':

@@ -34,7 +34,7 @@ export function besideRecord(
     const said = withoutEnd(statement.text).toLowerCase();
     if (found.some(({ turn, text }) => turn === statement.turn && text.toLowerCase().includes(said))) continue; // prettier-ignore
     const line = lineOf(call, place, statement);
-    if (line !== undefined && (line.rank === 1 || !isKnown(line, [...main, ...found])) && !isThere(line, [...main, ...found])) found.push({ ...line, place }); // prettier-ignore
+    if (line !== undefined && !isTorn.test(line.text) && (line.rank === 1 || !isKnown(line, [...main, ...found])) && !isThere(line, [...main, ...found])) found.push({ ...line, place }); // prettier-ignore
   }
   const kept: PlacedNote[] = [];
   let left = limit;
@@ -51,6 +51,9 @@ export function besideRecord(
   return whole.filter((line, at) => stands(line, [...main, ...whole.slice(0, at)]));
 }
 
+/** Half of a sentence: "It went up because.", "To hear that is everybody okay." */
+const isTorn = /\b(?:because|and|but|the|an?|to|of|with|says|shows)[.]$|^(?:to|for|or|than)\b|\bAgent asked the customer .*\b(?:the agent (?:has|will)|i've|i'll)\b/i; // prettier-ignore
+
 type RankedNote = Pick<PlacedNote, 'text' | 'turn' | 'turns' | 'rank'>;
 
 function lineOf(
@@ -63,7 +66,7 @@ function lineOf(
   if (turn < (call.record.reason?.turns[0] ?? 2)) return undefined;
   const found =
     role === 'agent'
-      ? (ending(call, statement) ?? failure(call, place, statement) ?? agreedPrice(call, place, statement) ?? quotedPrice(call, place, statement) ?? answer(call, place, statement) ?? request(call, place, statement) ?? finding(call, place, statement)) // prettier-ignore
+      ? (ending(call, statement) ?? failure(call, place, statement) ?? agreedPrice(call, place, statement) ?? quotedPrice(call, place, statement) ?? answer(call, place, statement) ?? request(call, place, statement) ?? condition(call, place, statement) ?? finding(call, place, statement)) // prettier-ignore
       : role === 'customer'
         ? (ending(call, statement) ?? when(call, place, statement) ?? story(call, place, statement))
         : undefined;
@@ -172,6 +175,26 @@ function answer(
   // The reason of a call may be a question.
   const asked = main.some((line) => line.text.includes(withoutEnd(question.text))) ? '' : `Customer asked: "${question.text}" `; // prettier-ignore
   return { text: `${asked}Agent answered: "${said}"`, rank: asked === '' ? 1 : 4, turns: [question.turn, turn] }; // prettier-ignore
+}
+
+const ifThen = /^(?:if|once|when|unless|as soon as)\b.+?(?:,| )(?:i|we|you|they|he|she|it|somebody|someone)(?:'ll| will)\b|\b(?:i|we|they)(?:'ll| will)\b.+\b(?:if|once|when|as soon as)\b/i; // prettier-ignore
+const askedBack = /\b(?:could|would|might|if you (?:want|like|prefer|wish|need)|if that's)\b/i;
+
+/** "Once it's here we'll give you your postage back": told whole, with what it depends on. */
+function condition(
+  { statements }: RecordedCall,
+  place: number,
+  { text: said, turn, isConditional, isQuestion }: CallStatement,
+): NoteText | undefined {
+  if (!isConditional || isQuestion) return undefined;
+  const next = statements[place + 1];
+  // The comma behind the condition began a new statement.
+  const isCut = /^(?:if|once|when|unless|as soon as)\b[^,]*$/i.test(said) && !ifThen.test(said) && next?.turn === turn; // prettier-ignore
+  const text = isCut ? `${withoutEnd(said)}, ${next.text.replace(/^(?=They|We|You|He|She|It)./, (letter) => letter.toLowerCase())}` : said; // prettier-ignore
+  if (!ifThen.test(text) || askedBack.test(text)) return undefined;
+  if (wordsIn(text) > 20 || chatter.test(text)) return undefined;
+  const told = /^(?:if|when|unless) you\b/i.test(text) ? undefined : plainTold(withValues(text));
+  return { text: told?.replace(/\bthe customer the customer's\b/, 'the customer their') ?? `Agent said: "${text}"`, rank: 3 }; // prettier-ignore
 }
 
 /** Verbs of requests for the call itself, and of words that ask for nothing. */
@@ -287,7 +310,8 @@ function story(
   place: number,
   { text, turn, isQuestion, isConditional }: CallStatement,
 ): NoteText | undefined {
-  const from = record.reason?.turns[0];
+  // Words without trouble or wish are no reason, and yet all that was said: "Ruby has a temperature".
+  const from = record.reason?.turns[0] ?? statements.find((one) => one.role === 'customer')?.turn;
   if (from === undefined || isQuestion || isConditional) return undefined;
   const turns = [...new Set(statements.filter((one) => one.role === 'customer' && one.turn >= from).map((one) => one.turn))]; // prettier-ignore
   const order = turns.indexOf(turn);

@@ -87,7 +87,12 @@ function linesOf(
   const left = budgets[type] - used - wordsOf(main);
   if (!isEmpty && isShort) {
     const more = besideRecord(turns, record, main, Math.min(left, wordsBeside));
-    return [...main, ...more].toSorted((a, b) => a.turn - b.turn);
+    const used = wordsOf(more);
+    return [
+      ...main,
+      ...more,
+      ...withinWords(contactsOf(record, [...main, ...more]), left - used),
+    ].toSorted((a, b) => a.turn - b.turn);
   }
   const isNew = (clause: Clause): boolean => isEmpty || (!isTold(clause, main) && !isNumberAgain(clause, main) && !isChoice(clause)); // prettier-ignore
   const notes = clausesWorthTelling(turns, left, toldShort, { isWanted: isNew, told: main.map(({ text }) => text) }); // prettier-ignore
@@ -178,6 +183,19 @@ function recordLines(
     turns: promise.turns,
   }));
   return [...lines, ...[...actions, ...later].toSorted((a, b) => a.turn - b.turn)];
+}
+
+const contactKinds = { address: 'address', email: 'email', phone: 'phone number' } as const;
+
+/** Ways by which the customer wants to be reached, where no line has them. */
+function contactsOf({ facts }: CallRecordDraft, lines: readonly ToldLine[]): ToldLine[] {
+  return facts.flatMap(({ kind, value, turns, isCustomers }) => {
+    if (kind !== 'address' && kind !== 'email' && kind !== 'phone') return [];
+    // A second number corrects the first.
+    if (kind === 'phone' && (lines.some(({ text }) => text.includes('phone number')) || facts.findLast((one) => one.kind === 'phone')?.value !== value)) return []; // prettier-ignore
+    if (!isCustomers || lines.some(({ text }) => text.includes(value))) return [];
+    return [{ text: `Customer gave the ${contactKinds[kind]} ${value}.`, turn: turns[0] ?? 0, turns }]; // prettier-ignore
+  });
 }
 
 /** "It will be with you on Friday" stands behind what was ordered. */

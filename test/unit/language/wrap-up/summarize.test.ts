@@ -107,6 +107,35 @@ test('what points back is told with the sentence before it, and an answer with i
   expect(text).toContain('Agent asked the customer to send the old key.');
 });
 
+test('a condition is told whole, how the customer is reached too, and a number by a short question for it', () => {
+  const text = onDay(
+    'Harbor Boats, how can I help?',
+    'My engine is broken.',
+    'Which agreement is it?',
+    'Nine zero three three seven one.',
+    "I've booked the repair. Once the engine is here we'll send you a new key. If you come on Monday, they'll show you the yard.",
+    'Good. Reach me at dana dot marsh at example dot org.',
+    'If you like, I could send it by post.',
+    'No, thank you.',
+  );
+  expect(text).toContain('(agreement number 903371)');
+  expect(text).toContain('Once the engine is here the company will send the customer a new key.');
+  expect(text).toContain('Agent said: "If you come on Monday, they\'ll show you the yard."');
+  expect(text).toContain('Customer gave the email dana.marsh@example.org.');
+  expect(text).not.toContain('by post');
+});
+
+test('what the customer stated is told where no reason was found, and half a sentence is not', () => {
+  const text = onDay(
+    'Harbor Boats, how can I help?',
+    'Tim has a temperature and a cough.',
+    "I'll tell the crew. The crew needs to. The ferry waits because.",
+    'Thank you.',
+  );
+  expect(text).toContain('Tim has a temperature and a cough.');
+  expect(text).not.toMatch(/needs to\.|because\./);
+});
+
 test('a yes to something else agrees to no price', () => {
   const text = onDay(
     'Harbor Boats, how can I help?',

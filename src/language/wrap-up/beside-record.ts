@@ -63,7 +63,7 @@ function lineOf(
 ): RankedNote | undefined {
   const { role, turn } = statement;
   // The greeting comes before it.
-  if (turn < (call.record.reason?.turns[0] ?? 2)) return undefined;
+  if (turn < (call.record.reason?.turns[0] ?? (role === 'agent' ? 2 : 0))) return undefined;
   const found =
     role === 'agent'
       ? (ending(call, statement) ?? failure(call, place, statement) ?? agreedPrice(call, place, statement) ?? quotedPrice(call, place, statement) ?? answer(call, place, statement) ?? request(call, place, statement) ?? condition(call, place, statement) ?? finding(call, place, statement)) // prettier-ignore

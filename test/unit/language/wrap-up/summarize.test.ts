@@ -128,11 +128,11 @@ test('a condition is told whole, how the customer is reached too, and a number b
 test('what the customer stated is told where no reason was found, and half a sentence is not', () => {
   const text = onDay(
     'Harbor Boats, how can I help?',
-    'Tim has a temperature and a cough.',
+    'This is Dana Marsh. We live on a boat. Tim has a fever.',
     "I'll tell the crew. The crew needs to. The ferry waits because.",
     'Thank you.',
   );
-  expect(text).toContain('Tim has a temperature and a cough.');
+  expect(text).toContain('Tim has a fever.');
   expect(text).not.toMatch(/needs to\.|because\./);
 });
 

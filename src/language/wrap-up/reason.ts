@@ -1,5 +1,4 @@
 import { contentWords } from '../text/content.ts';
-import { withValues } from '../values/with-values.ts';
 import { likeness } from './done.ts';
 import type { CallStatement } from './statements.ts';
 import { inMidSentence, plainOf, retold, withoutEnd } from './told.ts';
@@ -141,6 +140,8 @@ const leansBack =
   /^(?:(?:and|but|so|also) )?(?:it|that|this|he|she|they|there's still|there is still|i'm still|i am still|we're still|i've never|i have never|i'll|i will|nobody|none|(?:i|we) (?:just )?(?:don't|do not) want|(?:i|we) just want)\b/i;
 const namesMatter = /\b(?:my|our|your|the|a|an|some|any)\b/i;
 
+const onlyNumber = /^(?:(?:zero|oh|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\w+teen|twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety|hundred|thousand|double|triple|dash|stroke|[a-z]|\d+)(?:[ ,.-]+|$))+$/i; // prettier-ignore
+
 function lowerFirst(text: string): string {
   return text.slice(0, 1).toLowerCase() + text.slice(1);
 }
@@ -149,7 +150,7 @@ function scoreOf(text: string): number {
   const words = contentWords(text).length;
   if (words === 0 || text.split(' ').length < 3) return 0;
   // A number that was asked for, and a name with who that is.
-  if (/^[\dA-Z -]+[.]?$/.test(withValues(text)) || /^(?:this is|my name(?:'s| is)) \p{Lu}/u.test(lowerFirst(text.replace(opening, '')))) return 0; // prettier-ignore
+  if (onlyNumber.test(text) || /^(?:this is|my name(?:'s| is)) \p{Lu}/u.test(lowerFirst(text.replace(opening, '')))) return 0; // prettier-ignore
   return (
     (purpose.test(text) ? 2.5 : 0) +
     (wish.test(text) ? 2 : 0) +

@@ -171,7 +171,7 @@ function answer(
   const isAnswer = /^(?:yes|no|not|yeah|nope|aye|yep)\b/i.test(said) || money.test(said) || asksMeasure.test(question.text) || pointsBack.test(said); // prettier-ignore
   if (record.promises.some((promise) => promise.turns.includes(turn)) && !money.test(said)) return undefined; // prettier-ignore
   if (!isAnswer || main.some((line) => (line.turns ?? [line.turn]).includes(turn) && shareTold(said, line.text) >= 0.5)) return undefined; // prettier-ignore
-  if (contentWords(question.text).length < 1 || wordsIn(question.text) < 3 || contentWords(said).length < 1 || wordsIn(said) < 2 || wordsIn(said) > 16) return undefined; // prettier-ignore
+  if (contentWords(question.text).length < 1 || wordsIn(question.text) < 3 || (contentWords(said).length < 1 && !/\d/.test(said)) || wordsIn(said) < 2 || wordsIn(said) > 16) return undefined; // prettier-ignore
   // The reason of a call may be a question.
   const asked = main.some((line) => line.text.includes(withoutEnd(question.text))) ? '' : `Customer asked: "${question.text}" `; // prettier-ignore
   return { text: `${asked}Agent answered: "${said}"`, rank: asked === '' ? 1 : 4, turns: [question.turn, turn] }; // prettier-ignore

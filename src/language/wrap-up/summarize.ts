@@ -182,7 +182,19 @@ function recordLines(
     turn: turnOf(promise, actions),
     turns: promise.turns,
   }));
-  return [...lines, ...[...actions, ...later].toSorted((a, b) => a.turn - b.turn)];
+  const deeds = [...actions, ...later].map((line) => withSum(line, said));
+  return [...lines, ...deeds.toSorted((a, b) => a.turn - b.turn)];
+}
+
+const sumOfDeed = /\b(?:waiv|refund|credit|drop|remov|cover|charg|reimburs|tak)\w*\b.*, (?:and )?(?:that(?:'s| is| was)|which is) ([$£€]\d[\d,.]*\d)(?=[.!?]|$)/i; // prettier-ignore
+
+/** "I'll waive the delivery fee, that's $9.95": the sum belongs to what is done with it. */
+function withSum(line: ToldLine, said: readonly SpokenTurn[]): ToldLine {
+  const sentence = withValues(said[line.turn]?.text ?? '').split(/(?<=[a-z\d]{2}[.!?]) /).find((one) => sumOfDeed.test(one)) ?? ''; // prettier-ignore
+  const sum = sumOfDeed.exec(sentence)?.[1];
+  const isOfSentence = sum !== undefined && likeness(line.text, sentence) >= 0.3;
+  if (!isOfSentence || /[$£€]\d/.test(line.text)) return line;
+  return { ...line, text: line.text.replace(/\.$/, ` (${sum}).`) };
 }
 
 const contactKinds = { address: 'address', email: 'email', phone: 'phone number' } as const;

@@ -99,8 +99,10 @@ test('what points back is told with the sentence before it, and an answer with i
     'It comes at noon.',
     'Do you need the old key back?',
     'Please send it.',
-    'Okay.',
+    'When do I get my deposit back, by the 30th?',
+    'Yes, on the 28th.',
   );
+  expect(text).toContain('deposit back, by the 30th?" Agent answered: "Yes, on the 28th."');
   expect(text).toContain('wanted to rent a boat; they asked to get the big one.');
   expect(text).toContain('The company has six small berths. They cost $9.00 a day.');
   expect(text).toContain('Customer asked: "When does the crane come?" Agent answered: "It comes at noon."'); // prettier-ignore
@@ -534,4 +536,14 @@ test('a long call is told in fewer words, and a number that the reason has is no
   expect(told).toContain('Agent will send a new one on 12 December.');
   expect(told).toContain('The line test shows a fault on the outside line.');
   expect(told.match(/HB7731/g)).toHaveLength(1);
+});
+
+test('a sum stands beside what is done with it', () => {
+  const text = onDay(
+    'Green Shop, how can I help?',
+    'My plant arrived broken.',
+    "I've ordered you a new plant. I'm also going to waive the delivery fee, that's $7.50.",
+    'Thank you, bye.',
+  );
+  expect(text).toContain('will waive the delivery fee ($7.50).');
 });

@@ -24,7 +24,7 @@ const noAction = new Set(
 );
 /** The action was before the call. */
 const earlier =
-  /\b(?:yesterday|last (?:week|month|year|night|\w+day)|ago|earlier|previously|back in|on (?:mon|tues|wednes|thurs|fri|satur|sun)day)\b/i;
+  /\b(?:yesterday|last (?:week|month|year|night|\w+day)|ago|earlier|previously|back in (?=\d|the |january|february|march|april|may|june|july|august|september|october|november|december|spring|summer|autumn|winter)|on (?:mon|tues|wednes|thurs|fri|satur|sun)day)\b/i;
 const negated = /^[^,]*\b(?:not|\w+n't|never|cannot|no (?:longer|more))\b/i;
 /** One of several that the customer may choose: an offer. */
 const alternative = /\bor (?:i|we) (?:can|could)\b/i;

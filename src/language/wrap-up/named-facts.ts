@@ -3,6 +3,7 @@ import { wordsIn } from '../summary/clauses.ts';
 import { plainWord } from '../text/doubt.ts';
 import { deadlineOf } from './deadline.ts';
 import { heardNumber } from './heard-numbers.ts';
+import { labelOf } from './number-label.ts';
 import type { CallInsight, SpokenTurn } from '../types.ts';
 
 type ValuedEntity = CallInsight['entities'][number];
@@ -39,12 +40,13 @@ export function factsOf(
   const facts: CallFact[] = [];
   for (const { entity_type, text, value, currency, role, start } of entities) {
     // A weekday is nobody's birthday, even where somebody spoke of one.
-    const kind = kinds[entity_type === 'DOB' && weekday.test(text) ? 'DATE' : entity_type];
+    const listed = kinds[entity_type === 'DOB' && weekday.test(text) ? 'DATE' : entity_type];
+    const turn = turnAt(turns, role, start);
+    const kind = listed === 'phone' && value?.startsWith('+') !== true && asksForOther(turn, turns) ? 'number' : listed; // prettier-ignore
     const said = value ?? (kind === 'date' ? deadlineOf(text, day)?.until : undefined);
     if (kind === undefined || said === undefined || said === '') continue;
     if (said.length > maxCharacters || text.length > maxCharacters) continue;
     if (kind === 'number' && (!figure.test(said) || said.length < 3)) continue;
-    const turn = turnAt(turns, role, start);
     if (turn < 0) continue;
     const words = turns[turn]?.text ?? '';
     const meant = kind === 'date' ? asMeant(said, text, words, turns[turn - 1]) : kind === 'time' ? inTheEvening(said, text, words) : said; // prettier-ignore
@@ -58,6 +60,12 @@ export function factsOf(
     if (facts.length === maxFacts) break;
   }
   return withoutParts(withHeard(facts, turns));
+}
+
+/** "What's the prescription number?" No telephone number answers that. */
+function asksForOther(turn: number, turns: readonly SpokenTurn[]): boolean {
+  const label = turns[turn - 1]?.text.endsWith('?') === true ? labelOf(turn, turns) : '';
+  return label !== '' && label !== 'phone number ';
 }
 
 /** Adds the numbers of answers in which a figure was heard as another word. */

@@ -211,10 +211,11 @@ function toldReason(statement: CallStatement, who: 'Customer' | 'Agent'): string
     withoutEnd(said),
   )?.[1];
   if (about !== undefined) said = `I'm calling about ${about}.`;
-  const order = /^(?:can|could|would|will) you (.+)$/i.exec(withoutEnd(said))?.[1];
+  const polite = /^please (?:just )?(.+)$/i.exec(withoutEnd(wished.replace(opening, '').replace(greeted, '')))?.[1]; // prettier-ignore
+  const order = /^(?:can|could|would|will) you (.+)$/i.exec(withoutEnd(said))?.[1] ?? polite;
   if (order !== undefined) {
     const told = retold(`I want you to ${order}.`, role, who);
-    if (told !== undefined) return told.replace(/^Customer wants the company to /, 'Customer asked the company to '); // prettier-ignore
+    if (told !== undefined) return ofThem(told.replace(/^Customer wants the company to /, 'Customer asked the company to ')); // prettier-ignore
   }
   const both = askedBehind(said, statement, who);
   if (both !== undefined) return both;

@@ -18,7 +18,8 @@ import { entitiesOfTurns } from '../values/of-turns.ts';
 import { written } from './written-day.ts';
 import { likeness } from './done.ts';
 import { withDays } from './told-days.ts';
-import { labelOf, subjectNamed, withAsked, withThing } from './told-nouns.ts';
+import { labelOf } from './number-label.ts';
+import { subjectNamed, withAsked, withThing } from './told-nouns.ts';
 import { toldAbroad } from './told-abroad.ts';
 import { recordOf } from './record.ts';
 import type { CallRecordDraft, PromiseField, RecordContext } from './record-draft.ts';
@@ -168,7 +169,10 @@ function recordLines(
     const isPlain = number !== undefined && numbers.length === 1 && !reason.text.includes(number.value) && reason.text.endsWith('.'); // prettier-ignore
     const at = reason.text.search(contacts);
     const end = at < 0 ? reason.text.length - 1 : at;
-    const text = isPlain ? `${reason.text.slice(0, end)} (${said.length <= shortCallTurns ? labelOf(number.turns[0] ?? 0, said) : ''}${number.value})${reason.text.slice(end)}` : reason.text; // prettier-ignore
+    const label = said.length <= shortCallTurns ? labelOf(number?.turns[0] ?? 0, said) : '';
+    // "My old number (VOD771283)": a code that nobody asked for would be taken for it.
+    const isOther = label === '' && /\bnumber\b/i.test(reason.text) && !/\?\s*$/.test(said[(number?.turns[0] ?? 0) - 1]?.text ?? '?'); // prettier-ignore
+    const text = isPlain && !isOther ? `${reason.text.slice(0, end)} (${label}${number.value})${reason.text.slice(end)}` : reason.text; // prettier-ignore
     lines.push({ text, turn: reason.turns[0] ?? 0, turns: reason.turns });
   }
   const actions = done
@@ -245,7 +249,7 @@ function promiseLine(
   const isOfDone = who === 'agent' && (until ?? said) !== undefined && rest !== '' && done.some(({ text }) => text.endsWith(`${rest}.`)); // prettier-ignore
   return isOfDone && isOn !== true
     ? `Promised${day.replace('the same', 'for the same')}.`
-    : `${subject} will ${what.replace(/, (?=(?:before|after) \w+$)/, ' ')}${day}.`;
+    : `${subject} will ${what.replace(/, (?=(?:before|after) \w+$)/, ' ').replace(/,? (?:after (?:that|this)|by then|afterwards)$/, '')}${day}.`;
 }
 
 function sameDay(part = 'day'): string {
@@ -267,6 +271,9 @@ function wordsOf(lines: readonly ToldLine[]): number {
 
 const other = /\b(?:neighbours?|neighbors?|drivers?|couriers?|technicians?|engineers?|mechanics?|plumbers?|managers?|supervisors?|doctors?|colleagues?|teams?|son|daughter|wife|husband|partner|mother|father|mum|mom|dad|brother|sister|friends?|people|somebody|someone|he|she|(?:Mr|Mrs|Ms|Dr)\.?)\b/i; // prettier-ignore
 
+/** Either could be "they": "Agent asked the customer to text, and the customer gets a code." */
+const hasBoth = /^Agent asked the customer\b|, and the (?:customer|agent)\b(?!'s)/;
+
 /** A sentence about the same person as the one before begins with "They". */
 function withPronouns(sentences: readonly string[]): string[] {
   return sentences.map((sentence, place) => {
@@ -274,7 +281,7 @@ function withPronouns(sentences: readonly string[]): string[] {
     const isSame = who !== '' && sentences[place - 1]?.startsWith(`${who} `) === true && sentences[place - 1]?.includes('"') === false; // prettier-ignore
     const before = sentences[place - 2];
     // "They" behind a sentence with somebody else would be taken for them.
-    if (other.test(sentences[place - 1] ?? '')) return sentence;
+    if (other.test(sentences[place - 1] ?? '') || hasBoth.test(sentences[place - 1] ?? '')) return sentence; // prettier-ignore
     // Three in a row would hide who it is.
     if (!isSame || (before?.startsWith(`${who} `) === true && place % 2 === 0)) return sentence;
     return sentence.replace(/^(?:Agent|Customer) ([\w']+)/, (_, verb: string) => `They ${behindThey(verb)}`); // prettier-ignore

@@ -32,6 +32,8 @@ const thing = /\b(?:the|an?|my|your|our|this|that|one of the) ((?:(?!until|till|
 /** A question for these asks for words, and nobody hands them over. */
 const nothing = /\b(?:number|name|address|email|postcode|code|date|time|day|morning|afternoon|evening|night|week|month|moment|minute|second|way|phone|reference|post|office|agent|customer|person|lot|bit|call|look|way|end|house|meantime|floor|branch|shop)$/i; // prettier-ignore
 
+const isSent = /\b(?:e-?mail|text|send|post|mail) you\b/i;
+
 /** "Customer will fill it in" with the thing that the sentence before named. */
 export function withThing(text: string, at: number, said: readonly SpokenTurn[]): string {
   const [, lead = '', pronoun = '', rest = ''] = handled.exec(text) ?? [];
@@ -44,6 +46,8 @@ export function withThing(text: string, at: number, said: readonly SpokenTurn[])
       .flatMap(([, noun]) => noun ?? [])
       .filter((noun) => !nothing.test(noun) && !rest.includes(noun) && !rest.includes(noun.split(' ').at(-1) ?? noun)); // prettier-ignore
     const fitting = things.filter((noun) => /(?<!s)s$/i.test(noun) === (pronoun === 'them'));
+    // A thing that is on its way to the customer is not what they give back.
+    if (/\bdrop$/.test(lead) && isSent.test(sentence)) return text;
     if (fitting.length === 1) return `${lead} the ${fitting[0] ?? ''}${rest}`;
     if (things.length > 0) return text;
   }
@@ -60,27 +64,4 @@ export function withAsked(text: string, at: number, said: readonly SpokenTurn[])
   const noun = asksAbout.exec(said[at - 1]?.text.trim() ?? '')?.[1];
   if (lead === undefined || noun === undefined) return text;
   return `${lead} ${noun.toLowerCase().replace(/^my /, "the customer's ")}`;
-}
-
-const kinds =
-  'order|account|policy|tracking|booking|confirmation|reservation|customer|member|membership|serial|claim|case|ticket|prescription|agreement|job|matter|staff|employee|consignment|parcel|student|invoice|transfer|contract|meter|patient|delivery|shipment|loan|rental|file|permit|licence|license|request|repair|library|registration|service|user';
-const labels = new RegExp(`\\b((?:${kinds}) (?:number|code|reference|ref|id))\\b`, 'gi');
-/** "Account?", "which agreement is it?" */
-const asksKind = new RegExp(
-  `(?:^|[.!?,] |\\b(?:which|what|what's the|your) )(${kinds})(?: is (?:it|that))?[?]`,
-  'i',
-);
-const asksPhone =
-  /\b(?:phone|mobile|area code|call you back|ring you back|reach you|call you on|ring you on|leave a number)\b/i;
-
-/** The kind of a number, as it was asked for or told: "order number". */
-export function labelOf(turn: number, said: readonly SpokenTurn[]): string {
-  const own = said[turn]?.text.match(labels) ?? [];
-  const asked = said[turn - 1]?.text.match(labels) ?? [];
-  const [label, ...more] = new Set((own.length > 0 ? own : asked).map((one) => one.toLowerCase()));
-  if (more.length > 0) return '';
-  if (label !== undefined) return `${label.replace(/ ref$/, ' reference').replace(/ id$/, ' ID')} `;
-  const before = said[turn - 1]?.text ?? '';
-  const kind = asksKind.exec(before)?.[1];
-  return kind !== undefined ? `${kind.toLowerCase()} number ` : asksPhone.test(before) ? 'phone number ' : ''; // prettier-ignore
 }

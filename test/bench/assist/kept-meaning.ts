@@ -2,7 +2,11 @@ import { appendFileSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { SentenceDirection } from '../../../src/meaning/directions.ts';
 import type { Meaning } from '../../../src/meaning/meaning.ts';
-import { learnKinds, type KindSample, type KindWeights } from '../../../src/meaning/sentence-kinds.ts';
+import {
+  learnKinds,
+  type KindSample,
+  type KindWeights,
+} from '../../../src/meaning/sentence-kinds.ts';
 
 /** The sentence encoder with its directions kept in a file, so that rules are judged again without it. It learns here: a
  * process of low priority would make a busy machine wait. */

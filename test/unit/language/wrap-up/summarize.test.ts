@@ -547,3 +547,53 @@ test('a sum stands beside what is done with it', () => {
   );
   expect(text).toContain('will waive the delivery fee ($7.50).');
 });
+
+test('a number, a day and a person are told for what they were said of', () => {
+  const code = onDay(
+    'Harbour Phones, Ida speaking.',
+    "Hi, I moved to you on Monday and I was to keep my old number, but there's a new one.",
+    'The code had expired. Text C-O-D-E to 44219, and you get a new code at once.',
+    'Okay, it says KLM552913.',
+    "Perfect. I've entered the code. Your old number will be there on Friday.",
+    'Great, thanks.',
+  );
+  expect(code).not.toContain('KLM552913');
+  expect(code).toContain('Agent entered the code.');
+  const drops = onDay(
+    'Green Hill Pharmacy, Tom speaking.',
+    "Hello, it's Vera Lund. My eye drops run out on Sunday and the refill isn't in your app.",
+    "What's the prescription number, Mrs Lund?",
+    '603-3185.',
+    "Thanks. I've sent a request to the doctor.",
+    'Thank you.',
+  );
+  expect(drops).toContain('(prescription number 6033185)');
+  const courses = onDay(
+    'Harbour Courses, Mia speaking.',
+    "Hello, I'd like to sign my son up for the sailing course in March.",
+    'The course on Saturdays is full, but there are two places on Tuesday at 4.',
+    "Tuesday doesn't work.",
+    "I've added your son to the list.",
+    'Thank you.',
+  );
+  expect(courses).toContain('there are two places on Tuesday at 4.');
+  const line = onDay(
+    'Valley Internet, Sam speaking.',
+    'Hi, please shut off my line at the end of the month, I am moving.',
+    "Sure. So your last day will be November 30th. I've scheduled the disconnect for that day. I'll email you a label.",
+    "Okay. I'll drop it off at the post office this weekend.",
+    'Great, bye.',
+  );
+  expect(line).toContain(
+    'Customer asked the company to shut off their line at the end of the month',
+  );
+  expect(line).toMatch(/scheduled the disconnect for \w+, 30 November\./);
+  expect(line).not.toContain('drop the label off');
+  const table = onDay(
+    'Blue Lake Boats, Hanna speaking.',
+    "Hi, I booked a canoe for two today at 5, and your page says it's been deleted.",
+    "I've put you back in, canoe for two at 5:30. Five o'clock is gone, I'm afraid.",
+    'That is all right. Thank you.',
+  );
+  expect(table).toContain('Agent put the customer back in, canoe for two at 5:30.');
+});

@@ -95,7 +95,12 @@ test.skipIf(missing !== undefined)(
     };
     const going = await callAt(paused, 'MZ-going', { callSid: 'CA-going' });
     going.say(seededAudio(24_000, 2));
-    await delivery.reached();
+    // Either node may send an event. There are more words until this one has one on the wire.
+    let looks = 0;
+    await until(() => {
+      if (inFlight === undefined && ++looks % 50 === 0) going.say(seededAudio(8_000, 2 + looks));
+      return inFlight !== undefined;
+    });
     const { id } = await newestCall(left);
     // The erasure of a call has deleted its audio here, and waits for its row.
     const row = gate();

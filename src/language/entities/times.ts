@@ -49,6 +49,8 @@ function hourAt(doc: Doc, i: number): { value: number; next: number } | undefine
   if (!token || (token.kind === 'number' && token.text.length > 2)) return undefined;
   const previous = doc.tokens[i - 1];
   if (previous && /[$£€#.:,/-]/.test(previous.text) && !token.spaced) return undefined;
+  // "A hundred and three fifty" is a sum.
+  if (/^(?:hundred|thousand)$/.test(doc.word(doc.word(i - 1) === 'and' ? i - 2 : i - 1))) return undefined; // prettier-ignore
   const small = smallAt(doc.tokens, i);
   return small && small.value <= 24 ? small : undefined;
 }

@@ -34,7 +34,7 @@ export function besideRecord(
     const said = withoutEnd(statement.text).toLowerCase();
     if (found.some(({ turn, text }) => turn === statement.turn && text.toLowerCase().includes(said))) continue; // prettier-ignore
     const line = lineOf(call, place, statement);
-    if (line !== undefined && !isTorn.test(line.text) && (line.rank === 1 || !isKnown(line, [...main, ...found])) && !isThere(line, [...main, ...found])) found.push({ ...line, place }); // prettier-ignore
+    if (line !== undefined && !isTorn.test(line.text) && !isSpoken.test(line.text) && (line.rank === 1 || !isKnown(line, [...main, ...found])) && !isThere(line, [...main, ...found])) found.push({ ...line, place }); // prettier-ignore
   }
   const kept: PlacedNote[] = [];
   let left = limit;
@@ -43,9 +43,15 @@ export function besideRecord(
     left -= wordsIn(line.text);
     kept.push(line);
   }
+  // "It's at the top right" is nothing without what was said just before it.
   const isWhole = ({ text, turn, place }: PlacedNote): boolean => {
-    const lead = pointsBack.test(text) ? found.find((one) => one.place === place - 1 && one.turn === turn) : undefined; // prettier-ignore
-    return lead === undefined || kept.includes(lead);
+    const before = call.statements[place - 1];
+    if (!pointsBack.test(text) || isWhen.test(text)) return true;
+    if (before?.turn !== turn) return [...main, ...kept].some((line) => (line.turns ?? [line.turn]).some((at) => at === turn - 1 || at === turn - 2)); // prettier-ignore
+    return (
+      kept.some((one) => one.place === place - 1) ||
+      main.some((line) => shareTold(before.text, line.text) >= 0.4)
+    );
   };
   const whole = kept.filter(isWhole).toSorted((a, b) => a.place - b.place);
   return whole.filter((line, at) => stands(line, [...main, ...whole.slice(0, at)]));
@@ -53,6 +59,9 @@ export function besideRecord(
 
 /** Half of a sentence: "It went up because.", "To hear that is everybody okay." */
 const isTorn = /\b(?:because|and|but|the|an?|to|of|with|says|shows)[.]$|^(?:to|for|or|than)\b|\bAgent asked the customer .*\b(?:the agent (?:has|will)|i've|i'll)\b/i; // prettier-ignore
+
+/** Half a sentence of somebody who thinks aloud, or words to the other: "In a one bedroom apartment", "Tell him that". */
+const isSpoken = /^(?:because|in|of|at|with|like|not|no|so|or|and|but|about|tell|come|make|bring|give|take|put|let|wait|sorry|oh|well|dear)\b|\b(?:let (?:me|the (?:customer|agent))|hold on|hang on|one moment|is that|(?:but|and|so|just|please) (?:bring|send|call|ring|tell|come|keep|make sure))\b/i; // prettier-ignore
 
 type RankedNote = Pick<PlacedNote, 'text' | 'turn' | 'turns' | 'rank'>;
 
@@ -85,6 +94,8 @@ function ending(
   const kind = endingOf(text, role);
   if (kind === undefined || record.outcome.value !== 'open') return undefined;
   if (kind === 'transfer') {
+    const reply = statements.find((one) => one.role === 'customer' && one.turn > turn);
+    if (/\b(?:can|could|would|if you|shall|want me)\b/i.test(text) || /^(?:no|don't|i'd rather)\b/i.test(reply?.text ?? '')) return undefined; // prettier-ignore
     const near = statements.findLast((one) => one.role === 'agent' && one.turn <= turn && one.turn >= turn - 2 && team.test(one.text)); // prettier-ignore
     const name = team.exec(near?.text ?? '')?.[1];
     const to = name === undefined ? '' : ` to the ${name}`;
@@ -198,7 +209,7 @@ function condition(
 }
 
 /** Verbs of requests for the call itself, and of words that ask for nothing. */
-const inCall = 'hold(?! (?:down|the (?!line)))|bear|wait|try|take care|mind|have an?|let|go ahead|go on|tell|give (?:me|us|it)|say|see|look|listen|confirm|repeat|spell|read|explain|describe|check|remember|hear|stay|hang|excuse|pardon|enjoy|welcome|thank|worry|be (?:aware|careful|patient|safe)|do (?:it|that)|talk|speak|ask|help|find|type|accept|forgive|correct|rest assured|drive|rate|don\'t (?:worry|panic|hang|mention)|want|need|like|think|know'; // prettier-ignore
+const inCall = 'hold(?! (?:down|the (?!line)))|bear|wait|be able|try|take care|mind|have an?|let|go ahead|go on|tell|give (?:me|us|it)|say|see|look|listen|confirm|repeat|spell|read|explain|describe|check|remember|hear|stay|hang|excuse|pardon|enjoy|welcome|thank|worry|be (?:aware|careful|patient|safe)|do (?:it|that)|talk|speak|ask|help|find|type|accept|forgive|correct|rest assured|drive|rate|don\'t (?:worry|panic|hang|mention)|want|need|like|think|know'; // prettier-ignore
 const asked = new RegExp(`^(?:(?:and|then|so|also|but) )?(?:please (?:just )?|(?:can|could|would|will) you (?:please |just )*)(?!(?:${inCall})\\b)([a-z]+ .+)$`, 'i'); // prettier-ignore
 /** Verbs that begin an order without "please". */
 const order = new RegExp(`^(?:(?:and|then|so|also) )?((?:send|bring|keep|get|email|e-mail|text|post|mail|call|ring|swap|leave|fill|sign|return|drop|have it|don't|do not|pull|press|push|plug|unplug|restart|turn|switch|charge|hold (?:the|down)|make sure|collect|cancel|show|visit|come (?:to|in|by)|go to|register|apply|log (?:in|on|out)|write|upload|download|avoid|bin|put|pay) (?!me\\b.*\\?)(?!(?:worry|panic|hang|mention)\\b).+)$`, 'i'); // prettier-ignore
@@ -390,8 +401,12 @@ function shareTold(line: string, other: string): number {
 
 const pointsBack = /^(?:it|it's|that|that's|this|they|they're|he|he's|she|she's|there's no|one|the (?:first|second|other) one)\b/i; // prettier-ignore
 
+/** An answer to "When was that?" */
+const isWhen =
+  /^That was (?:on|in|at|yesterday|today|last|this|about|around|early|late|\d|\p{Lu}\p{Ll}+day)/u;
+
 /** "It is at the depot" needs the sentence before it. */
 function stands({ text, turn }: ToldLine, before: readonly ToldLine[]): boolean {
-  if (!pointsBack.test(text)) return true;
-  return before.some((line) => line.turn <= turn && Math.max(line.turn, ...(line.turns ?? [])) >= turn - 4); // prettier-ignore
+  if (!pointsBack.test(text) || isWhen.test(text)) return true;
+  return before.some((line) => line.turn <= turn && Math.max(line.turn, ...(line.turns ?? [])) >= turn - 1); // prettier-ignore
 }

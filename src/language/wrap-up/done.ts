@@ -55,7 +55,8 @@ const maxActions = 40;
 /** "Get another one out to you" is something that an agent does. */
 const isGot = /\b(?:out|over|across|off) to you\b|\b(?:booked|sent|sorted|moved|changed)\b/i;
 /** The words do not say what was done. */
-const nothingNamed = /^Agent (?:did|sent|made|put) (?:it|that|this|them|so)$/;
+const nothingNamed =
+  /^Agent (?:did|sent|made|put|added|printed|noted|found|checked) (?:it|that|this|them|so)$/;
 /** "Done" may speak of what the agent set out to do at most this many statements before. */
 const reach = 6;
 

@@ -64,7 +64,7 @@ export function factsOf(
 
 /** "What's the prescription number?" No telephone number answers that. */
 function asksForOther(turn: number, turns: readonly SpokenTurn[]): boolean {
-  const label = turns[turn - 1]?.text.endsWith('?') === true ? labelOf(turn, turns) : '';
+  const label = labelOf(turn, turns);
   return label !== '' && label !== 'phone number ';
 }
 
@@ -97,6 +97,9 @@ const ofThing =
 const weekday = /^(?:on )?(?:mon|tues|wednes|thurs|fri|satur|sun)day$/i;
 const past =
   /\b(?:was|were|had|been|did|hit|went|came|made|took|paid|ordered|happened|arrived|missed|since|delivered|liked|posted|repaired|signed|switched|called|spoke|told|should have (?:been|\w+ed)|meant to|last)\b/i;
+/** "Your man mended our oven on Monday": somebody did something, and no wish or plan stands before the day. */
+const deedOfPast =
+  /\b(?:i|we|he|she|they|it|you|who|(?:my|our|your|the|his|her) [a-z]+(?: [a-z]+)?) (?!(?:want|need|hop|plann|wish|lik|intend|decid|schedul|tri|agree|ask|promis|suppos|book|mov|chang|expect|arrang|prefer|offer)\w*\b)(?:[a-z]{2,}ed|bought|broke|brought|fell|flew|found|gave|got|left|lost|met|rang|sent|slept|stood|wrote)\b(?! to\b)[^,;:]{0,40}$/i;
 const dayOfMonth = /^(?:on )?the [a-z]+(?:[ -][a-z]+)?$|^(?:on )?the \d{1,2}(?:st|nd|rd|th)$/i;
 
 /** "Ten o'clock tonight" is 22:00. */
@@ -120,12 +123,12 @@ function asMeant(value: string, text: string, turn: string, asked: SpokenTurn | 
   const sentence = turn.split(/[.?!]\s/).find((one) => one.toLowerCase().includes(text.toLowerCase())) ?? turn; // prettier-ignore
   const isAnswer = asksPast.test(asked?.text ?? '') && wordsIn(sentence) <= 6;
   if (
-    (!isAnswer && !past.test(sentence)) ||
+    (!isAnswer && !past.test(sentence) && !deedOfPast.test(sentence.slice(0, sentence.toLowerCase().indexOf(text.toLowerCase())))) || // prettier-ignore
     /\b(?:will|'ll|going to|would|could)\b/i.test(sentence)
   )
     return value;
   // "Booked for Saturday" was said of a day to come.
-  if (new RegExp(`\\b(?:for|until|till|by|next) (?:the )?${text.replace(/[^\p{L}\p{N} ]/gu, '.')}`, 'i').test(sentence)) return value; // prettier-ignore
+  if (new RegExp(`\\b(?:for|until|till|by|next|to|as of) (?:the )?${text.replace(/[^\p{L}\p{N} ]/gu, '.')}`, 'i').test(sentence)) return value; // prettier-ignore
   const meant = new Date(value);
   if (isOfMonth) meant.setUTCMonth(meant.getUTCMonth() - 1);
   else meant.setUTCDate(meant.getUTCDate() - 7);

@@ -179,7 +179,8 @@ function recordLines(
     .filter(({ text }) => !saysNothing.test(text))
     .map(({ text, turns }) => ({ text: `${withAsked(text, turns.at(-1) ?? 0, said)}.`, turn: turns.at(-1) ?? 0, turns })); // prettier-ignore
   const tellable = promises.filter(
-    ({ what, until, said }) => (until ?? said) !== undefined || !vague.test(what),
+    ({ what, until, said }) =>
+      !/^hang up\b/.test(what) && ((until ?? said) !== undefined || !vague.test(what)),
   );
   const later = tellable.map((promise) => ({
     text: withThing(promiseLine({ ...promise, subject: subjectNamed(promise, said) }, actions, day), promise.turns.at(-1) ?? 0, said), // prettier-ignore
@@ -225,7 +226,7 @@ function turnOf({ subject, turns }: PromiseField, actions: readonly ToldLine[]):
 /** "I've put that on" says nothing without the words before it. */
 const saysNothing = /^Agent (?:put|took|got|did|made|sent|set|popped) (?:it|that|this|them)(?: (?:on|off|in|out|up|over|down|through|across|across|away|back))?$/i; // prettier-ignore
 /** "I'll pass it on" names nothing that anybody waits for. */
-const vague = /^(?:pass|do|make|take|keep|put|see|note|mention|raise|handle|manage) (?:it|that|this|them)(?: (?:on|up|over|down|forward|in mind))?$|^make a note(?: of (?:it|that|this))?$|^(?:tell|ask) (?:him|her|them)$/i; // prettier-ignore
+const vague = /^(?:look|check|have a look)\b|^(?:pass|do|make|take|keep|put|see|note|mention|raise|handle|manage) (?:it|that|this|them)(?: (?:on|up|over|down|forward|in mind))?$|^make a note(?: of (?:it|that|this))?$|^(?:tell|ask) (?:him|her|them)$/i; // prettier-ignore
 /** Earlier contacts, at the end of the reason. */
 const contacts = /; (?:they have \w+ [\w ]+|it is their \w+ call)\.$/;
 
@@ -242,18 +243,32 @@ function promiseLine(
         : ` ${said}`
       : until === today
         ? said === undefined
-          ? sameDay(ofDay)
+          ? hasDay.test(what)
+            ? ''
+            : sameDay(ofDay)
           : ` ${said}`
         : `${/\b(?:before (?:noon|lunch|\d\S*)|first thing)$/i.test(what) || isOn === true ? ' on' : ' by'} ${written(until)}`;
   const rest = what.replace(/^\w+ ?/, '');
   const isOfDone = who === 'agent' && (until ?? said) !== undefined && rest !== '' && done.some(({ text }) => text.endsWith(`${rest}.`)); // prettier-ignore
   return isOfDone && isOn !== true
     ? `Promised${day.replace('the same', 'for the same')}.`
-    : `${subject} will ${what.replace(/, (?=(?:before|after) \w+$)/, ' ').replace(/,? (?:after (?:that|this)|by then|afterwards)$/, '')}${day}.`;
+    : `${subject} will ${withDay(what.replace(/, (?=(?:before|after) \w+$)/, ' ').replace(/,? (?:after (?:that|this)|by then|afterwards)$/, ''), day)}.`;
 }
+
+/** The promise names its day in other words: "by the 30th at the latest". */
+const hasDay = /\b(?:\d{1,2}(?:st|nd|rd|th)|at the latest|next (?:week|month)|(?:mon|tues|wednes|thurs|fri|satur|sun)day)\b/i; // prettier-ignore
 
 function sameDay(part = 'day'): string {
   return part === 'minutes' ? ' within minutes' : ` the same ${part}`;
+}
+
+/** "The homework goes online tonight, so he doesn't fall behind": the day belongs to the first half. */
+function withDay(what: string, day: string): string {
+  const at = what.search(
+    /,? so (?:that )?(?:he|she|it|they|you|nobody)\b|, and (?:it|they|he|she|that)\b/i,
+  );
+  const hasOwn = /\b(?:today|tonight|tomorrow|this (?:morning|afternoon|evening))\b/i.test(what.slice(0, Math.max(0, at))); // prettier-ignore
+  return at < 0 || hasOwn ? `${what}${day}` : `${what.slice(0, at)}${day}${what.slice(at)}`;
 }
 
 function withinWords(lines: readonly ToldLine[], limit: number): ToldLine[] {

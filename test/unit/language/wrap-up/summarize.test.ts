@@ -597,3 +597,27 @@ test('a number, a day and a person are told for what they were said of', () => {
   );
   expect(table).toContain('Agent put the customer back in, canoe for two at 5:30.');
 });
+
+test('half sentences, asides and what nobody said are left out', () => {
+  const bill = onDay(
+    'Bright Water, Paul here.',
+    "I've got a bill here for $612. In a flat for one!",
+    "Can I have your customer number, it's at the top right.",
+    '509-3384.',
+    'That bill was estimated. Would you be able to read me the meter now?',
+    '18440.',
+    "I've recalculated the bill. I can transfer you to our advisers if you like?",
+    'No, that is fine.',
+    "I'm going to hang up now, it's because we close. Goodbye.",
+  );
+  expect(bill).not.toMatch(/In a flat|top right|be able|transfer|hang up|phone number/);
+  expect(bill).toContain('(customer number 5093384)');
+  const line = onDay(
+    'Corner Pharmacy, Bea speaking.',
+    'Hi, I dropped off a form for my pills on Friday and nobody called.',
+    "I'm sorry. I'll put the answer online tonight, so you needn't call. We'll get it to you by the 30th at the latest.",
+    'Thank you.',
+  );
+  expect(line).toContain('on Friday, 27 November');
+  expect(line).not.toContain('at the latest the same day');
+});

@@ -148,12 +148,8 @@ function byShape(doc: Doc, run: Run, cue: Cue | undefined): string | undefined {
   if (cue?.kind === 'none') return undefined;
   if (cue?.kind === 'number' && cue.adjacent && digits >= 4) return 'NUMERICAL_PII';
   if (digits >= 6 && doc.tokens[run.from - 1]?.text === '#') return 'NUMERICAL_PII';
-  // A long number spelled out digit by digit is personal, whatever it numbers. Nobody lists six digits one by one to
-  // tell an amount or a count.
-  const isRound = run.chars.endsWith('00') || doc.tokens[run.to]?.kind === 'word';
-  const isListed =
-    digits === 6 && (run.pieces.length === 6 || (run.pieces.length === 1 && !isRound));
-  return isListed || (digits >= 7 && (run.pieces.length >= 3 || isWritten(doc, run)))
+  // A long number spelled out digit by digit is personal, whatever it numbers.
+  return digits >= 7 && (run.pieces.length >= 3 || isWritten(doc, run))
     ? 'NUMERICAL_PII'
     : undefined;
 }

@@ -265,7 +265,7 @@ function sameDay(part = 'day'): string {
 /** "The homework goes online tonight, so he doesn't fall behind": the day belongs to the first half. */
 function withDay(what: string, day: string): string {
   const at = what.search(
-    /,? so (?:that )?(?:he|she|it|they|you|nobody)\b|, and (?:it|they|he|she|that)\b/i,
+    /,? so (?:that )?(?:he|she|it|they|you|nobody|the (?:customer|agent|company))\b|, and (?:it|they|he|she|that)\b/i,
   );
   const hasOwn = /\b(?:today|tonight|tomorrow|this (?:morning|afternoon|evening))\b/i.test(what.slice(0, Math.max(0, at))); // prettier-ignore
   return at < 0 || hasOwn ? `${what}${day}` : `${what.slice(0, at)}${day}${what.slice(at)}`;

@@ -7,7 +7,7 @@ const before = '(?:\\b(on|for|by|until|till|from|since|before|of|after) )?';
 const tomorrow = new RegExp(`${before}\\b(tomorrow|yesterday)(?: (morning|afternoon|evening|night))?\\b(?! week|'s)`, 'gi'); // prettier-ignore
 const lastNight = new RegExp(`${before}\\blast night\\b`, 'gi');
 const ofToday = new RegExp(`${before}\\b(today|tonight|this (morning|afternoon|evening))(?!'s)\\b`, 'gi'); // prettier-ignore
-const weekday = new RegExp(`(?<!\\b(?:next|last|every|each) )${before}\\b((?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day)(?: (morning|afternoon|evening|night))?\\b(?!,? (?:the )?\\d|,? (?:the )?(?:\\w+-)?\\w+(?:st|nd|rd|th)\\b|,? (?:January|February|March|April|May|June|July|August|September|October|November|December)|s\\b|'s)`, 'g'); // prettier-ignore
+const weekday = new RegExp(`(?<!\\b(?:next|last|every|each) )${before}\\b((?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day)(?: (morning|afternoon|evening|night))?\\b(?!,? (?:the )?\\d|,? (?:the )?(?!(?:and|with|just|at least)\\b)(?:\\w+-)?\\w+(?:st|nd|rd|th)\\b|,? (?:January|February|March|April|May|June|July|August|September|October|November|December)|s\\b|'s)`, 'g'); // prettier-ignore
 
 const everyWeek = /\b(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)days\b/;
 const thatDay = /\b(for|on|by) that day\b/g;

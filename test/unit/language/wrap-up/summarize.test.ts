@@ -114,13 +114,13 @@ test('a condition is told whole, how the customer is reached too, and a number b
     'Harbor Boats, how can I help?',
     'My engine is broken.',
     'Which agreement is it?',
-    'Nine zero three three seven one.',
+    'Nine zero three three seven one five.',
     "I've booked the repair. Once the engine is here we'll send you a new key. If you come on Monday, they'll show you the yard.",
     'Good. Reach me at dana dot marsh at example dot org.',
     'If you like, I could send it by post.',
     'No, thank you.',
   );
-  expect(text).toContain('(agreement number 903371)');
+  expect(text).toContain('(agreement number 9033715)');
   expect(text).toContain('Once the engine is here the company will send the customer a new key.');
   expect(text).toContain('Agent said: "If you come on Monday, they\'ll show you the yard."');
   expect(text).toContain('Customer gave the email dana.marsh@example.org.');
